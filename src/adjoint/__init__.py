@@ -158,7 +158,7 @@ def _out_of_memory_error() -> object:
     return cuda.OutOfMemoryError
 
 
-# the default generator is made when it is first asked for
+# the default generator is created at first use
 _made_when_asked_for = _AttributeOf(
     "adjoint", default_generator=lambda: random.default_generator, OutOfMemoryError=_out_of_memory_error
 )

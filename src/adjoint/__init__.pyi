@@ -204,10 +204,10 @@ def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequenc
     """A copy of what as_strided() gives a view of."""
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-    """A copy with src in place of what as_strided() gives a view of."""
+    """A copy with src written into the view that as_strided() gives."""
 
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
-    """The data as a tensor, without a copy where it is a tensor or an array of the wanted dtype."""
+    """The data as a tensor, without a copy if it is a tensor or an array of the requested dtype."""
 
 def asarray(obj: Any, *, dtype: Any = None, device: Device = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
     """The object as a tensor, sharing memory where it can (copy None), always (False) or never (True)."""
@@ -492,7 +492,7 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
 from adjoint import cpu as cpu
 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-    """The vector product along an axis of length 3: the first such, if dim is None."""
+    """The vector product along an axis of length 3: the first such axis, if dim is None."""
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.int = 0, zero_infinity: builtins.bool = False) -> Tensor:
     """nn.functional.ctc_loss() with the reduction as a number."""
@@ -673,7 +673,7 @@ def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> 
 from adjoint import fft as fft
 
 def fill(input: Tensor | builtins.complex, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """value everywhere: what fill_ writes."""
+    """value everywhere: the value that fill_ writes."""
 
 def fill_(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """Tensor.fill_() as a function, whose first argument is the tensor."""
@@ -728,7 +728,7 @@ def fmod(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, 
     """numpy.fmod, elementwise."""
 
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What truncation takes away: input - trunc(input)."""
+    """The fraction: input - trunc(input)."""
 
 def frac_(input: Tensor) -> Tensor:
     """Tensor.frac_() as a function, whose first argument is the tensor."""
@@ -1074,7 +1074,7 @@ def log_(input: Tensor) -> Tensor:
     """Tensor.log_() as a function, whose first argument is the tensor."""
 
 def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-    """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
+    """The logarithm of softmax(), without overflow; the input is cast to `dtype` first."""
 
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """log(exp(input) + exp(other)), without overflow."""
@@ -1240,10 +1240,10 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, 
     """The mean over axes of the elements that are not NaN."""
 
 def nanmedian(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-    """The median of what is not NaN, of all elements, or along an axis with its index: the lower of two in the middle."""
+    """The median of the elements that are not NaN, of all, or along an axis with its index: the lower middle one."""
 
 def nanquantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
-    """The q-th quantiles of what is not NaN; NaN where there is nothing else. See quantile()."""
+    """The q-th quantiles of the elements that are not NaN; NaN if all are. See quantile()."""
 
 def nansum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
     """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
@@ -1539,7 +1539,7 @@ def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor,
 from adjoint import scipy as scipy
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
-    """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted."""
+    """The index at which each value keeps a sequence sorted along the last axis when it is inserted."""
 
 from adjoint.core.modes.random import seed as seed
 
@@ -1629,7 +1629,7 @@ def slogdet(input: Tensor) -> Any:
     """Alias of linalg.slogdet()."""
 
 def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-    """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before."""
+    """exp(input) along an axis, divided by its sum; the input is cast to `dtype` first."""
 
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The elements in order along an axis, and where they were; equal elements keep their order."""
@@ -1693,7 +1693,7 @@ def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = T
     """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
 
 def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, found by products with random vectors."""
+    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, by products with random vectors."""
 
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Alias of transpose()."""
@@ -1743,7 +1743,7 @@ def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) 
     """In-place version of threshold()."""
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1."""
+    """The tensor repeated dims[k] times along each axis, counted from the last; missing numbers are 1."""
 
 from adjoint.interop.dlpack import to_dlpack as to_dlpack
 

@@ -14,7 +14,7 @@ __all__ = ["empty_cache", "get_cache_limit", "get_num_threads", "memory_stats", 
 
 
 def memory_stats() -> dict[str, int]:
-    """What is held now, and what happened so far.
+    """Memory in use and idle, and counts of events.
 
     Returns the bytes `live` in arrays, `idle` for later ones, the `peak` of live bytes, and `returned` to the system;
     `hits` and `misses` count arrays that got kept memory, and new one. All are 0 where adjoint is not compiled.
@@ -50,7 +50,7 @@ def get_cache_limit() -> int:
 
 
 def set_cache_limit(n_bytes: int) -> int:
-    """Set how many bytes may lie idle; with 0 no memory is kept, and NumPy gets its own. Returns what it was.
+    """Set the limit of idle memory in bytes; 0 keeps none, and NumPy allocates its own. Returns the earlier limit.
 
     Raises ValueError for a negative number.
 

@@ -1,4 +1,4 @@
-"""MTIA, which no array library here serves: there are no such devices."""
+"""MTIA: no array library here supports it, so that there are no such devices."""
 
 import typing as _typing
 

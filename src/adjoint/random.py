@@ -9,12 +9,12 @@ from adjoint.core.modes.draws import draws_apart
 from adjoint.core.modes.random import default_generator as _default
 from adjoint.core.modes.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-# default_generator is here too: it is made when it is first asked for
+# default_generator is here too: it is created at first use
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 def fork_rng(devices: Any = None, enabled: bool = True, **others: Any) -> AbstractContextManager[None]:
-    """Put the default generator back into the state it had before the block; devices are for torch's sake.
+    """Restore the state of the default generator after the block; devices are accepted for programs written for torch.
 
     >>> import adjoint
     >>> with adjoint.random.fork_rng():

@@ -1,4 +1,4 @@
-"""Intel's GPUs, which no array library here serves: there are no such devices."""
+"""Intel's GPUs: no array library here supports them, so that there are no such devices."""
 
 import typing as _typing
 

@@ -1,1 +1,1 @@
-"""What an array is, and what its elements are; adapters of libraries; kernels that no library has."""
+"""Arrays and their elements; adapters of array libraries; kernels that no library has."""

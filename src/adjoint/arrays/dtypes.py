@@ -28,7 +28,7 @@ class dtype:
         abbr: ``"f32"``.
         itemsize: bytes of one element.
         category: 0 for bool, 1 for integers, 2 for floating point, 3 for complex.
-        is_floating_point, is_complex, is_signed: what the type can represent.
+        is_floating_point, is_complex, is_signed: the numbers that the type can represent.
         numpy: the ``numpy.dtype`` with the same elements.
 
     >>> float32.itemsize, float32.numpy, float32.to_complex()
@@ -232,7 +232,7 @@ def from_numpy_dtype(kind: Any) -> dtype:
     """The dtype of arrays whose ``numpy.dtype`` is given; dtypes of other libraries are taken too.
 
     Raises:
-        TypeError: there is no such type here (object, str, datetime64, longdouble, structured types).
+        TypeError: there is no such dtype here (object, str, datetime64, longdouble, structured types).
         ValueError: its byte order is not the machine's.
 
     >>> from_numpy_dtype(np.dtype("f8"))
@@ -245,7 +245,7 @@ _BY_PYTHON_TYPE: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, co
 
 
 def as_dtype(x: object, function: str = "tensor", argument: str = "argument 'dtype'") -> dtype:
-    """Read what a caller gave as a dtype: a dtype, ``float``/``int``/``bool``/``complex``, or NumPy's types.
+    """Convert an argument to a dtype: a dtype, ``float``/``int``/``bool``/``complex``, or NumPy's types.
 
     ``function`` and ``argument`` appear in the error message.
 
@@ -271,7 +271,7 @@ def as_dtype(x: object, function: str = "tensor", argument: str = "argument 'dty
 
 # Each type's next wider types. Two types promote to the least type that both can reach; where there is none
 # (uint64 and a signed integer), they do not promote. PyTorch refuses uint16, uint32 and uint64 with other integers
-# altogether; the array API standard says what they promote to.
+# altogether; the array API standard defines their promotion.
 _WIDER: dict[dtype, tuple[dtype, ...]] = {
     bool_: (uint8, int8),
     uint8: (int16, uint16),
@@ -448,7 +448,7 @@ def scalar_dtype(value: bool | int | float | complex) -> dtype:
 
 
 class _Info:
-    """What finfo and iinfo share: attributes that are set once, equality by type, PyTorch's repr."""
+    """The common part of finfo and iinfo: attributes that are set once, equality by type, PyTorch's repr."""
 
     _shown: ClassVar[tuple[str, ...]]
     __slots__ = ("bits", "dtype", "max", "min")

@@ -1,4 +1,4 @@
-"""From Python data to arrays: what ``torch.tensor(data)`` does to numbers, nested sequences and NumPy values.
+"""From Python data to arrays: the conversion of numbers, nested sequences and NumPy values by ``torch.tensor(data)``.
 
 The work is done level by level on flat lists, so that the interpreter sees each number once (in ``map`` and
 ``chain``) and NumPy converts them all at the end.
@@ -147,7 +147,7 @@ def _flatten(data: Any, shape: tuple[int, ...], dtype: dtype | None, unwrap: Unw
                 _check_inferable(data, unwrap)
             raise TypeError("not a sequence")
         if length == 0:
-            # What stands beside an empty first sequence is not stored, but it takes part in the type.
+            # the siblings of an empty first sequence are not stored, but they take part in the type
             return _type_examples(data, unwrap)
         if set(map(len, items)) != {length}:
             if dtype is None:
@@ -169,7 +169,7 @@ def _stack(items: list[Array], shape: tuple[int, ...], dim: int) -> Array | None
 
 
 def _leaf(x: Any, dtype: dtype | None, unwrap: Unwrap) -> Any:
-    """An item as a Python number or NumPy scalar; what is neither stays, for the errors of later steps."""
+    """An item as a Python number or NumPy scalar; other items stay, for the errors of later steps."""
     array = x if isinstance(x, np.ndarray) and not x.ndim else unwrap(x)
     if array is None:
         return x
@@ -183,7 +183,7 @@ def _leaf(x: Any, dtype: dtype | None, unwrap: Unwrap) -> Any:
 
 
 def _type_examples(data: Any, unwrap: Unwrap) -> list[Any]:
-    """Items that stand for all types in ``data``: an array's is a scalar, an empty sequence's a float."""
+    """One item for each type in ``data``: for an array a scalar, for an empty sequence a float."""
     if isinstance(data, np.ndarray):
         return [np.zeros(1, data.dtype)[0]]
     if not _is_sequence(data, unwrap):

@@ -54,7 +54,7 @@ channels_last_3d = _format("channels_last_3d", (0, 2, 3, 4, 1))
 
 
 def as_memory_format(value: Any, function: str) -> memory_format:
-    """Read an argument; None stands for preserve_format. Raises TypeError for anything else."""
+    """Convert an argument; None means preserve_format. Raises TypeError for anything else."""
     if value is None:
         return preserve_format
     if not isinstance(value, memory_format):

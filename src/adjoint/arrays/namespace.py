@@ -86,13 +86,13 @@ def first_outside(indices: Any, least: int, n: int) -> int | None:
 
 
 def has_views(array: Any) -> bool:
-    """True for arrays of which a slice is a view: what is written into it is written into the array."""
+    """True for arrays whose slices are views: a write into a slice changes the array."""
     array = underlying(array)
     return type(array) is numpy.ndarray or getattr(namespace(array), "views", True)
 
 
 def share_memory(first: Any, second: Any) -> bool:
-    """True if what is written into one array may be written into the other."""
+    """True if values of one array's dtype may be written into the other."""
     return first is second or (has_views(first) and bool(namespace(first).may_share_memory(first, second)))
 
 
@@ -123,12 +123,12 @@ def on_device(array: Any, target: device) -> Any:
 
 
 def is_lazy(array: Any) -> bool:
-    """True for an array whose values are computed when they are asked for: dask's."""
+    """True for an array whose values are computed on demand: dask's."""
     return type(array) is not numpy.ndarray and hasattr(array, "__dask_graph__")
 
 
 def computed(array: Any) -> Any:
-    """The array, computed if it is lazy; for what needs the values themselves."""
+    """The array, computed if it is lazy; for code that needs its values."""
     return numpy.asarray(array.compute()) if is_lazy(array) else array
 
 
@@ -143,7 +143,7 @@ def is_array(value: object) -> bool:
     (True, False)
     """
     if isinstance(value, _NUMBERS):
-        # results without axes are asked for often
+        # results without axes are frequent
         return False
     return type(value) in _namespaces or isinstance(value, numpy.ndarray) or _is_other_array(value)
 
@@ -174,7 +174,7 @@ _TRACED = (("autograd.tracer", "Box"), ("jax.core", "Tracer"))
 
 
 def is_traced(value: object) -> bool:
-    """True for what stands for an array while another library takes a derivative."""
+    """True for an object that replaces an array while another library takes a derivative."""
     classes = [getattr(sys.modules.get(module), name, None) for module, name in _TRACED]
     return isinstance(value, tuple([cls for cls in classes if isinstance(cls, type)]))
 

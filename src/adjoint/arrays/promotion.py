@@ -23,7 +23,7 @@ from adjoint.arrays.namespace import astype
 
 #: Types of arrays that are computed with as they are.
 PLAIN = frozenset(numpy.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
-#: Python's numbers by the kind of dtype: they take the type of the arrays that they meet.
+#: Python's numbers by the kind of dtype: they take the type of the arrays in the same operation.
 _NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _FLOAT32 = numpy.dtype("float32")
 
@@ -35,7 +35,7 @@ def upcast(value: Any) -> Any:
 
 
 def operand_type(value: Any) -> tuple[dtype, int]:
-    """What a raw operand counts for in promotion: its dtype and rank."""
+    """The dtype and rank of a raw operand in promotion."""
     kind = getattr(value, "dtype", None)
     if kind is None:
         return scalar_dtype(value), SCALAR

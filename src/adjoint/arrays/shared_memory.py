@@ -46,7 +46,7 @@ def pinned_bytes(size: int) -> numpy.ndarray[Any, Any]:
 
 
 def pinned(array: Any) -> Any:
-    """A copy of an array in pinned memory, with its strides unless elements meet or lie in reverse.
+    """A copy of an array in pinned memory, with its strides unless elements overlap or lie in reverse.
 
     Raises RuntimeError without a device.
     """
@@ -61,7 +61,7 @@ def pinned(array: Any) -> Any:
 
 
 def owners(array: Any) -> Iterator[Any]:
-    """An array and what its memory belongs to, one after the other."""
+    """An array and the owners of its memory, one after the other."""
     while array is not None:
         yield array
         array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)

@@ -1,4 +1,4 @@
-"""Shapes and devices: ``Size``, ``device``, and the reading of the arguments that stand for them."""
+"""Shapes and devices: ``Size``, ``device``, and the conversion of arguments to them."""
 
 from __future__ import annotations
 
@@ -307,10 +307,10 @@ CPU = device("cpu")
 
 
 def as_device(x: object, function: str = "tensor") -> device:
-    """Read the ``device`` argument of ``function`` (None is the CPU); make sure arrays can be put there.
+    """Convert the ``device`` argument of ``function`` (None is the CPU); check that arrays can be placed there.
 
     Raises:
-        AssertionError: a CUDA device is asked for, and there is none.
+        AssertionError: the argument names a CUDA device, and there is none.
         RuntimeError: the device is of a kind that no array library here serves.
         TypeError: it is not a device, a string or a number.
 

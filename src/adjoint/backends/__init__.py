@@ -1,4 +1,4 @@
-"""What stands behind the arithmetic, under torch.backends' names: each module says whether a library is used.
+"""The libraries behind the arithmetic, under torch.backends' names: each module reports whether one is used.
 
 Switches of libraries that are not used can be set, as programs do, and change nothing.
 """

@@ -1,4 +1,4 @@
-"""What the processor can do."""
+"""The capabilities of the processor."""
 
 import typing as _typing
 

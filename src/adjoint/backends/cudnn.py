@@ -98,5 +98,5 @@ class flags(_ModeBlock, _ContextDecorator):
             self.switches["benchmark_limit"] = benchmark_limit
 
     def _changes(self) -> tuple[_Any, ...]:
-        """What the block changes: attributes of this module."""
+        """The changes of the block: attributes of this module."""
         return tuple((_ATTRIBUTE, name, (_sys.modules[__name__], value)) for name, value in self.switches.items())

@@ -51,11 +51,11 @@ class Node(abc.ABC):
     @property
     @abc.abstractmethod
     def _input_metadata(self) -> tuple[Any, ...]:
-        """Shape and dtype of what the node receives, for each output of its operation."""
+        """Shape and dtype of the cotangents that the node receives, for each output of its operation."""
 
     @abc.abstractmethod
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs.
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs.
 
         >>> import adjoint
         >>> a = adjoint.zeros(3, requires_grad=True)
@@ -68,7 +68,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_outputs)` called before the node runs; what it returns replaces grad_outputs.
+        """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs.
 
         >>> import adjoint
         >>> a = adjoint.zeros(3, requires_grad=True)
@@ -81,7 +81,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _register_hook_dict(self, tensor: Tensor) -> None:
-        """Have the hooks of a tensor see what this node receives for the output of the tensor's number."""
+        """Call the hooks of a tensor with the cotangent of the tensor's output when the node receives it."""
 
     @abc.abstractmethod
     def _sequence_nr(self) -> int:
@@ -92,7 +92,7 @@ class GradientEdge(NamedTuple):
     """An output of a node: where the cotangent of a tensor is delivered. `backward` and `grad` take it for a tensor.
 
     node: the tensor's grad_fn, or the node that accumulates into a leaf. output_nr: which of its outputs.
-    ownership_token: what must stay alive as long as the edge; None here, since the node keeps all that it needs.
+    ownership_token: an object that must live as long as the edge; None here, since the node keeps all that it needs.
     """
 
     node: Node
@@ -103,8 +103,8 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires grad; unlike the tensor, it does not keep the values in memory.
 
-    Raises RuntimeError for a tensor that does not require grad, AssertionError for a view that was made while nothing
-    was recorded and requires grad as its base does, TypeError for what is no tensor.
+    Raises RuntimeError for a tensor that does not require grad, AssertionError for a view that was created while
+    nothing was recorded and requires grad as its base does, TypeError for an object that is no tensor.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, requires_grad=True)
@@ -150,8 +150,8 @@ def register_multi_grad_hook(
     mode "all": once per pass, when all gradients that the pass computes are there, as `fn(gradients)` with None for
     tensors that the pass does not reach. mode "any": once per pass, as `fn(gradient)` with the first of them.
 
-    Raises ValueError for another mode, AssertionError for a tensor that does not require grad, TypeError for what is
-    no tensor.
+    Raises ValueError for another mode, AssertionError for a tensor that does not require grad, TypeError for an object
+    that is no tensor.
 
     >>> import adjoint
     >>> a = adjoint.ones(2, requires_grad=True)
@@ -237,7 +237,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 
 def set_override_stale_capture_stream(enabled: bool) -> None:
-    """Taken for torch's sake: a backward pass of NumPy's or CuPy's arrays is captured in no CUDA graph.
+    """Accepted for programs written for torch: no CUDA graph captures a backward pass of NumPy's or CuPy's arrays.
 
     Raises TypeError for anything but a bool.
     """

@@ -1,8 +1,8 @@
 """The backward pass.
 
-1. `count_consumers` walks the graph from the roots, with a list and not with recursion, and counts for each node the
-   consumers that will deliver a cotangent to it. Where only some gradients are asked for, `find_needed` has marked the
-   nodes that lead to these before, and the others take no part.
+1. `count_consumers` walks the graph from the roots, with a list instead of recursion. For each node it counts the
+consumers that will deliver a cotangent to it. If only some gradients are requested, `find_needed` has marked the nodes
+that lead to them, and the pass skips all others.
 2. `go` runs the nodes that are ready: to which all consumers have delivered. The one recorded last (of the highest
    sequence number) comes first; leaves run at once.
 3. `evaluate` lets a node pull its cotangent back to its inputs and free what it saved, and `pass_on` delivers the
@@ -11,8 +11,8 @@
 With create_graph false, cotangents are raw arrays and no Tensor is made; with create_graph true they are Tensors and
 the same formulas are recorded. Only hooks see Tensors in both cases.
 
-What a pass notes about a node (a `Slot`) lies in the node itself. If another pass that is still running (an outer
-one, or one in another thread) has notes in that node, this pass keeps its own in a dictionary.
+The notes of a pass about a node (a `Slot`) are fields of the node itself. If another pass that still runs (an outer
+one, or one in another thread) uses these fields, this pass keeps its own in a dictionary.
 """
 
 try:
@@ -63,7 +63,7 @@ if not cython.compiled:
 def quiet_errors():
     """The variable of the context in which NumPy keeps how errors are handled, and its value that ignores all.
 
-    This is what numpy.errstate sets, in a twentieth of the time; (None, None) where NumPy keeps it elsewhere.
+    It has the effect of numpy.errstate in a twentieth of the time; (None, None) where NumPy stores the state elsewhere.
     """
     try:
         from numpy._core._ufunc_config import _extobj_contextvar as variable
@@ -92,11 +92,11 @@ _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED = 1, 2, 4, 8, 16
 class Run:
     """One backward pass.
 
-    captures: what to hand back instead of accumulating, as {node: [(output number, index in the result)]}, or None
-    to accumulate into every leaf; then only nodes from which a captured one can be reached take part.
-    interceptors: those of the thread, and in anomaly mode one more; they stand around each node. profiler: the hook
-    among them that records what nodes compute, or None. callbacks: what is to be called when all nodes have run, or
-    None. called_at: the user's line, while locations are recorded.
+    captures: the cotangents to return, as {node: [(output number, index in the result)]}, or None to accumulate into
+    every leaf; only nodes that lead to a captured one take part.
+    interceptors: those of the thread, and in anomaly mode one more; they wrap each node. profiler: the hook among them
+    that records nodes, or None. callbacks: the functions to call when all nodes have run, or None. called_at: the
+    user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -121,7 +121,7 @@ class Run:
         return self.foreign[node]
 
     def claim(self, node: Node):
-        """Start notes about a node; True if this pass meets it for the first time."""
+        """Start the notes about a node; True at the first visit of this pass."""
         if node._ad_run == self.number or (self.foreign is not None and node in self.foreign):
             return False
         if node._ad_run and node._ad_run in _active_runs:
@@ -146,7 +146,7 @@ class Run:
         return True
 
     def is_needed(self, node: Node):
-        """True if a node that was found from the roots leads to a captured one, or is one."""
+        """True if a node that the roots lead to leads to a captured node, or is one."""
         if self.captures is None:
             return True
         slot: Slot = self.slot(node)
@@ -162,7 +162,7 @@ class Run:
             slot._ad_marks = _NEEDED | _CAPTURED
         for node in roots:
             self.claim(node)
-        # a node stays on the stack while those it leads to are searched, and is asked about them afterwards
+        # a node stays on the stack until the nodes behind it are searched, and is decided afterwards
         stack: list = list(roots)
         while stack:
             node = stack[len(stack) - 1]
@@ -211,7 +211,7 @@ class Run:
                 slot._ad_pending += 1
 
     def deliver(self, target: Node, nr, cotangent):
-        """Add a cotangent to what a node has received so far."""
+        """Add a cotangent to the sum for a node."""
         slot: Slot = self.slot(target)
         if target._ad_n_outputs == 1:
             if slot._ad_buffer is None:
@@ -259,12 +259,12 @@ class Run:
             node = ready.pop() if len(ready) == 1 else heappop(ready)
             self.process(node)
         if self.callbacks is not None:
-            # one may ask for another
+            # one hook may start another
             for callback in self.callbacks:
                 callback()
 
     def go_quietly(self, roots: list):
-        """The same where NumPy warns of nothing: what divides by zero on the way back did so on the way there."""
+        """`go` without NumPy's warnings: a division by zero in the backward pass follows one in the forward pass."""
         if _QUIET is None:
             with numpy.errstate(all="ignore"):
                 self.go(roots)
@@ -288,11 +288,11 @@ class Run:
         return self.evaluate(node)
 
     def received(self, node: Node):
-        """What a node has received so far."""
+        """The sum of the cotangents that a node has received so far."""
         return self.slot(node)._ad_buffer
 
     def evaluate(self, node: Node):
-        """Run the hooks of a node and the node; returns what it delivers, None for nothing."""
+        """Run the hooks of a node and the node; returns the cotangents to deliver, or None for none."""
         slot: Slot = self.slot(node)
         cotangent = slot._ad_buffer
         slot._ad_buffer = None
@@ -314,7 +314,7 @@ class Run:
             if defined:
                 self.accumulate_into(leaf, cotangent)
             return None
-        # a custom function decides itself what no cotangent at all means
+        # a custom function decides itself how to treat missing cotangents
         if defined or isinstance(node, ContextNode):
             return self.pull(node, cotangent)
         if node._ad_post_hooks is None:
@@ -322,7 +322,7 @@ class Run:
         return run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
 
     def finish(self, node: Node, cotangent):
-        """Run the hooks of a node at which backward(inputs=) ends, and free what it saved; no formula is needed."""
+        """Run the hooks of a node at which backward(inputs=) ends, and free the saved values; no formula runs."""
         if node._ad_pre_hooks:
             cotangent = run_pre_hooks(node, cotangent, self.create_graph)
         if node._ad_post_hooks is not None:
@@ -333,7 +333,7 @@ class Run:
                 note_release(node, self.called_at)
 
     def pull(self, node: Node, cotangent):
-        """Run the formulas of a node and the hooks behind them, and free what the node saved."""
+        """Run the formulas of a node and the hooks after them, and free the saved values."""
         received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
         if self.profiler is None or self.create_graph:
             pulled = node._ad_pull(cotangent, self.create_graph)
@@ -348,8 +348,8 @@ class Run:
         return pulled
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):
-        """Add to a leaf's gradient and tell whoever waits for it."""
-        # made before, so that the leaf does not keep for itself what hooks are going to see
+        """Add a cotangent to a leaf's gradient, and call the hooks on the leaf."""
+        # converted before, so that the leaf does not own the array that hooks are going to see
         received = as_tensor(cotangent, self.create_graph) if node._ad_post_hooks else None
         node._ad_pull(cotangent, self.create_graph)
         hooks = node.variable._post_hooks
@@ -384,7 +384,7 @@ class Run:
                 self.enqueue(target)
 
     def is_end(self, node: Node):
-        """True if nothing that was asked for lies behind this node."""
+        """True if no captured node can be reached from this one."""
         target: Node
         for i in range(node._ad_n_edges):
             target = node._ad_edge(i)
@@ -393,7 +393,7 @@ class Run:
         return True
 
     def capture(self, node: Node, cotangent):
-        """Keep the cotangents that the caller asked for."""
+        """Store the cotangents that the caller requested."""
         for nr, index in self.captures.get(node, ()):
             self.captured[index] = cotangent if node._ad_n_outputs == 1 or cotangent is None else cotangent[nr]
 
@@ -497,7 +497,7 @@ def in_new_thread(function, arguments):
 
 
 def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures, n_captures, accumulate) -> list:
-    """What `run_backward` does, in this thread."""
+    """`run_backward` in this thread."""
     state: ThreadState = current()
     # where forward mode is on, cotangents must be Tensors, since they have tangents
     on_tensors = create_graph or bool(state.dual_stack)
@@ -505,7 +505,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     if on_tensors:
         cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
-    # what hooks switch on and leave so ends with the pass
+    # modes that hooks switch on without a block end with the pass
     state.keep()
     state.grad_enabled = create_graph
     state.backward_depth += 1
@@ -602,7 +602,7 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
     return run_backward([(node, nr)], [one], retain_graph, create_graph, captures, index, False)
 
 
-# what code inside a pass may ask of it --------------------------------------------------------------------------------
+# functions for code that runs inside a pass ---------------------------------------------------------------------------
 
 
 def run_number() -> int:
@@ -648,7 +648,7 @@ def as_tensor(cotangent, create_graph):
 
 
 def as_cotangent(replacement, before, create_graph, hook):
-    """What a hook returned, as the engine carries it, checked against what it was given."""
+    """The value that a hook returned, in the engine's form, checked against the value before."""
     if not isinstance(replacement, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{type(replacement).__name__}'")
     tensor: TensorBase = replacement
@@ -672,7 +672,7 @@ def run_tensor_hooks(hooks, cotangent, create_graph):
 
 
 def output_values(node: Node, cotangent):
-    """What a node received for each of its outputs, as a list."""
+    """The cotangents that a node received, as a list with one entry for each output."""
     if node._ad_n_outputs == 1:
         return [cotangent]
     return [None] * node._ad_n_outputs if cotangent is None else cotangent
@@ -687,7 +687,7 @@ def run_output_hooks(node: Node, cotangent, create_graph):
 
 
 def run_pre_hooks(node: Node, cotangent, create_graph):
-    """Call the hooks that want to see what a node received before it runs."""
+    """Call the hooks on the cotangents that a node received, before the node runs."""
     values = output_values(node, cotangent)
     for hook in list(node._ad_pre_hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
@@ -708,7 +708,7 @@ def replaced(replacement, values, create_graph, hook):
 
 
 def run_post_hooks(node: Node, pulled, received, create_graph):
-    """Call the hooks that want to see what a node made of its cotangents, of which `received` is a list."""
+    """Call the hooks on the cotangents that a node computed from those in `received`."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
     for hook in list(node._ad_post_hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)

@@ -1,4 +1,4 @@
-"""What the core says when something is wrong: PyTorch's words where it has them."""
+"""Texts of the core's errors: PyTorch's words where it has them."""
 
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,7 +21,7 @@ PAGES = "docs/errors"
 def explained(error: Error, page: str, remedy: str = "") -> Error:
     """An error with notes, which tracebacks show below its message: a remedy, and the page that explains it.
 
-    The message itself stays what it is, torch's.
+    The message itself stays torch's.
     """
     for note in (remedy, f"See {PAGES}/{page}.md"):
         if note:
@@ -30,7 +30,7 @@ def explained(error: Error, page: str, remedy: str = "") -> Error:
 
 
 class Message(NamedTuple):
-    """What a RuntimeError says, with names in braces for values, and the page that explains it."""
+    """The text of a RuntimeError, with the names of values in braces, and the page that explains it."""
 
     text: str
     page: str
@@ -206,7 +206,7 @@ def name_of(node: Any) -> str:
 
 
 def operation_of(node: Any) -> str:
-    """What a node stands for, as messages show it: Mul for MulBackward0."""
+    """The operation of a node, as messages name it: Mul for MulBackward0."""
     return name_of(node).removesuffix("0").removesuffix("Backward")
 
 
@@ -246,7 +246,7 @@ def freed(node: Any) -> RuntimeError:
 
 
 def shapes(node: Any) -> str:
-    """The shape of what a node's operation made, or several."""
+    """The shape of the result of a node's operation, or the shapes of several."""
     return ", ".join(sizes(metadata.shape) for metadata in node._input_metadata)
 
 
@@ -417,7 +417,7 @@ def other_layout(gradient: Any, array: Any) -> str:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise RuntimeError for what is no bool."""
+    """Raise RuntimeError for an object that is no bool."""
     if not isinstance(value, bool):
         raise RuntimeError(f"{name} must be a bool")
 
@@ -486,7 +486,7 @@ def check_in_place(tensor: Any, mask: int) -> None:
         raise LEAF_IN_PLACE.error()
 
 
-#: What stands for "any dtype" where a leaf keeps the dtype of its gradients.
+#: The value for "any dtype" of a leaf's attribute grad_dtype.
 ANY_DTYPE = "any"
 GRAD_DTYPE_OF_NON_LEAF = "grad_dtype can only be {done} on leaf tensors."
 

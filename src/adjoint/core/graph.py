@@ -1,6 +1,6 @@
-"""The graph: tensors, the nodes that made them, and what nodes keep for the backward pass.
+"""The graph: tensors, the nodes that computed them, and the values that nodes save for the backward pass.
 
-A `Node` stands for one operation that was run. Its edges lead to the nodes of the operation's inputs, so that the graph
+A `Node` represents one recorded operation. Its edges lead to the nodes of the operation's inputs, so that the graph
 points from results to leaves, the way cotangents flow. A leaf's edge leads to an `AccumulateGrad`, the node that adds
 to `.grad`. The invariants that hold here are listed in this folder's README.
 """
@@ -39,11 +39,11 @@ _CPU = device("cpu")
 _LAST = 2**64 - 1
 
 
-# what the floors above tell the core ----------------------------------------------------------------------------------
+# declarations of the floors above -------------------------------------------------------------------------------------
 
 
 class Registry:
-    """What the floors above tell the core at import: the class of tensors and the namespace of tensor operations."""
+    """Declarations of the floors above, made at import: the class of tensors, the namespace of tensor operations."""
 
     tensor_type: type = type(None)
     tensor_ops: object = None
@@ -51,8 +51,8 @@ class Registry:
     tangent_of: object = None
     has_tangent: object = None
     copy_tangents: object = None
-    # what an operation gives whose arguments are of classes with a say of their own, and how many such
-    # classes there are
+    # the result of an operation whose arguments belong to classes with `__torch_function__`, and the number of these
+    # classes
     override: object = None
     overriding: int = 0
     # the signatures of an operation's function and method, from its rule
@@ -64,7 +64,7 @@ class Registry:
     help_of_method_in_place: object = None
     # whether a tensor that was made in a differentiated function, and is there after its end, still needs a gradient
     is_followed: object = None
-    # vmap: what becomes of the edges of a node some of whose inputs are batched, and the nodes that it puts on them
+    # vmap: edges of a node with batched inputs, and the nodes that vmap inserts into them
     cross: object = None
     crossing: object = None
 
@@ -73,7 +73,7 @@ registry = Registry()
 
 
 class InputMetadata(NamedTuple):
-    """What is known of a cotangent before it arrives."""
+    """Shape and dtype of a cotangent, known before it arrives."""
 
     shape: tuple
     dtype: object
@@ -99,25 +99,25 @@ def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None
 
 
 _tensor_type = _native_tensor = registry.tensor_type
-# how many subclasses of Tensor have a say of their own in what operations give
+# the number of subclasses of Tensor with an override of the results of operations
 _overriding = 0
 
 
 def count_overriding() -> None:
-    """Note that there is one more subclass with a say of its own in what operations give."""
+    """Count one more subclass that overrides the results of operations."""
     global _overriding
     _overriding += 1
 
 
 def overrides(value) -> bool:
-    """True for a tensor whose class has a say in what operations give, except inside of what such a class asked for."""
+    """True for a tensor whose class overrides the results of operations, except while such an override runs."""
     if not _overriding or not isinstance(value, TensorBase) or type(value) is _tensor_type:
         return False
     return value._overrides and not current().plain_results
 
 
 def any_overrides(values) -> bool:
-    """True if one of these, or a member of a sequence among them, is such a tensor."""
+    """True if one of these, or a member of a sequence among them, has a class with an override."""
     for value in values:
         if overrides(value):
             return True
@@ -148,11 +148,11 @@ class View:
     """How a view was made from its base, so that its history can be made again when the base has moved on.
 
     base: the tensor that owns the memory; never a view itself.
-    replay: how the base leads to the view: () for the base itself, or (the replay of what the view was made from,
-        (operation, arguments after the tensor, number of the output or None)). A chain of views shares its beginning.
+    replay: the steps from the base to the view: () for the base itself, or (the replay of the tensor that was viewed,
+    (operation, arguments after the tensor, number of the output or None)). A chain of views shares its beginning.
     version: the version of the memory for which the view's grad_fn holds.
     rewritten, rewritten_at: the history that the base got when this view was modified, and the version that this made.
-        The view's own is made from it when it is asked for, whatever becomes of the base meanwhile.
+        The view's own node is computed from it at first use, also after changes of the base.
     origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
         "multi_output", of a custom function "custom", "custom_outputs", and errors.SEPARATE where the arrays share
         no memory, so that it is a view by name only).
@@ -199,7 +199,7 @@ class TensorBase:
     def grad_fn(self):
         """The node that made this tensor, or None for a leaf.
 
-        Its `next_functions` are the nodes of what the tensor was computed from.
+        Its `next_functions` are the nodes of the operation's inputs.
         """
         return node_of(self)
 
@@ -293,7 +293,7 @@ class SavedTensor:
     Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph.
     `node` and `output_nr` say where the value came from; for a result the node that saved it is meant and none is held.
     original: the input itself, where it may be held.
-    packed, unpack_hook: what a pack hook made of the value, and the hook that gives it back; array is None then.
+    packed, unpack_hook: the value that a pack hook returned, and the hook that unpacks it; array is None then.
     freed: the node has run and dropped it.
     """
 
@@ -301,7 +301,7 @@ class SavedTensor:
         raise RuntimeError(errors.SAVED_TENSOR_MADE)
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Let `pack_hook(tensor)` say what is kept instead of this value; `unpack_hook` makes a tensor of it again.
+        """Replace the saved value by the result of `pack_hook(tensor)`; `unpack_hook` turns it into a tensor again.
 
         Raises RuntimeError if there are hooks already, if the value is None or was freed.
         """
@@ -315,7 +315,7 @@ class SavedTensor:
 
 
 def input_metadata(shape, dtype):
-    """What is known of one output of a node; None for what a custom function returned that is no tensor."""
+    """Shape and dtype of one output of a node; None if a custom function returned an object that is no tensor."""
     if shape is None:
         return None
     return InputMetadata(Size(shape), None if dtype is None else from_numpy_dtype(dtype), _CPU)
@@ -323,7 +323,7 @@ def input_metadata(shape, dtype):
 
 @cython.cclass
 class Slot:
-    """What one backward pass notes about one node: how many consumers are still to come, the sum so far, and marks."""
+    """The notes of one backward pass about one node: the number of consumers to come, the sum so far, and marks."""
 
 
 @cython.trashcan(True)
@@ -371,11 +371,11 @@ class Node(Slot):
         raise RuntimeError(f"{type(self).__name__} does not say how cotangents pass through it: define _ad_pull()")
 
     def _ad_saved_items(self) -> list:
-        """What the node keeps for its backward pass, as (name, Tensor, array or `SavedTensor`) pairs, not unpacked."""
+        """The values that the node saves, as (name, Tensor, array or `SavedTensor`) pairs, not unpacked."""
         return []
 
     def _ad_release(self):
-        """Free what was saved for the backward pass."""
+        """Free the saved values."""
 
     @property
     def next_functions(self) -> tuple:
@@ -403,18 +403,18 @@ class Node(Slot):
 
     @property
     def _input_metadata(self) -> tuple:
-        """Shape and dtype of what the node receives, for each output of its operation."""
+        """Shape and dtype of the cotangents that the node receives, for each output of its operation."""
         numbers = range(self._ad_n_outputs)
         return tuple([input_metadata(output_shape(self, nr), output_dtype(self, nr)) for nr in numbers])
 
     def register_hook(self, fn) -> RemovableHandle:
-        """Have `fn(grad_inputs, grad_outputs)` called after the node has run; what it returns replaces grad_inputs."""
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         if self._ad_post_hooks is None:
             self._ad_post_hooks = HookTable()
         return RemovableHandle(self._ad_post_hooks, fn)
 
     def register_prehook(self, fn) -> RemovableHandle:
-        """Have `fn(grad_outputs)` called before the node runs; what it returns replaces grad_outputs."""
+        """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         if self._ad_pre_hooks is None:
             self._ad_pre_hooks = HookTable()
         return RemovableHandle(self._ad_pre_hooks, fn)
@@ -423,7 +423,7 @@ class Node(Slot):
         """The cotangents of the inputs from those of the outputs, without hooks; recorded where gradients are.
 
         One input: its cotangent, else a tuple; None where there is none. Raises TypeError for another number of
-        cotangents than the operation has outputs, and for what is no Tensor.
+        cotangents than the operation has outputs, and for an object that is no Tensor.
         """
         if len(cotangents) != self._ad_n_outputs:
             raise TypeError(f"expected {self._ad_n_outputs} arguments, got {len(cotangents)} instead")
@@ -489,26 +489,26 @@ class FunctionNode(Node):
     """A node of one output whose way back is a Python function of (node, cotangent, create_graph)."""
 
     def _ad_pull(self, cotangent, create_graph):
-        """What the function makes of the cotangent."""
+        """The result of the function for the cotangent."""
         return self.function(self, cotangent, create_graph)
 
 
 @cython.trashcan(True)
 @cython.cclass
 class ContextNode(Node):
-    """A node of a custom function: a subclass in Python says in `_ad_pull_back` and `_ad_free` what `_ad_pull`
-    and `_ad_release` do.
+    """A node of a custom function. A subclass in Python defines `_ad_pull_back` and `_ad_free`, which `_ad_pull` and
+    `_ad_release` call.
 
-    It is run although no cotangent arrived, since the function decides what that means. The fields are what a function
-    says of itself while it runs, and what is kept for its way back.
+    It runs also without any cotangent, since the function decides how to treat that. The fields hold the declarations
+    of a function while it runs, and the values that it saves.
 
-    to_save, saved_for_forward, dirty_tensors, non_differentiable: what the function was told; only while it runs.
-    The rest without _ad_: saved: what was kept of to_save, `SavedTensor` or None; freed, cleared: why it is not there
-        any more.
+    to_save, saved_for_forward, dirty_tensors, non_differentiable: the declarations; only while the function runs.
+    The rest without _ad_: saved: the saved form of to_save, `SavedTensor` or None; freed, cleared: why they are
+    missing.
     places: which arguments the edges belong to, of n_arguments.
     keeps_undefined: cotangents and tangents that are not there stay None; undefined_integers: those of results without
         gradient do.
-    grad_dtypes: the dtypes of cotangents that were asked for, None for those that may have any.
+    grad_dtypes: the declared dtypes of cotangents, None for any dtype.
     model: an array like the results, where these are not NumPy's. tangents: of results, by their numbers.
     owner: the history of the base, known weakly, if a view was modified in place. in_jvp: the jvp is running.
     """
@@ -520,18 +520,18 @@ class ContextNode(Node):
         raise TypeError(f"{type(self).__name__!r} object is not callable")
 
     def _ad_pull(self, cotangent, create_graph):
-        """What the function's way back makes of the cotangents."""
+        """The cotangents that the function's backward returns."""
         return self._ad_pull_back(cotangent, create_graph)
 
     def _ad_release(self):
-        """Free what the function saved."""
+        """Free the values that the function saved."""
         self._ad_free()
 
 
 @cython.final
 @cython.cclass
 class AccumulateGrad(Node):
-    """Adds what arrives to the gradient of its leaf.
+    """Adds cotangents to the gradient of its leaf.
 
     former_shape: the leaf's when the graphs were built that lead here, if it has another since; later ones lead to
     another node.
@@ -565,7 +565,7 @@ class AccumulateGrad(Node):
         return []
 
 
-# gradients of leaves: what is said about them, and their layout -------------------------------------------------------
+# gradients of leaves: their dtypes and their layout -------------------------------------------------------------------
 
 
 def fits(cotangent, array):
@@ -622,7 +622,7 @@ def gradient_strides(array):
 
 
 def pack_saved(saved: SavedTensor, tensor: TensorBase, pack_hook, unpack_hook):
-    """Keep what the hook makes of a tensor instead of its array.
+    """Save the result of the hook for a tensor instead of its array.
 
     A hook that returns the very tensor that it was given makes no reference cycle: of a result, the array is kept.
     """
@@ -695,7 +695,7 @@ def new_node(node_type, native) -> Node:
     return node_type.__new__(node_type)
 
 
-# arrays, and what stands for C in the plain form ----------------------------------------------------------------------
+# arrays: the plain form of functions in C -----------------------------------------------------------------------------
 
 
 if not cython.compiled:
@@ -723,7 +723,7 @@ if not cython.compiled:
     weak = weakref.ref
 
     def referent_of(reference):
-        """What a weak reference leads to, or None."""
+        """The object of a weak reference, or None."""
         return reference()
 
     # `_sequence += 1` is more than one step of the interpreter, and threads may come between
@@ -732,7 +732,7 @@ if not cython.compiled:
 
     def upcoming_sequence_nr():
         """The number that `next_sequence_nr` will give next, if no other thread asks before."""
-        # a counter shows where it stands, and nothing else tells
+        # the next value of a counter shows only in its repr
         return int(repr(_numbers)[len("count(") : -1])
 
     # the values that fields of compiled classes have before they are set
@@ -1026,7 +1026,7 @@ def output_dtype(node: Node, nr):
 
 
 def project(cotangent, shape, dtype):
-    """Make a raw cotangent fit its edge: sum what was broadcast, drop the imaginary part of a real input, cast.
+    """Convert a raw cotangent for its edge: sum over broadcast axes, take the real part for a real input, cast.
 
     No dtype: it may have any.
     """

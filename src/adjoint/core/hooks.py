@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-#: The key of the hook that retains a gradient: it stays behind all others, so that it sees what they made of it.
+#: The key of the hook that retains a gradient: it runs after all others, so that it sees their result.
 RETAIN = -1
 
 

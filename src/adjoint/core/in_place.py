@@ -1,4 +1,4 @@
-"""Operations in place: which tensors may be written to, and what becomes of the history of a tensor that was.
+"""Operations in place: the tensors that may be modified, and the history of a modified tensor.
 
 `CopySlices` is the history of a tensor of which a view was modified.
 """
@@ -45,7 +45,7 @@ if not cython.compiled:
 
 
 def check_writable(tensor: TensorBase):
-    """Raise if a tensor must not be modified in place here; otherwise tell those who want to know before it is."""
+    """Raise if a tensor must not be modified in place; otherwise call the functions that observe modifications."""
     state: ThreadState = current()
     if tensor._counter is NO_VERSION and not state.inference:
         raise errors.INFERENCE_IN_PLACE.error()
@@ -57,7 +57,7 @@ def check_writable(tensor: TensorBase):
 
 
 def check_current(tensor: TensorBase):
-    """Raise for what was a view of a tensor that has been modified since, if their arrays share no memory."""
+    """Raise for a former view of a tensor that has been modified since, if their arrays share no memory."""
     view: View = tensor._view
     if view is not None and view.origin == errors.SEPARATE and view.version != version_of(tensor):
         raise RuntimeError(errors.SEPARATE_STALE.format(library=library_of(tensor._array)))
@@ -115,7 +115,7 @@ def rebase(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t = 0, o
     base._output_nr = 0
     base._requires = False
     carry_retained(base, before, number)
-    # the view's own history is made from this one of the base when it is asked for
+    # the view's own node is computed from this one of the base at first use
     view.rewritten = whole
     view.rewritten_at = version_of(tensor)
     view.version = -1
@@ -157,7 +157,7 @@ def reshape_accumulator(leaf: TensorBase):
 def own_strides(array):
     """The strides of an array, counted in elements, that does not lie in memory row by row; None for one that does.
 
-    None also where elements meet: a copy could not hold them apart.
+    None also where elements overlap in memory: a copy could not represent that.
     """
     strides = getattr(array, "strides", None)
     if strides is None or array.flags.c_contiguous or is_shared(array):
@@ -166,7 +166,7 @@ def own_strides(array):
 
 
 def is_shared(array):
-    """True if elements of an array meet in memory."""
+    """True if elements of an array overlap in memory."""
     return hasattr(array, "strides") and not array.flags.c_contiguous and elements_meet(array)
 
 
@@ -192,7 +192,7 @@ class CopySlices(Node):
         return replay_view(self.replay, whole)
 
     def _ad_pull(self, cotangent, create_graph):
-        """Split the base's cotangent into what the operation's inputs get and what the old base gets."""
+        """Split the base's cotangent between the inputs of the operation and the old base."""
         if self.freed:
             raise errors.freed(self.inner)
         if self.is_shared:
@@ -205,7 +205,7 @@ class CopySlices(Node):
         pulled = self.inner._ad_pull(inside, create_graph)
         own = pulled[self.input_index]
         if create_graph:
-            # where elements of the part meet, all were given one value
+            # overlapping elements of the part have all received one value
             part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
         else:
             part[...] = 0 if own is None else own
@@ -213,11 +213,11 @@ class CopySlices(Node):
         return pulled
 
     def _ad_saved_items(self) -> list:
-        """What the in-place operation keeps."""
+        """The values that the in-place operation saves."""
         return [] if self.freed else self.inner._ad_saved_items()
 
     def _ad_release(self):
-        """Free what the in-place operation saved; like torch's, this node then runs no more, if it is no function's."""
+        """Free the saved values; as in torch, this node then runs no more, except that of a custom function."""
         self.inner._ad_release()
         self.freed = self.label is None
 

@@ -52,13 +52,13 @@ if not cython.compiled:
     _overriding = True  # `with_plain_results` costs little
 
 _ndarray = numpy.ndarray
-# what dir() shows of nodes besides saved values, as torch does
+# names that dir() lists for nodes besides saved values, as in torch
 _SHOWN = frozenset(("name", "metadata", "next_functions", "register_hook", "register_prehook", "requires_grad"))
 _SHOWN |= {"_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr"}
 
-# kinds of saved values, by where they come from; the shape of an input that has an edge stands at its node already
+# kinds of saved values, by their origin; the shape of an input that has an edge is stored at the edge's node
 _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE, _INDICES = range(10)
-# of these, what keeps arrays
+# the kinds that hold arrays
 _ARRAYS = (_INPUT, _RESULT, _SEQUENCE, _INDICES)
 
 # the two worlds of formulas: raw arrays and Tensors -------------------------------------------------------------------
@@ -150,14 +150,14 @@ class Term:
         self.input = inputs[0] if inputs else 0
 
     def pull(self, node, ops, g, create_graph, large):
-        """The cotangent, from `g` and what the node saved; both, and `ops`, are of raw arrays or of Tensors.
+        """The cotangent, from `g` and the saved values; all, and `ops`, are for raw arrays or for Tensors.
 
         large: the arrays are large ones of NumPy.
         """
         if self.is_identity:
             return g
         n: cython.Py_ssize_t = len(self.arguments)
-        # each value is asked for once, since hooks may unpack it
+        # each value is unpacked once, since hooks may have effects
         value = node.value(self.position, create_graph) if n else None
         if ops is not _numpy_ops:
             if n == 0:
@@ -183,13 +183,13 @@ class Term:
         return self.product(ops, *values) if out is None else out
 
 
-# what an operation saves and runs -------------------------------------------------------------------------------------
+# plans: saved values and formulas of an operation ---------------------------------------------------------------------
 
 
 @cython.final
 @cython.cclass
 class Plan:
-    """What an operation saves and computes when a given set of its inputs needs a gradient."""
+    """The saved values and the formulas of an operation for one set of inputs that need a gradient."""
 
     def __init__(self, names, slots, terms, mask):
         self.names = names
@@ -198,7 +198,7 @@ class Plan:
         self.positions = [position for _, position in slots]
         self.terms = terms
         self.mask = mask
-        # what is not saved stands behind what is
+        # unsaved slots come last
         self.n_saved = len([kind for kind in self.kinds if kind != _EDGE_SHAPE])
         slots = slots[: self.n_saved]
         # simple: at most two values, each the result (position 2) or one of two inputs (position 0 or 1)
@@ -238,7 +238,7 @@ class OpNode(Node):
         return self.run_formulas(cotangent, create_graph, False)
 
     def run_formulas(self, cotangent, create_graph, large):
-        """What `pull` does."""
+        """The work of `pull`."""
         if self.freed:
             raise errors.freed(self)
         if create_graph:
@@ -331,7 +331,7 @@ class OpNode(Node):
             self.versions = tuple(versions)
 
     def finish(self, values: tuple):
-        """What is left to do for a complete node where the thread's state is unusual."""
+        """The rest of the work for a complete node when the thread's state is unusual."""
         state: ThreadState = current()
         plan: Plan = self.plan
         if plan.holds_tensors:
@@ -343,7 +343,7 @@ class OpNode(Node):
         announce(self)
 
     def pack(self, values: tuple):
-        """Let the hooks on saved tensors decide what is kept, of inputs and results alike."""
+        """Call the hooks on saved tensors for inputs and results alike."""
         plan: Plan = self.plan
         for k in range(plan.n_saved):
             entry = self.entry(k)
@@ -367,7 +367,7 @@ class OpNode(Node):
                 self.replace_entry(k, saved)
 
     def replace_entry(self, k, entry):
-        """Replace what was saved for the k-th name of the plan."""
+        """Replace the saved value of slot k."""
         if k == 0:
             self.saved0 = entry
         elif k == 1:
@@ -407,7 +407,7 @@ class OpNode(Node):
         return tuple([member._array.shape for member in values[position]])
 
     def entry(self, k):
-        """What was saved for the k-th name of the plan, as it is kept; None for what is not."""
+        """The saved form of slot k; None for an unsaved slot."""
         if k >= cython.cast(Plan, self.plan).n_saved:
             return None
         if k == 0:
@@ -415,7 +415,7 @@ class OpNode(Node):
         return self.saved1 if k == 1 else self.saved_others[k - 2]
 
     def value(self, k, create_graph):
-        """What was saved for the k-th name of the plan: a raw array, or a Tensor with its history, or a plain value.
+        """The saved value of slot k: a raw array, or a Tensor with its history, or a plain value.
 
         Versions are compared before anything is handed out.
         """
@@ -575,7 +575,7 @@ class OpNode(Node):
     def saved_attribute(self, name):
         """A saved value under the name that torch gives it: self, other, result, dim ...
 
-        None for what the formulas of inputs that need no gradient would have used.
+        None for a value that only formulas of inputs without a gradient would use.
         """
         attributes = self.attributes()
         if name in attributes:
@@ -585,7 +585,7 @@ class OpNode(Node):
         return (value,) if isinstance(value, int) and name in self.plan.listed else value
 
     def attributes(self):
-        """What the rule makes of saved values under names of torch's."""
+        """Further attributes that the rule computes from saved values, under torch's names."""
         plan: Plan = self.plan
         if plan.attributes is None or self.freed:
             return {}
@@ -593,7 +593,7 @@ class OpNode(Node):
         return function(*[self.shown(plan.names.index(name)) for name in needs])
 
     def shown(self, k):
-        """What was saved for the k-th name of the plan, as users see it: arrays and factors as Tensors."""
+        """The saved value of slot k for users: arrays and factors as Tensors."""
         kind: cython.int = self.plan.kinds[k]
         entry = self.edge_shape(self.plan.positions[k]) if kind == _EDGE_SHAPE else self.entry(k)
         if kind == _SEQUENCE:
@@ -666,7 +666,7 @@ class OpNode(Node):
         return public.index(name)
 
     def saved_names(self):
-        """Torch's names for what was saved."""
+        """Torch's names of the saved values."""
         return [*[name for name in self.plan.public_names if name is not None], *self.attributes()]
 
     def _ad_saved_items(self) -> list:
@@ -734,7 +734,7 @@ def input_shape(value):
 
 
 def pack_by_mode(saved: SavedTensor, tensor: TensorBase, owner):
-    """Let the innermost pair of hooks on saved tensors that is on decide what `owner` keeps."""
+    """Call the innermost pair of hooks on saved tensors for a value that `owner` saves."""
     state: ThreadState = current()
     if state.saved_hooks:
         pack, unpack = state.saved_hooks[len(state.saved_hooks) - 1]
@@ -835,7 +835,7 @@ def save_result(result: TensorBase, nr) -> SavedTensor:
 
 
 def derive_plan(arguments, mask, is_complex) -> Plan:
-    """Work out what must be saved and computed when the inputs in `mask` need a gradient."""
+    """Determine the saved values and the formulas for the inputs in `mask` that need a gradient."""
     rule = arguments.rule
     sequence = arguments.sequence >= 0
     flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(arguments.inputs))])

@@ -1,4 +1,4 @@
-"""What happens to tensors that the graph saves: hooks that pack and unpack them, and clones of those overwritten."""
+"""Hooks that pack and unpack the tensors that the graph saves, and clones of those that are overwritten."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class saved_tensors_hooks(ModeBlock):
-    """A block in which `pack_hook` says what the graph keeps of each tensor it saves, and `unpack_hook` gives it back.
+    """A block in which `pack_hook` converts each tensor that the graph saves, and `unpack_hook` converts it back.
 
     pack_hook(tensor) -> anything: called when an operation saves a tensor, custom functions included; it must not
     modify its argument. unpack_hook(anything) -> Tensor: called when the backward pass needs it; the tensor should
@@ -57,8 +57,8 @@ def pushed_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any]
 class save_on_cpu(saved_tensors_hooks):
     """A block in which saved tensors wait for the backward pass in the host's memory.
 
-    Arrays that lie there already are kept as they are, uncopied. pin_memory and device_type are taken for torch's
-    sake: NumPy has no page-locked memory.
+    Arrays that lie there already are kept as they are, uncopied. pin_memory and device_type are accepted for programs
+    written for torch: NumPy has no page-locked memory.
 
     >>> import adjoint
     >>> x = adjoint.ones(3, requires_grad=True)
@@ -136,7 +136,7 @@ def _delete(name: str) -> None:
 
 
 def composed(*hooks: saved_tensors_hooks) -> saved_tensors_hooks:
-    """Several pairs of hooks as one: each packs what the pair before it made, and they unpack in reverse order.
+    """Several pairs of hooks as one: each packs the result of the pair before it, and they unpack in reverse order.
 
     All but the last must pack a tensor into a tensor.
 
@@ -187,7 +187,7 @@ class disable_saved_tensors_hooks(ModeBlock, contextlib.ContextDecorator):
 
 
 class _Handle:
-    """What the graph keeps of a saved tensor while its mutation is allowed."""
+    """The packed form of a saved tensor while its mutation is allowed."""
 
     __slots__ = ("__weakref__",)
 
@@ -202,7 +202,7 @@ class SavedMutations:
     def __init__(self) -> None:
         self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
-        # of what was saved since the last change, by the version counter of the memory, which views share, and by array
+        # values saved since the last change, by the version counter of the memory, which views share, and by array
         self._handles: dict[int, weakref.WeakValueDictionary[int, _Handle]] = {}
 
     def pack(self, tensor: Tensor) -> _Handle:
@@ -230,7 +230,7 @@ class SavedMutations:
         return tensor
 
     def before_write(self, tensor: TensorBase) -> None:
-        """Copy what was saved of the memory of a tensor that is going to be modified."""
+        """Copy the saved values in the memory of a tensor that is going to be modified."""
         for handle in list(self._handles.pop(id(tensor._counter), {}).values()):
             self.cloned[handle] = self.original.pop(handle).clone()
 

@@ -1,4 +1,4 @@
-"""What makes the result of an operation a view: memory and version counter that it shares, and how it is made again."""
+"""Views among results of operations: the memory and version counter that they share, and the steps that repeat them."""
 
 try:
     import cython
@@ -46,12 +46,12 @@ def note_view(operation, values, result: TensorBase, nr):
         view.origin = outer.origin
     result._counter = counter
     result._view = view
-    # a view of what was made outside of a differentiated function is not made inside
+    # a view of an outer tensor stays outside of a differentiated function
     result._level = source._level
 
 
 def base_of(source: TensorBase) -> TensorBase:
-    """What a view of a tensor has as its base: for an inference tensor, which has no views, no more than its memory."""
+    """The base for a view of a tensor; an inference tensor has no views, so that only the memory is shared."""
     if source._counter is not NO_VERSION:
         return source
     memory: TensorBase = new_tensor(source._array)

@@ -1,7 +1,7 @@
 """CUDA devices, served by CuPy, under torch.cuda's names.
 
-Without CuPy or a device everything is truthful: `is_available` is False, what asks a device raises AssertionError, and
-what only sets something up (seeds, caches) has nothing to do, as in torch.
+Without CuPy or a device, `is_available` is False, functions that need a device raise AssertionError, and functions that
+only prepare for one (seeds, caches) do nothing, as in torch.
 """
 
 import typing as _typing

@@ -1,4 +1,4 @@
-"""CUDA devices through CuPy: how many there are, which is the current one, and what they say of themselves."""
+"""CUDA devices through CuPy: their number, the current one, and their properties."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _on(device: Any, function: str) -> Iterator[Any]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until a device, the current one unless given, has done all that it was asked for.
+    """Wait until a device, the current one unless given, has finished all work that it received.
 
     Raises AssertionError without a device.
     """
@@ -156,7 +156,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def get_device_properties(device: Any = None) -> SimpleNamespace:
-    """What a device is: name, major, minor, total_memory, multi_processor_count, warp_size, L2_cache_size.
+    """The properties of a device: name, major, minor, total_memory, multi_processor_count, warp_size, L2_cache_size.
 
     Raises AssertionError without a device.
     """
@@ -175,7 +175,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device, such as that of its model.
+    """The name of a device, usually its model.
 
     device: a device, its number or name; the current device unless one is passed.
     Raises AssertionError without a device.
@@ -270,7 +270,7 @@ def empty_cache() -> None:
 
 
 def out_of_memory_error() -> type[Exception]:
-    """What is raised where the memory of a device does not suffice: CuPy's error, a MemoryError."""
+    """The error for too little memory on a device: CuPy's, a MemoryError."""
     if importlib.util.find_spec("cupy") is None:
         return MemoryError
     properties: type[Exception] = importlib.import_module("cupy").cuda.memory.OutOfMemoryError

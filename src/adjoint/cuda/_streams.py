@@ -40,11 +40,11 @@ class Stream:
         self._stream.wait_event(event._made())
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let work that comes later wait for what another stream has been given so far."""
+        """Let later work wait for the work that another stream has received so far."""
         self._stream.wait_event(stream.record_event()._made())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Note in an event what the stream has been given so far."""
+        """Record an event after the work that the stream has received so far."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -62,7 +62,7 @@ class Stream:
 class Event:
     """A mark in a stream, which can be waited for and timed. Raises AssertionError without a device.
 
-    enable_timing: whether `elapsed_time` may be asked. blocking: whether waiting lets the processor sleep.
+    enable_timing: whether `elapsed_time` is available. blocking: whether waiting lets the processor sleep.
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
@@ -73,7 +73,7 @@ class Event:
         return self._event
 
     def record(self, stream: Stream | None = None) -> None:
-        """Set the mark behind what a stream, the current one unless given, has been given so far."""
+        """Set the mark after the work that a stream, the current one unless given, has received so far."""
         self._event.record(None if stream is None else stream._stream)
 
     def synchronize(self) -> None:
@@ -85,7 +85,7 @@ class Event:
         return bool(self._event.done)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what a stream, the current one unless given, is given later wait for the mark."""
+        """Let later work of a stream, the current one unless given, wait for the mark."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def elapsed_time(self, end_event: Event) -> float:

@@ -1,4 +1,4 @@
-"""Activations as functions of nn.functional, in place if asked for, and dropout."""
+"""Activations as functions of nn.functional, also in place, and dropout."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ def _dropped(input: Tensor, p: float, inplace: bool, shape: tuple[int, ...]) -> 
     return _times(inplace, input, _dropout_mask(input, p, shape) * (1 / (1 - p)))
 
 
-# alpha dropout sets to the value that selu tends to; what follows restores mean and variance
+# alpha dropout inserts the limit of selu; the next lines restore mean and variance
 _SATURATED = _SELU_ALPHA * _SELU_SCALE
 
 

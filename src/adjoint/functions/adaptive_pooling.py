@@ -1,4 +1,4 @@
-"""Adaptive pooling: as many windows as asked for, of about equal size, which cover the image."""
+"""Adaptive pooling: a given number of windows, of about equal size, which cover the image."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def group_norm(
     return normalization.group_norm(input, num_groups, weight, bias, eps)
 
 
-# Normalisations that also return what they divided by. These statistics are constants for the derivative.
+# Normalisations that also return their divisors. These statistics are constants for the derivative.
 
 
 @_function

@@ -297,7 +297,7 @@ def _bags(
         sums, numbers = [ops.sum(x, 1) for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))]
     else:
         starts = _starts(offsets, input.shape[0], include_last_offset)
-        # what stands behind the last bag goes into one more, which is left out
+        # the elements after the last bag go into one more, which is dropped
         bags = numpy.searchsorted(starts, numpy.arange(input.shape[0]), side="right") - 1
         sums, numbers = [
             ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1]

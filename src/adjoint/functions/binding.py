@@ -1,4 +1,4 @@
-"""Attach what the tables declare: methods to Tensor, functions to namespaces."""
+"""Attach the declared functions: methods to Tensor, functions to namespaces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ METHODS_AS_FUNCTIONS = (
     "zero_",
 )  # fmt: skip
 
-# composites that take little longer than a look at their arguments: what they call says which of these is wrong
+# composites that take little longer than a check of their arguments: the operations inside name the wrong one
 _QUICK = frozenset((
     "alias_copy", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "broadcast_to", "bucketize",
     "clone", "conj", "conj_physical", "diagonal", "diagonal_copy", "diff", "div", "divide", "fix",
@@ -138,7 +138,7 @@ def bind() -> None:
 
 
 def _composed(name: str) -> Callable[..., str]:
-    """A function of the module that composes help, which is imported when help is asked for."""
+    """A function of the module that composes help, imported at first use."""
 
     def compose(*arguments: Any) -> str:
         from adjoint.functions import help as composer

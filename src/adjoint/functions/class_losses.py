@@ -65,7 +65,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
     if weight is not None:
         weight = _along_classes(input, weight.detach())
     if input.ndim == 1:
-        # one place; its class may stand in a vector of length 1
+        # a single sample; its class may be in a vector of length 1
         return ops.nll_loss(input, ops.reshape(target, (1,)), weight, ignore_index, reduction, 0)
     return ops.nll_loss(input, ops.unsqueeze(target, 1), weight, ignore_index, reduction, 1)
 
@@ -146,12 +146,12 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: None = None,
 ) -> Tensor:
-    """cross_entropy() of what linear() makes of the input.
+    """cross_entropy() of the result of linear().
 
     Shapes: input (N, I) or (I); linear_weight (C, I), or (C, d1, ..., I) for several losses of each sample, with an
     input (N, I); linear_bias as linear_weight without I; target and weight as cross_entropy() takes them.
     options: PyTorch's for computing it in pieces, which there are none of here.
-    Raises what cross_entropy() does, RuntimeError for shapes that do not fit and an ignore_index of probabilities,
+    Raises the errors of cross_entropy(), RuntimeError for shapes that do not fit and an ignore_index of probabilities,
     NotImplementedError for options.
 
     >>> import adjoint

@@ -34,7 +34,7 @@ def einsum(*args: Any) -> Tensor:
     Args:
         args: the equation and the tensors, or one sequence of them. The equation has subscripts of each operand,
             separated by commas, and after "->" those of the result. A subscript that is repeated in one operand takes
-            a diagonal, one that is missing in the result is summed, "..." stands for any number of axes that broadcast.
+            a diagonal, one that is missing in the result is summed, "..." means any number of axes that broadcast.
             Without "->" the result has the subscripts that occur once, in alphabetical order. Instead of an equation,
             each operand may be followed by the list of its subscripts as numbers below 52, and all by the list for the
             result.
@@ -74,7 +74,7 @@ def einsum(*args: Any) -> Tensor:
 def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
     """Whole numbers and truth values that are summed over an axis of their own are int64 then, as in every sum.
 
-    An axis of size 1 that meets a longer one is as good as none. Of three and more operands all become int64.
+    An axis of size 1 broadcasts to a longer one. Three and more integer operands all become int64.
     """
     if not any(isinstance(tensor, TensorBase) and tensor.dtype.category < 2 for tensor in tensors):
         return tensors
@@ -538,7 +538,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @composite()
 @takes_out
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along an axis of length 3: the first such, if dim is None.
+    """The vector product along an axis of length 3: the first such axis, if dim is None.
 
     >>> import adjoint
     >>> adjoint.cross(adjoint.tensor([1.0, 0.0, 0.0]), adjoint.tensor([0.0, 1.0, 0.0]))

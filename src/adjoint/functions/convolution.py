@@ -127,7 +127,7 @@ def _check_convolution(input: Sizes, weight: Sizes, bias: Sizes | None, geometry
 
 
 def _padding_to_keep(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
-    """The padding with which a convolution keeps the size of the image, and what more is padded behind the image."""
+    """The padding with which a convolution keeps the size of the image, and the extra padding after the image."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
@@ -154,7 +154,7 @@ def _planned(
     dilation: Any,
     groups: int,
 ) -> tuple[Geometry, Sizes]:
-    """The geometry of a convolution, checked, and what is to be padded behind the image before."""
+    """The geometry of a convolution, checked, and the padding to apply after the image first."""
     axes = len(weight) - 2
     stride, dilation = _numbers(function, "stride", stride, n, axes), _numbers(function, "dilation", dilation, n, axes)
     behind: Sizes = ()

@@ -97,7 +97,7 @@ def searchsorted(
     sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, out: Tensor | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Where each value would be put into a sequence, sorted along the last axis, to keep it sorted.
+    """The index at which each value keeps a sequence sorted along the last axis when it is inserted.
 
     A value goes before equal elements, or behind them if `right` (or side "right"). `sorter` holds the indices that
     sort an unsorted sequence. The result has the shape of input, whose leading axes are those of the sequences
@@ -240,7 +240,7 @@ def _as_rows(array: Any, dim: int | None) -> tuple[Any, int]:
 def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, Any, Any]:
     """For equal elements or slices: where the first of each group is, the group of each, and the size of each group.
 
-    The group of each is None where it is not asked for and not needed either.
+    The group of each is None where no result needs it.
 
     Groups are numbered in order of their values if they are to be sorted, else in the order in which they come, and
     then only neighbours belong together. NaN differs from everything.
@@ -293,7 +293,7 @@ def unique(
     Returns:
         The values; with return_inverse also where each element of input is among them (of the shape of input, or of
         one axis with dim), with return_counts also how often each occurs. NaN differs from NaN. The values require
-        a gradient if input does, as in torch, but there is no derivative: to ask for one raises NotImplementedError.
+        a gradient if input does, as in torch, but there is no derivative: a backward pass raises NotImplementedError.
 
     >>> import adjoint
     >>> adjoint.unique(adjoint.tensor([3, 1, 3]), return_counts=True)

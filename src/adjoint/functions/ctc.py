@@ -94,8 +94,8 @@ def ctc_loss(
     """Connectionist temporal classification (Graves et al. 2006): -log of the probability of a sequence of labels.
 
     Shapes: log_probs (T, N, C) or (T, C), logarithms of probabilities of classes at each moment; targets (N, S), (S),
-    or all labels one after the other; lengths (N), how many moments and labels of each sample count. blank: the class
-    that stands for no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
+    or all labels one after the other; lengths (N), the number of moments and labels of each sample. blank: the class
+    that means no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
     zero_infinity: losses of targets that are too long for their input are 0, and infinite otherwise.
     log_probs must come from log_softmax(): the gradient takes the probabilities of classes to sum to 1, and is
     exp(log_probs) less the classes' probabilities given the target, as in PyTorch. Where they sum to something else,

@@ -1,4 +1,4 @@
-"""Factorizations in LAPACK's packed forms and what is solved or unpacked with them: LU, LDL, Householder reflectors."""
+"""Factorizations in LAPACK's packed forms, their unpacking and their solvers: LU, LDL, Householder reflectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def transpose_matrices(x: Tensor) -> Tensor:
 
 
 def _first_failure(info: Tensor) -> tuple[str, int] | None:
-    """Where in a batch info is not 0, in words, and what it is there; None where nothing failed."""
+    """The position in a batch where info is not 0, in words, and info there; None without a failure."""
     array = underlying(info._array)
     flat = array.reshape(-1).tolist()
     index = next((i for i, value in enumerate(flat) if value), None)
@@ -242,7 +242,7 @@ def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor
 def old_lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Older form of linalg.lu_solve(), with the right-hand side first.
 
-    b: (..., n, k). LU_data and LU_pivots: what lu_factor() gives. Differentiable by b and the factors.
+    b: (..., n, k). LU_data and LU_pivots: the results of lu_factor(). Differentiable by b and the factors.
 
     >>> import adjoint
     >>> adjoint.lu_solve(adjoint.tensor([[8.0]]), *adjoint.linalg.lu_factor(adjoint.tensor([[2.0]])))

@@ -1,4 +1,4 @@
-"""The functions of adjoint.fft: three forms (one axis, two, any) of six transforms, and what belongs to them."""
+"""The functions of adjoint.fft: three forms (one axis, two, any) of six transforms, frequencies and shifts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Dims = int | Sequence[int] | None
 
-# what a transform is applied to --------------------------------------------------------------------------------------
+# axes and sizes of a transform ---------------------------------------------------------------------------------------
 
 
 def _norm(norm: str | None) -> str:
@@ -65,7 +65,7 @@ def _from_half(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...], nor
 
 
 class _Transform(NamedTuple):
-    """One of the six transforms: how it runs, and what its documentation says."""
+    """One of the six transforms: its operations, and the text of its documentation."""
 
     run: Callable[..., Tensor]
     inverse: bool

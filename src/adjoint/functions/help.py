@@ -1,6 +1,6 @@
-"""The help of an operation, composed from its declaration when it is asked for.
+"""The help of an operation, composed from its declaration at first use.
 
-`help(adjoint.tanh)`, `adjoint.tanh.__doc__` and an editor show what the declaration says of it: what it computes, the
+`help(adjoint.tanh)`, `adjoint.tanh.__doc__` and an editor show the facts of the declaration: the computation, the
 signature, how shapes and dtypes of the inputs go together, the derivative by each input with the values that are saved
 for it, the errors that follow from its kind, an example, the name in PyTorch, and the place of the declaration.
 """
@@ -136,7 +136,7 @@ def public_name(rule: Rule) -> str:
 
 
 def summary_of(rule: Rule) -> str:
-    """What the declaration says in words; a kernel of NumPy's own is named."""
+    """The declaration's text; a kernel of NumPy's own is named."""
     return rule.doc or f"numpy.{getattr(numpy, str(rule._kernel)).__name__}, elementwise."
 
 
@@ -149,7 +149,7 @@ def _in_place_name(rule: Rule) -> str:
     return f"{rule.name}_" if rule.inplace is True else str(rule.inplace)
 
 
-# what follows from the kind -------------------------------------------------------------------------------------------
+# facts that follow from the kind --------------------------------------------------------------------------------------
 
 
 def _shapes(rule: Rule) -> str:

@@ -51,7 +51,7 @@ _BATCHED_NONZERO = (
 def getitem(tensor: Tensor, index: Any) -> Tensor:
     """tensor[index]: a view for ints, slices, None and Ellipsis, a copy where arrays or lists are among them.
 
-    Slices may have negative steps, as in NumPy. Raises IndexError for places that do not exist and for what is no
+    Slices may have negative steps, as in NumPy. Raises IndexError for indices out of range and for objects that are no
     index, ValueError for a slice with a step of 0.
 
     >>> import adjoint
@@ -75,8 +75,8 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
 def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     """tensor[index] = value, in place; the value is broadcast, and converted if it is a number, an array or a list.
 
-    Raises IndexError for places that do not exist, RuntimeError where shapes do not fit or the tensor must not be
-    modified, TypeError for what is no value.
+    Raises IndexError for indices out of range, RuntimeError where shapes do not fit or the tensor must not be
+    modified, TypeError for an object that is no value.
 
     >>> import adjoint
     >>> x = adjoint.zeros(3)
@@ -110,7 +110,7 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
 
 
 def write_apart(tensor: Tensor, basic: tuple[Any, ...], advanced: Advanced, value: Any) -> None:
-    """What `setitem` does where a view of the tensor's array would be an array of its own."""
+    """`setitem` where a view of the tensor's array would be an array of its own."""
     part = view_operation(basic).apply([tensor, basic])
     if advanced is not None:
         value = _filling(part, advanced, _without_ones(value, 0))
@@ -149,14 +149,14 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     try:
         array[basic] = value
     except (IndexError, ValueError, OverflowError):
-        # the general way says what is wrong
+        # the general path raises the error
         return False
     bump_version(tensor)
     return True
 
 
 def plain(index: Any) -> Basic:
-    """A basic index as a tuple that gives a view, found by types alone; None if it takes a closer look."""
+    """A basic index as a tuple that gives a view, recognised by types alone; None where types are not enough."""
     kind = type(index)
     if kind is int:
         return (index, ...)
@@ -187,7 +187,7 @@ def checked(item: slice) -> slice:
 
 
 def view_operation(basic: tuple[Any, ...]) -> Any:
-    """The operation that gives the view, under the name of what the index does last."""
+    """The operation that gives the view, under the name of the last step of the index."""
     for item in reversed(basic):
         if item is None:
             return operations["getitem_unsqueeze"]
@@ -229,7 +229,7 @@ def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
 
 
 def axes_of(item: Any) -> int:
-    """How many axes of the tensor an item of an index stands for."""
+    """The number of axes of the tensor that an item of an index covers."""
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if is_array(item) and kind_of(item) == "b" else 1
@@ -305,16 +305,16 @@ def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Rows:
-    """Indexing where the indices are others for each member of a batch: along one axis, of what they pick from.
+    """Indexing with other indices for each member of a batch: along one axis of the indexed axes.
 
-    The axes that arrays of indices stand for are put in front and made one, and the indices numbers along it.
+    The axes that index arrays cover are moved to the front and made one, and the indices numbers along it.
     """
 
     def __init__(self, tensor: Tensor, advanced: tuple[Any, ...]) -> None:
         self.tensor = tensor
         items: list[Any] = []
         for item in advanced:
-            # a mask, which is the same for all members, stands for the places where it holds
+            # a mask, which is the same for all members, means the indices of its true elements
             is_mask = not isinstance(item, slice) and kind_of(item) == "b"
             items.extend(numpy.nonzero(item) if is_mask else [item])
         axes = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
@@ -374,7 +374,7 @@ class Rows:
 
 
 def assignable(tensor: Tensor, value: Any) -> Any:
-    """A value as a number or a Tensor. Raises TypeError for what is neither and cannot be made one."""
+    """A value as a number or a Tensor. Raises TypeError for an object that cannot be converted to one."""
     own = from_numpy_dtype(tensor._array.dtype)
     if isinstance(value, TensorBase):
         return value
@@ -389,7 +389,7 @@ _PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 
 
 def _converted(value: Any, own: Any) -> Any:
-    """A number as one of the tensor's kind. Raises RuntimeError where that has no such number."""
+    """A number as one of the tensor's kind. Raises RuntimeError if that has no such number."""
     try:
         return _PYTHON_TYPES.get(own.numpy.kind, float)(value)
     except (TypeError, OverflowError, ValueError):
@@ -451,7 +451,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def _index_arrays(indices: Any) -> tuple[Any, ...]:
-    """The raw arrays of an index_put(). Raises TypeError for what is no sequence of tensors, IndexError for floats."""
+    """The raw arrays of an index_put(). Raises TypeError for anything but tensors, IndexError for floats."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
@@ -502,7 +502,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
 
 
 def _source(src: Any, value: Any, index: Tensor, dtype: Any, reduce: str | None) -> Any:
-    """What scatter() writes: src or value; for a sum a tensor in any case."""
+    """The source of scatter(): src or value; for a sum a tensor in any case."""
     if (src is None) == (value is None):
         raise TypeError("scatter(): give either src, a Tensor, or value, a number")
     if reduce not in (None, "add", "multiply"):
@@ -527,7 +527,7 @@ def scatter(
     """A copy with elements of src (or one number) written to the places that index names along an axis.
 
     index: int32 or int64, not longer than input along other axes, nor than src along any.
-    reduce: "add" adds to what is there instead of replacing it, "multiply" multiplies it.
+    reduce: "add" adds to the elements instead of replacing them, "multiply" multiplies them.
 
     Raises RuntimeError for indices out of range, shapes that do not fit, and another dtype.
 
@@ -572,7 +572,7 @@ def scatter_reduce(
 ) -> Tensor:
     """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ...
 
-    reduce: "sum", "prod", "mean", "amax" or "amin". include_self: what was at the place takes part.
+    reduce: "sum", "prod", "mean", "amax" or "amin". include_self: the element itself takes part.
 
     Raises RuntimeError for indices out of range, shapes that do not fit, and another dtype.
 

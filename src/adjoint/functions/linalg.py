@@ -173,12 +173,12 @@ class _LeastSquares(NamedTuple):
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_lstsq", first="A", others={"b": "B"})
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LeastSquares:
-    """X that minimises the sum of squares of A X - B; of several such X the smallest.
+    """X that minimises the sum of squares of A X - B; if there are several, the smallest of them.
 
     Shapes: A (..., m, n), B (..., m, k) or (..., m); the solution is (..., n, k) or (..., n). It is differentiable for
-    matrices of constant rank. The pseudoinverse serves for all drivers, which differ in what else they tell: "gels",
-    "gelsd" and "gelss" the residuals, where m > n and all matrices have full rank; "gelsd" and "gelss" singular values;
-    all but "gels" the ranks. What is not told is empty.
+    matrices of constant rank. The pseudoinverse serves for all drivers, which differ in their other results: "gels",
+    "gelsd" and "gelss" return the residuals, where m > n and all matrices have full rank; "gelsd" and "gelss" singular
+    values; all but "gels" the ranks. The other results are empty.
 
     Raises RuntimeError for shapes or dtypes that do not fit, and for another driver.
 
@@ -580,14 +580,14 @@ def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Sv
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, found by products with random vectors.
+    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, by products with random vectors.
 
     Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithms 4.4 and 5.1.
 
     Args:
-        A: matrices (..., m, n) of a rank not much above q, the number of singular values wanted.
+        A: matrices (..., m, n) of a rank not much above q, the number of singular values.
         niter: how often to multiply by A and its conjugate transpose, which makes large singular values stand out.
-        M: what to subtract, such as the mean of the rows; broadcast.
+        M: the matrix to subtract, such as the mean of the rows; broadcast.
 
     Shapes: U (..., m, k), S (..., k), V (..., n, k), where k = min(m, n, q).
 

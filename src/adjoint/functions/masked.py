@@ -1,7 +1,7 @@
 """The functions of adjoint.masked: reductions, running sums and normalisations over the elements that a mask picks.
 
-All put the value that changes nothing (0 for a sum, -inf for a maximum) in place of the other elements. These get a
-gradient of exactly 0, whatever they are.
+All replace the other elements by the value that changes nothing (0 for a sum, -inf for a maximum). These elements get
+a gradient of exactly 0, whatever their values.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _check_order(name: str, kind: dtype) -> None:
 
 
 def _least(name: str, kind: dtype) -> float:
-    """What no element is below: the identity of a maximum."""
+    """The least value of a dtype: the identity of a maximum."""
     _check_order(name, kind)
     return -math.inf if kind.is_floating_point else iinfo(kind).min
 
@@ -87,7 +87,7 @@ def _count(input: Tensor, mask: Tensor | None, dims: tuple[int, ...], keepdim: b
     return ops.sum(mask, dims, keepdim)
 
 
-# functions that differ in few things ---------------------------------------------------------------------------------
+# families of functions ------------------------------------------------------------------------------------------------
 
 _MASK = "mask: True for the elements that count; broadcasts to the input. None for all."
 _DIM = "dim: the axes to reduce, None or () for all; they are dropped, or kept with size 1 if `keepdim`."

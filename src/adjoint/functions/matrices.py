@@ -23,8 +23,7 @@ def grouped_mm(
         mat_a, mat_b: matrices, or stacks of them, one for each group. Of two stacks the members are multiplied; of a
             matrix and a stack, the groups of mat_a's rows or of mat_b's columns by the members; of two matrices, the
             groups of mat_a's columns by those of mat_b's rows, which gives a stack.
-        offs: where each group ends, int32, ascending; needed with a matrix. What follows the last group counts as
-            zeros.
+        offs: the end of each group, int32, ascending; needed with a matrix. Rows after the last group count as zeros.
         bias: must be None. out_dtype: must be None or the dtype of mat_a.
 
     Raises RuntimeError where shapes, dtypes or offsets do not fit.
@@ -113,8 +112,8 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) eigenvalues of symmetric matrices, with eigenvectors of length 1 as columns.
 
-    All eigenpairs are computed, by LAPACK, and k of them given out: exact where torch iterates, so what guides the
-    iteration there (X but for its number of columns, iK, niter, tol, method) changes nothing. For few eigenpairs of
+    All eigenpairs are computed, by LAPACK, and k of them returned: exact where torch iterates. So the parameters of the
+    iteration (X but for its number of columns, iK, niter, tol, method) change nothing. For few eigenpairs of
     large sparse matrices use scipy.sparse.linalg.eigsh.
 
     Args:

@@ -64,7 +64,7 @@ def max_pool(
 ) -> tuple[Tensor, Callable[[], Tensor]]:
     """The largest element of each window, and a function that computes their indices.
 
-    places: whether the caller will ask for the indices; it decides which dtypes are taken.
+    with_indices: whether the caller needs the indices; it decides which dtypes are taken.
     """
     input = as_tensor(function, "input", 1, input)
     numbers = [hashable(value) for value in (kernel_size, stride, padding, dilation)]

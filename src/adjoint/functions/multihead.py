@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _linear = operations["linear"]
 
-# what is asked for ----------------------------------------------------------------------------------------------------
+# checks of arguments --------------------------------------------------------------------------------------------------
 
 
 def _check_ranks(
@@ -75,7 +75,7 @@ def _projected(
     bias: Tensor | None,
     separate: tuple[Any, Any, Any] | None,
 ) -> list[Tensor]:
-    """Query, key and value, each through a linear map of its own; the weights of all three may stand in one tensor."""
+    """Query, key and value, each through a linear map of its own; the weights of all may be rows of one tensor."""
     width = inputs[0].shape[-1]
     biases = [None] * 3 if bias is None else list(bias.chunk(3))
     if separate is None:
@@ -152,7 +152,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of projected queries, keys and values in several heads, put together and projected again.
+    """Attention of projected queries, keys and values in several heads, joined and projected again.
 
     Shapes: query (L, N, E) or (L, E), key (S, N, K), value (S, N, V); in_proj_weight (3 E, E), or the three
     weights (E, E), (E, K) and (E, V); in_proj_bias (3 E); out_proj_weight (E, E). The result is (L, N, E), and the

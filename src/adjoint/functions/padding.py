@@ -27,7 +27,7 @@ Supported combinations for non-constant padding:
 
 
 def _places_beyond(mode: str, n: int, before: int, behind: int) -> tuple[int, ...]:
-    """Which element stands at each place from `before` places in front of an axis to `behind` places after it."""
+    """The index of the element at each position from `before` ahead of an axis to `behind` after it."""
     position = numpy.arange(-before, n + behind)
     if mode == "replicate":
         position = position.clip(0, n - 1)

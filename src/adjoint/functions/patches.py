@@ -105,7 +105,7 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The transpose of unfold(): what windows hold of each element of an image, added up.
+    """The transpose of unfold(): for each element of an image the sum over all windows that contain it.
 
     Args:
         input: (N, C * k * k, windows), or without N.

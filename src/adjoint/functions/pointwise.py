@@ -1,4 +1,4 @@
-"""Composites over elementwise operations: powers in double precision, what is the identity here, aliases in place."""
+"""Composites over elementwise operations: powers in double precision, identities, aliases in place."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 def is_conj(input: Tensor) -> bool:
     """Whether a conjugate is still to be computed: never.
 
-    adjoint computes conjugates at once, so that there are no tensors with a bit that stands for one.
+    adjoint computes conjugates at once, so that no tensor has a bit for a pending conjugate.
 
     >>> import adjoint
     >>> adjoint.is_conj(adjoint.tensor([1j]).conj())
@@ -164,7 +164,7 @@ def is_conj(input: Tensor) -> bool:
 def is_neg(input: Tensor) -> bool:
     """Whether a negative is still to be computed: never.
 
-    adjoint computes negatives at once, so that there are no tensors with a bit that stands for one.
+    adjoint computes negatives at once, so that no tensor has a bit for a pending negative.
 
     >>> import adjoint
     >>> adjoint.is_neg(-adjoint.tensor([1.0]))

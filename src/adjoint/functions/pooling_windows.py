@@ -12,7 +12,7 @@ from adjoint.rules.contract import listed
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-#: What the docstrings of max_pool and avg_pool say of their arguments.
+#: The common text about the arguments of max_pool and avg_pool.
 WINDOWS = """
 Args:
     input: (N, C, {sizes}), or one image without N.

@@ -33,7 +33,7 @@ def _write(name: str, function: Callable[..., Any], input: Tensor, *others: Tens
 
 @composite(namespace=None, name="apply_")
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each element by what a function of a Python number makes of it. Slow: one call for each element.
+    """Replace each element by the result of a function of a Python number. Slow: one call for each element.
 
     Raises RuntimeError for a tensor that requires grad, since Python functions have no derivative.
 

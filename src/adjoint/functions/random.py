@@ -1,6 +1,6 @@
 """Random numbers drawn into tensors, and from distributions whose parameters are tensors.
 
-No gradient flows through them: what is overwritten, and the parameters, get zeros, as in torch.
+No gradient flows through them: the overwritten tensor, and the parameters, get zeros, as in torch.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 
 def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
-    """Numbers drawn for raw parameters of one shape; inside vmap others for each member of the batch, if asked for."""
+    """Numbers drawn for raw parameters of one shape; inside vmap, if different, others for each member of the batch."""
     for batch in _differing():
         parameters = [raw_ops(each).batch_spread(each, ((batch.level, batch.size),)) for each in parameters]
     same = {batch.level for batch in mapped() if batch.randomness == "same"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _check(function: str, gates: int, **tensors: Any) -> None:
-    """Raise what does not fit together: TypeError for what is no Tensor, RuntimeError for shapes."""
+    """Raise TypeError for objects that are no Tensors, RuntimeError for shapes that do not fit."""
     require_tensors(function, **tensors)
     input, hx, w_ih, w_hh = tensors.values()
     for name, value in tensors.items():
@@ -38,7 +38,7 @@ def _check(function: str, gates: int, **tensors: Any) -> None:
             )
 
 
-# from what the input contributes to the gates (`own`) and the state before to the state after -------------------------
+# from the input's part of the gates (`own`) and the state before to the state after ----------------------------------
 
 
 def next_by_tanh(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:

@@ -1,6 +1,6 @@
 """Recurrent networks over whole sequences: several layers, in one direction or both.
 
-What the inputs contribute to the gates is one product for all moments; only the states go step by step.
+The inputs' parts of the gates are one product for all moments; only the states advance step by step.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ Dims = int | Sequence[int] | None
 
 
 def _cast(input: Tensor, dtype: dtype | None) -> Tensor:
-    """The input with the data type in which a reduction is asked for."""
+    """The input in the dtype of a reduction."""
     return input if dtype is None or input.dtype is as_dtype(dtype) else ops.cast(input, as_dtype(dtype))
 
 
 def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
-    """A result of integers, computed in int64, with the data type that was asked for."""
+    """A result of integers, computed in int64, in the dtype that the caller passed."""
     if dtype is None or result.dtype is as_dtype(dtype) or result.dtype.numpy.kind != "i":
         return result
     return ops.cast(result, as_dtype(dtype))
@@ -35,7 +35,7 @@ def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
 
 
 class _AllAxes(tuple[int, ...]):
-    """What `dim` is where it is not given: torch names the node of sum() otherwise than that of sum(dim=None)."""
+    """The `dim` of a call without it: torch's node of sum() has another name than that of sum(dim=None)."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ _sum_all, _mean_all, _prod_all = operations["sum_all"], operations["mean_all"], 
 def sum(input: Tensor, dim: Dims = _ALL, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
-    Integers and truth values are summed in int64; `dtype` is what the input is cast to before.
+    Integers and truth values are summed in int64; the input is cast to `dtype` first.
     Raises IndexError for an axis out of range, RuntimeError for one named twice.
 
     >>> import adjoint
@@ -105,7 +105,7 @@ def _check_mean_dtype(dtype: dtype) -> None:
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
     """The product over one axis, or of all elements; its derivatives are exact where elements are 0.
 
-    Integers and truth values are multiplied in int64; `dtype` is what the input is cast to before.
+    Integers and truth values are multiplied in int64; the input is cast to `dtype` first.
 
     >>> import adjoint
     >>> x = adjoint.tensor([2.0, 0.0, 3.0], requires_grad=True)
@@ -201,7 +201,7 @@ def cumprod_(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
 
 
 class _Spread(NamedTuple):
-    """What std, var, std_mean and var_mean are asked for, from either of their two signatures."""
+    """The arguments of std, var, std_mean and var_mean, from either of their two signatures."""
 
     dim: Dims
     correction: float
@@ -401,7 +401,7 @@ def vector_norm(
 ) -> Tensor:
     """(sum of abs(input) ** ord) ** (1 / ord) over axes (None: all); the limits of it for ord 0, inf and -inf.
 
-    `dtype` is what the input is cast to before. The gradient is 0 where the norm is 0.
+    The input is cast to `dtype` first. The gradient is 0 where the norm is 0.
     Raises RuntimeError for integers and truth values, for a narrower `dtype`, and for an empty axis where the norm of
     nothing is not defined (negative or infinite ord).
 
@@ -462,7 +462,7 @@ def norm(
 @composite()
 @torch_call()
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before.
+    """exp(input) along an axis, divided by its sum; the input is cast to `dtype` first.
 
     Raises NotImplementedError for integers and complex numbers.
 
@@ -476,7 +476,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
 @composite()
 @torch_call()
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
-    """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before.
+    """The logarithm of softmax(), without overflow; the input is cast to `dtype` first.
 
     Raises NotImplementedError for integers and complex numbers.
 

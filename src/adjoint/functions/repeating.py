@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of another tensor.
 
-    Axes of length one are repeated and new ones put in front, without a copy; the derivative sums over them. Raises
+    Axes of length one are repeated and new ones added in front, without a copy; the derivative sums over them. Raises
     RuntimeError for shapes that do not broadcast.
 
     >>> import adjoint
@@ -90,7 +90,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 @composite()
 @takes_joint_name("dims")
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1.
+    """The tensor repeated dims[k] times along each axis, counted from the last; missing numbers are 1.
 
     >>> import adjoint
     >>> adjoint.tensor([1, 2]).tile(2)
@@ -152,7 +152,7 @@ def repeat_interleave(
 
 
 def _each_repeated(input: Tensor, repeats: int, dim: int) -> Tensor:
-    """Each slice repeated as often as others: no places are kept for the way back."""
+    """Each slice repeated equally often: no indices are saved."""
     shape = tuple(input.shape) or (1,)
     rows = ops.expand(
         ops.reshape(input, (*shape[: dim + 1], 1, *shape[dim + 1 :])),

@@ -173,7 +173,7 @@ def _interpolate(
 
 
 def _origin(mode: str, results: Sizes, factors: Any, align_corners: bool, antialias: bool) -> Origin:
-    """What torch's node of an interpolation is called and shows."""
+    """The name and the attributes of torch's node of an interpolation."""
     n = len(results)
     kind = "NearestExact" if mode == "nearest-exact" else mode.capitalize()
     shown: dict[str, Any] = {"output_size": tuple(results)}
@@ -214,7 +214,7 @@ def interpolate(
     Args:
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
         size: the size of the result, one number or one for each axis; or
-        scale_factor: what to multiply the size by, rounded down.
+        scale_factor: the factor of the size, rounded down.
         mode: "nearest" or "nearest-exact" (the place rounded down, from the start or the middle of a result),
             "linear", "bilinear", "trilinear" (one, two or three axes), "bicubic" (two), "area" (means over windows),
             "lanczos" (two axes, with antialias).
@@ -296,7 +296,7 @@ def _corners_unsaid() -> None:
 
 
 class _Axis:
-    """One axis of the image: where a coordinate between -1 and 1 lies on it, and what stands for what lies beyond."""
+    """One axis of the image: the position of a coordinate between -1 and 1, and the position used beyond the ends."""
 
     def __init__(self, n: int, padding: str, align_corners: bool) -> None:
         self.n, self.padding, self.align_corners = n, padding, align_corners
@@ -308,13 +308,13 @@ class _Axis:
         return ((coordinate + 1) * self.n - 1) / 2
 
     def bounded(self, position: Tensor) -> Tensor:
-        """The place on the axis that stands for one beyond it."""
+        """The position on the axis that replaces one beyond it."""
         if self.padding == "reflection":
             position = self._reflected(position)
         if self.padding != "zeros":
             position = ops.where(position <= 0, 0.0, position)
             position = ops.where(position >= self.n - 1, float(self.n - 1), position)
-        # what is no number is nowhere
+        # NaN has no position
         there = ops.abs(position.detach()) < 2.0**31
         return ops.where(there, position, -100.0)
 
@@ -455,7 +455,7 @@ def grid_sample(
         input: (N, C, H, W), or (N, C, D, H, W).
         grid: (N, *result, 2) or (N, *result, 3): coordinates x, y (and z) between -1 and 1 along W, H (and D).
         mode: "bilinear" between the nearest elements of two or three axes, "nearest", or "bicubic" (two axes).
-        padding_mode: what lies beyond the image: "zeros", the elements at its "border", or its "reflection".
+        padding_mode: the values beyond the image: "zeros", the elements at its "border", or its "reflection".
         align_corners: whether -1 and 1 are the middles of the first and last element, or their outer edges.
 
     Returns (N, C, *result).

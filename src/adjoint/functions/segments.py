@@ -16,7 +16,7 @@ from adjoint.tensor import creation
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-# what an empty segment has, and what scatter_reduce calls the reduction
+# the value of an empty segment, and scatter_reduce's name of the reduction
 _REDUCTIONS = {
     "sum": (0.0, "sum"), "mean": (0.0, "sum"), "max": (-inf, "amax"), "min": (inf, "amin"), "prod": (1.0, "prod"),
 }  # fmt: skip

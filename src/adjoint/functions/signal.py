@@ -60,7 +60,7 @@ def stft(
 
     Args:
         hop_length: how far each window is behind the one before; n_fft // 4 unless given.
-        win_length: the size of `window`, which stands in the middle of the n_fft places; n_fft unless given.
+        win_length: the size of `window`, which is centred in the n_fft samples; n_fft unless given.
         window: factors of the elements of each window; ones unless given.
         center: continue the signal by n_fft // 2 on both ends, as `pad_mode` ("reflect", "constant", "replicate",
             "circular") says, so that the k-th window has its middle at k * hop_length.

@@ -1,6 +1,6 @@
-"""torch.signal.windows: the weights that fade a piece of a signal out towards its ends, symmetric unless asked.
+"""torch.signal.windows: the weights that fade a piece of a signal out towards its ends, symmetric by default.
 
-What adjoint.hann_window() and its kin are, under SciPy's names and defaults. Formulas from Harris, On the use of
+adjoint.hann_window() and its relatives under SciPy's names and defaults. Formulas from Harris, On the use of
 windows for harmonic analysis with the discrete Fourier transform (1978).
 """
 
@@ -57,7 +57,7 @@ def _window(
     requires_grad: bool,
     alone: float = 1.0,
 ) -> Tensor:
-    """weights: what gives several weights from the numbers 0 .. M - 1 and from N, in double precision.
+    """weights: a function that returns the weights for the numbers 0 .. M - 1 and N, in double precision.
 
     alone: the weight where there is but one.
     """

@@ -49,7 +49,7 @@ def cov(
     """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance.
 
     Args:
-        correction: what is subtracted from the number of observations before dividing by it.
+        correction: the number that is subtracted from the number of observations before dividing by it.
         fweights: how often each observation counts, whole numbers.
         aweights: how much each observation counts.
 
@@ -188,8 +188,8 @@ def quantile(
 
     Args:
         q: one number between 0 and 1, or a vector of them, along which the first axis of the result runs.
-        interpolation: what to take where the quantile lies between two elements: "linear", "lower", "higher",
-            "midpoint" or "nearest".
+        interpolation: the value of a quantile between two elements: "linear", "lower", "higher", "midpoint" or
+        "nearest".
 
     Raises RuntimeError for numbers other than float32 and float64, and for no elements.
 
@@ -210,7 +210,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The q-th quantiles of what is not NaN; NaN where there is nothing else. See quantile().
+    """The q-th quantiles of the elements that are not NaN; NaN if all are. See quantile().
 
     >>> import adjoint
     >>> adjoint.nanquantile(adjoint.tensor([0.0, float("nan"), 2.0]), 0.5)
@@ -227,7 +227,7 @@ def nanquantile(
 @composite()
 @torch_call()
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of what is not NaN, of all elements, or along an axis with its index: the lower of two in the middle.
+    """The median of the elements that are not NaN, of all, or along an axis with its index: the lower middle one.
 
     >>> import adjoint
     >>> adjoint.nanmedian(adjoint.tensor([1.0, float("nan"), 3.0, 2.0]))
@@ -257,7 +257,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 _MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
-#: From this number of points on, distances come from a product of matrices, unless told otherwise.
+#: From this number of points on, distances come from a product of matrices by default.
 _MANY_POINTS = 25
 
 

@@ -36,7 +36,7 @@ def unknown_node(result: Tensor, inputs: Sequence[Any], error: Exception) -> Any
 
 
 def without_derivative(result: Tensor, inputs: Sequence[Any], error: Exception) -> Tensor:
-    """A new tensor that requires a gradient if one of the inputs does; `error` is raised where it is asked for."""
+    """A new tensor that requires a gradient if one of the inputs does; a backward pass through it raises `error`."""
     node = unknown_node(result, inputs, error)
     if node is not None:
         result._node = node

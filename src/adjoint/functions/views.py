@@ -1,4 +1,4 @@
-"""Views of memory, reshaping in place, copies of views, and copies laid out as asked."""
+"""Views of memory, reshaping in place, copies of views, and copies with a memory layout."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the memory that a tensor lies in, with any size and strides, which count elements.
 
-    storage_offset: where in the memory it starts (default: where the tensor does). Elements may meet; each of those
-    that share a cell gets the gradient of all of them.
+    storage_offset: the start in the memory (default: that of the tensor). Elements may overlap; each of those that
+    share a cell gets the gradient of all of them.
 
     Raises RuntimeError for negative strides, strides and sizes that differ in number, and views beyond the memory.
 
@@ -106,7 +106,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory.
 
-    Where the types differ in size, the last axis becomes shorter or longer. No gradient flows through such a view.
+    If the types differ in size, the last axis becomes shorter or longer. No gradient flows through such a view.
 
     Raises RuntimeError if the tensor's layout does not allow the view.
 
@@ -171,7 +171,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
         errors.check_captured(input, name)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
-        # what is recorded under no_grad, too: the history of a tensor that has one must have its shape
+        # also under no_grad: the history of a tensor that has one must have its shape
         with recording(is_grad_enabled() or input._node is not None):
             view = function(input, *args, **kwargs)
             become(input, view)
@@ -303,7 +303,7 @@ def set_(
         errors.check_in_place(input, is_tracked)
     input._array = placed(source, storage_offset, size, stride, input)
     input._view = None
-    # what was computed from the memory that it had is not differentiated by the new one
+    # nodes that saved the earlier memory are not differentiated by the new one
     input._accumulator = None
     bump_version(input)
     node = unknown_node(
@@ -330,7 +330,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     return a is b or (address(a) == address(b) and a.shape == b.shape and a.strides == b.strides)
 
 
-# copies, laid out as asked --------------------------------------------------------------------------------------------
+# copies with a memory layout ------------------------------------------------------------------------------------------
 
 
 @composite()
@@ -349,7 +349,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @composite(namespace=None)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself if its axes lie in memory as asked, else a copy that does.
+    """The tensor itself if its axes have the requested layout in memory, else a copy that has it.
 
     memory_format: None or adjoint.contiguous_format for rows, or one of the formats of channels. A copy is
     a recorded operation.
@@ -425,7 +425,7 @@ def slice_scatter(
 ) -> Tensor:
     """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape.
 
-    Linear in both: of the cotangent, input gets what lies outside of the slice, and src what lies inside.
+    Linear in both: of the cotangent, input gets the part outside of the slice, and src the part inside.
 
     >>> import adjoint
     >>> adjoint.slice_scatter(adjoint.zeros(4), adjoint.ones(2), 0, 1, 3)
@@ -450,11 +450,11 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy with src in place of what as_strided() gives a view of.
+    """A copy with src written into the view that as_strided() gives.
 
-    Elements of the input that meet by steps other than zero do so in the copy too.
+    Elements of the input that overlap by steps other than zero do so in the copy too.
 
-    Raises RuntimeError unless src has the given size, or if elements of the view meet.
+    Raises RuntimeError unless src has the given size, or if elements of the view overlap.
 
     >>> import adjoint
     >>> adjoint.as_strided_scatter(adjoint.zeros(4), adjoint.ones(2), (2,), (2,))
@@ -464,7 +464,7 @@ def as_strided_scatter(
     view_of, node = lambda whole: as_strided(whole, size, stride, offset), "AsStridedScatterBackward0"
     if type(input._array) is not numpy.ndarray or 0 in input.stride() or not elements_meet(input._array):
         return _scattered(input, src, view_of, node)
-    # the memory is what is copied, so that elements which meet do so in the result
+    # the memory itself is copied, so that overlapping elements overlap in the result
     length = 1 + sum((n - 1) * step for n, step in zip(input._array.shape, input.stride(), strict=True))
     memory = as_strided(input, (length,), (1,))
     return as_strided(_scattered(memory, src, view_of, node), input.shape, input.stride())

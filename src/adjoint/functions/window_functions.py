@@ -41,7 +41,7 @@ def _window(
     device: Any,
     requires_grad: bool,
 ) -> Tensor:
-    """weights: what gives the weights for places from 0 to 1; they are computed in double precision."""
+    """weights: a function that returns the weights for positions from 0 to 1; they are computed in double precision."""
     if isinstance(window_length, bool) or not hasattr(window_length, "__index__"):
         type_of_length = type_name(window_length)
         raise TypeError(f"{function}(): argument 'window_length' (position 1) must be int, not {type_of_length}")

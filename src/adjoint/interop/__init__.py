@@ -1,1 +1,1 @@
-"""Floor 5: how other libraries meet Tensors: NumPy's protocols, the array API standard, DLPack."""
+"""Tensors in other libraries: NumPy's protocols, the array API standard, DLPack."""

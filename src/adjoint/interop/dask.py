@@ -32,7 +32,7 @@ def dask() -> Any:
 def compute(*tensors: Any, **options: Any) -> tuple[Any, ...]:
     """The values of lazy tensors, as tensors over NumPy arrays without history, all in one pass over the tasks.
 
-    What a loss and its gradients have in common is computed once, and chunks are freed as soon as all have used them;
+    The common part of a loss and its gradients is computed once, and chunks are freed after their last use;
     computing them one after the other would do the forward pass several times.
 
     Args:
@@ -100,7 +100,7 @@ def value_and_grad(
 
     Args:
         fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It
-            must be picklable by cloudpickle, and import what it needs itself.
+            must be picklable by cloudpickle, and import the modules that it needs itself.
         shards: the pieces of data: arrays, trees of arrays, paths ..., whatever `fn` takes; or futures of them.
         client: a `distributed.Client`, or the address of a scheduler.
         progress: draw a progress bar (rich) while shards are worked on.
@@ -112,7 +112,7 @@ def value_and_grad(
     Raises:
         ModuleNotFoundError: dask's distributed scheduler is not installed.
         ValueError: there are no shards.
-        Whatever `fn` raises at a shard, unchanged, with a note that tells which shard it was.
+        The error that `fn` raises at a shard, unchanged, with a note that names the shard.
     """
     try:
         import distributed

@@ -65,7 +65,7 @@ class _Exchange:
 def to_dlpack(tensor: Tensor) -> Any:
     """A capsule that leads another library to the tensor's memory; it can be taken once.
 
-    Raises TypeError for what is no Tensor, BufferError for one that requires grad.
+    Raises TypeError for an object that is no Tensor, BufferError for one that requires grad.
 
     >>> import adjoint
     >>> adjoint.from_dlpack(adjoint.utils.dlpack.to_dlpack(adjoint.ones(2)))

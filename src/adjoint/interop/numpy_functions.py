@@ -3,7 +3,7 @@
     @function("trace")
     def trace(a: Array, offset=0, axis1=0, axis2=1, dtype=None, out=None): ...
 
-The annotations say what an argument becomes before the body sees it: `Array` a Tensor, `Operand` a Tensor or, if it is
+The annotations are the conversions of arguments before the body runs: `Array` a Tensor, `Operand` a Tensor or, if it is
 a number, a Python number, `Arrays` a list of Tensors. None stays None. `out` is never given to the body: the result is
 written there afterwards.
 """

@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import is_array, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
-from adjoint.core.holders import tensor_of_array
+from adjoint.core.holders import TensorHolder, tensor_of_array
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.tensor.table import ops
 
@@ -88,6 +88,40 @@ def is_tracked(tensor: Tensor) -> bool:
     return bool(current().dual_stack and registry.has_tangent(tensor))  # type: ignore[operator]
 
 
+# what a call is given ------------------------------------------------------------------------------------------------
+
+
+def classes_in(value: Any) -> Iterator[type]:
+    """The classes of Tensors, and of arrays that hold one, in nested containers; quick on long lists of numbers."""
+    if isinstance(value, (list, tuple)):
+        for kind in set(map(type, value)):
+            if issubclass(kind, (TensorBase, TensorHolder)):
+                yield kind
+            elif issubclass(kind, (list, tuple, dict)):
+                for member in value:
+                    if type(member) is kind:
+                        yield from classes_in(member)
+    elif isinstance(value, dict):
+        yield from classes_in(list(value.values()))
+    elif isinstance(value, (TensorBase, TensorHolder)):
+        yield type(value)
+
+
+def holds_tensor(value: Any) -> bool:
+    """True for a Tensor, or nested lists, tuples and dictionaries with one in them."""
+    return any(issubclass(kind, TensorBase) for kind in classes_in(value))
+
+
+def class_of_results(value: Any) -> type | None:
+    """Of what class results of a call with these arguments are: Tensors, arrays that hold one, or plain (None)."""
+    found = None
+    for kind in classes_in(value):
+        if issubclass(kind, TensorBase):
+            return TensorBase
+        found = kind
+    return found
+
+
 # dtypes ---------------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +158,7 @@ def inexact(tensor: Tensor) -> Tensor:
 
 
 def result_kind(*values: Any) -> numpy.dtype[Any]:
-    """The dtype that NumPy gives to what is made of all of these; Python numbers count as weak."""
+    """The dtype of NumPy's result for all of these; Python numbers count as weak."""
     return numpy.result_type(*[kind_of(v) if is_tensor(v) else v for v in values])
 
 
@@ -199,7 +233,7 @@ def axis_of(axis: Any, ndim: int) -> int:
 
 
 def write(out: Any, result: Tensor, name: str, casting: str = "same_kind") -> Any:
-    """Write a result into what was given as out=, and return that.
+    """Write a result into the argument out=, and return that.
 
     A Tensor is modified in place, with its history. An array has none: if the result has, that is refused.
     """

@@ -1,4 +1,4 @@
-"""NumPy's protocols: what happens when a Tensor is given to one of NumPy's ufuncs or functions."""
+"""NumPy's protocols: NumPy's ufuncs and functions with Tensors among their arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def numpy_name(function: Callable[..., Any]) -> str:
     return f"{module}.{function.__name__}" if module else function.__name__
 
 
-#: NumPy's functions themselves, and what stands for each.
+#: NumPy's functions themselves, and the replacement of each.
 _BY_FUNCTION: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 

@@ -47,12 +47,12 @@ UFUNCS: dict[numpy.ufunc, Known] = {}
 #: Ufuncs whose operation can be called at once where all arguments have one floating point dtype, which it keeps.
 QUICK: dict[numpy.ufunc, Operation] = {}
 
-#: Ufuncs whose loop for such arguments is another one.
+#: Ufuncs that another ufunc replaces for these arguments.
 _OTHER_RESULTS = frozenset((numpy.float_power,))
 
 
 def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation | None = None) -> None:
-    """Declare what computes a ufunc over Tensors; real: the operation that does over real ones, if not all.
+    """Declare the function that computes a ufunc over Tensors; real: the operation for real ones, if it is another.
 
     Raises ValueError if the ufunc is known already.
     """
@@ -134,7 +134,7 @@ def _finish(ufunc: numpy.ufunc, result: Tensor, kind: Any, target: Any, mask: An
     return result if target is None else write(target, result, ufunc.__name__, casting)
 
 
-# what the methods need to know of a ufunc ----------------------------------------------------------------------------
+# properties of a ufunc for its methods ------------------------------------------------------------------------------
 
 
 #: ufunc.reduce over several axes at once.
@@ -220,7 +220,7 @@ def reduce(
                 "specify 'initial'"
             )
         if ufunc in REDUCTIONS:
-            # an extremum has no identity, but what it starts with may be met again
+            # an extremum has no identity, but its start may occur again
             a = ops.where(mask, a, number(identity, working) if identity is not None else start)
             mask = None
     empty = any(a.shape[each] == 0 for each in axes)
@@ -338,7 +338,7 @@ def outer(ufunc: numpy.ufunc, a: Any, b: Any, **options: Any) -> Any:
 def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
     """ufunc.at: a Tensor modified in place where indices say, as often as they name a place.
 
-    What is named several times is dealt with in rounds, none of which names a place twice.
+    Repeated indices are handled in rounds, none of which has an index twice.
     Raises TypeError if another operand requires grad, and the target is an array, or one of whole numbers.
     """
     if not is_tensor(target):

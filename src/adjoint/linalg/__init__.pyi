@@ -72,7 +72,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool
     """X with A X = B, where linalg.ldl_factor(A) gave LD and pivots. There is no derivative."""
 
 def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None) -> _LeastSquares:
-    """X that minimises the sum of squares of A X - B; of several such X the smallest."""
+    """X that minimises the sum of squares of A X - B; if there are several, the smallest of them."""
 
 def lu(A: Tensor, *, pivot: builtins.bool = True) -> _Lu:
     """A = P L U of matrices (..., m, n): a permutation, a lower triangle with ones on its diagonal, an upper triangle."""

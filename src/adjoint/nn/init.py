@@ -107,7 +107,7 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal numbers, drawn again where they lie outside of [a, b]: quantiles of evenly drawn probabilities.
 
-    Warns if the mean lies far outside, where few probabilities are told apart.
+    Warns if the mean lies far outside, where differences of probabilities are lost to rounding.
 
     >>> import adjoint
     >>> bool((adjoint.nn.init.trunc_normal_(adjoint.empty(100)).abs() <= 2).all())
@@ -251,8 +251,8 @@ def kaiming_uniform_(
 
     Args:
         a: the slope of leaky_relu() for negative numbers.
-        mode: "fan_in" keeps the variance on the way forward, "fan_out" on the way back.
-        nonlinearity: what follows, as in calculate_gain().
+        mode: "fan_in" keeps the variance in the forward pass, "fan_out" in the backward pass.
+        nonlinearity: the next function, as in calculate_gain().
 
     Raises ValueError for fewer than two axes, or another mode or nonlinearity.
 

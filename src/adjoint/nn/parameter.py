@@ -14,7 +14,7 @@ __all__ = ["Parameter"]
 
 
 class Parameter(Tensor):
-    """A leaf that requires grad, over the memory of the data. What is computed from it are plain tensors.
+    """A leaf that requires grad, over the memory of the data. Results computed from it are plain tensors.
 
     >>> import adjoint
     >>> weight = adjoint.nn.Parameter(adjoint.tensor([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""What is done to a model's parameters together: gradients clipped, parameters as one vector. Names of torch.nn.utils.
+"""Functions of all parameters of a model: gradients clipped, parameters as one vector. Names of torch.nn.utils.
 
 `foreach`, which picks between two implementations in torch, is taken and changes nothing.
 """
@@ -28,7 +28,7 @@ SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
 
 
 def tensors_of(tensors: Tensor | Iterable[Tensor], name: str = "parameters", position: int = 1) -> list[Tensor]:
-    """One tensor or several, the argument of this name, as a list. Raises TypeError for what is no tensor."""
+    """One tensor or several, the argument of this name, as a list. Raises TypeError for other objects."""
     members = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     for member in members:
         if not isinstance(member, Tensor):
@@ -40,7 +40,7 @@ def tensors_of(tensors: Tensor | Iterable[Tensor], name: str = "parameters", pos
 
 
 def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """The gradients of the parameters that have one. Raises TypeError for what is no tensor."""
+    """The gradients of the parameters that have one. Raises TypeError for anything but tensors."""
     return [parameter.grad for parameter in tensors_of(parameters) if parameter.grad is not None]
 
 
@@ -98,7 +98,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shrink the gradients so that their norm, as if they were one vector, is `max_norm` at most; returns what it was.
+    """Shrink the gradients so that their norm, as of one vector, is at most `max_norm`; returns the norm before.
 
     Raises RuntimeError, and changes nothing, if the norm is not finite and `error_if_nonfinite`.
 

@@ -95,7 +95,7 @@ class Form:
 
     @property
     def is_elementwise(self) -> bool:
-        """True for one result made of elementwise steps alone: such a program runs on arrays of any shape."""
+        """True for one result of elementwise steps alone: the program runs on arrays of any shape."""
         return (
             isinstance(self.results, int)
             and self.results >= self.first_step

@@ -1,8 +1,8 @@
 """Functions of arrays that run as programs where they can.
 
 A `Fused` is a function and its programs: one for each combination of types, of arguments that are no arrays, and of
-what else the function looked at when it was traced. The function itself is the plain form: it is called where there is
-no program, where arrays do not lie as a program needs them, and where NumPy has a floating point error to tell of.
+other facts that the function read while it was traced. The function itself is the plain form: it is called if there is
+no program, if arrays have an unsuitable layout, and if NumPy has a floating point error to report.
 """
 
 try:
@@ -39,7 +39,7 @@ _every: weakref.WeakSet = weakref.WeakSet()
 
 
 def set_fusion(enabled: bool) -> bool:
-    """Switch programs on or off, for comparisons with the plain form; returns what was."""
+    """Switch programs on or off, for comparisons with the plain form; returns the earlier setting."""
     global _enabled
     before = _enabled
     _enabled = enabled
@@ -49,7 +49,7 @@ def set_fusion(enabled: bool) -> bool:
 @cython.final
 @cython.cclass
 class Program:
-    """A form, and what the machine runs for it: on arrays of any shape if it is elementwise, else by shapes."""
+    """A form and its machine: for arrays of any shape if it is elementwise, else one machine for each set of shapes."""
 
     def __init__(self, form):
         self.form = form
@@ -66,7 +66,7 @@ class Program:
         return self.run_schedule(values, quiet) if large else None
 
     def run_schedule(self, values: list, quiet):
-        """What `run` does, for arrays seen as rows and columns."""
+        """`run` for arrays seen as rows and columns."""
         arrays = [
             value if type(value) is _ndarray else numpy.asarray(value, dtype)
             for value, dtype in zip(values, self.form.inputs)
@@ -122,7 +122,7 @@ class Fused:
         return self.attempt([x], quiet) if flat is None else flat.one(x, quiet)
 
     def two(self, x, y, quiet, large):
-        """What the function gives for two arrays, or an array and a number, by a program, or None.
+        """The function's result for two arrays, or an array and a number, by a program, or None.
 
         large: one of them is a large array.
         """
@@ -158,7 +158,7 @@ class Fused:
         return None
 
     def attempt(self, values: list, quiet):
-        """What the function gives for some arguments, by a program, or None."""
+        """The function's result for some arguments, by a program, or None."""
         if not (self.is_traceable and machine.compiled and _enabled):
             return None
         program: Program = self.find(values)
@@ -167,14 +167,14 @@ class Fused:
         return program.run(inputs_among(values, self.numbers), quiet)
 
     def call(self, values: list, quiet):
-        """What the function gives for some arguments, by a program or by itself."""
+        """The function's result for some arguments, by a program or by itself."""
         for value in values:
             if is_large(value):
                 return with_kept_memory(self.run, (values, quiet))
         return self.run(values, quiet)
 
     def run(self, values: list, quiet):
-        """What `call` does, in whatever memory."""
+        """`call`, in any memory."""
         result = self.attempt(values, quiet)
         return self.in_order(*values) if result is None else result
 
@@ -238,7 +238,7 @@ def reset_programs() -> None:
 
 
 def part_of_key(value, level, numbers):
-    """What a program depends on of one argument. TypeError for what no program can stand for."""
+    """The properties of one argument that a program depends on. TypeError for an argument of another kind."""
     kind = type(value)
     if kind is _ndarray:
         dtype = adj_dtype(value) if cython.compiled else value.dtype

@@ -1,7 +1,7 @@
 """The machine in C that runs programs (`machine.h`), as Python sees it. In plain Python there is none.
 
 `Elementwise` runs an elementwise program on arrays of any shape that lie in memory as rows and columns do. `Machine`
-runs what a schedule has laid out for given shapes. Both share the work on large arrays among several threads.
+runs a schedule for fixed shapes. Both share the work on large arrays among several threads.
 """
 
 try:
@@ -18,7 +18,7 @@ from adjoint.runtime.threads import get_num_threads
 
 from .form import CAST, WHERE
 
-#: What a step works on; the same numbers as in machine.h.
+#: The operand of a step; the same numbers as in machine.h.
 EACH, PER_ROW, ROW_SUM, ROW_FOLD, TOTAL = range(5)
 #: The loops that are no ufunc's, by kernel and size of the result's elements.
 OWN_LOOPS = {(WHERE, 1): 0, (WHERE, 4): 1, (WHERE, 8): 2, (CAST, 4): 3, (CAST, 8): 4}
@@ -85,7 +85,7 @@ if compiled:
             adj_free_elementwise(cython.address(self.code))
 
         def one(self, x, quiet):
-            """The result for one array, or None where NumPy must be asked."""
+            """The result for one array, or None where NumPy has to compute it."""
             operands: cython.pointer(PyObject) = cython.cast(cython.pointer(PyObject), x)
             return run_elementwise(self, cython.address(operands), quiet, False)
 
@@ -119,7 +119,7 @@ if compiled:
     def run_elementwise(program, operands, quiet, flat_only):
         """Run an elementwise program; `quiet`: whatever floating point errors there are.
 
-        None where NumPy must be asked: for arrays of another layout, and where NumPy would tell of an error.
+        None where NumPy has to compute it: for arrays of another layout, and where NumPy would report an error.
         """
         job: adj_job
         registers: adj_register[96]
@@ -151,8 +151,8 @@ if compiled:
     class Machine:
         """Steps and where their registers lie, for arrays seen as rows and columns.
 
-        steps: (way, loop, place, registers), where the last register is that of the result; `set_step` says what the
-        others are. scratch: the offset of each register in a thread's own memory, None for those in arrays. strides:
+        steps: (way, loop, position, registers), where the last register is that of the result; `set_step` explains the
+        others. scratch: the offset of each register in a thread's own memory, None for those in arrays. strides:
         of rows and columns, for those in scratch. tile, group: how many columns, and rows, are worked on together; with
         several rows a tile has all columns.
         """

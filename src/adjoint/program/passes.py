@@ -1,7 +1,7 @@
 """A form made shorter, with the same results to the last bit.
 
-Equal steps are one, since a trace notes no step twice. `simplified` answers for steps that need no work, when they are
-noted; `form_of` keeps what leads to a result and numbers the registers.
+Equal steps are one, since a trace records each step once. `simplified` replaces steps without work when they are
+recorded; `form_of` keeps the steps that lead to a result and numbers the registers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the machine runs for a form: which steps run tile by tile, what runs before and after, where values lie.
+"""The schedule of a form: which steps run tile by tile, which before and after, and where values lie.
 
 `elementwise` makes a form without reductions ready for arrays of any shape. A `Schedule` is for given shapes. It sees
 arrays as rows and columns: reductions of a program are over columns, or over everything. Values that are the same for
@@ -61,7 +61,7 @@ def elementwise(form: Form) -> Any:
                 free.append(n_slots)
                 n_slots += 1
             slot = slots[register] = free.pop()
-        # what is read for the last time is free for the next step, not for this one's own result
+        # a register that is read for the last time is free for the next step, not for this one's own result
         free += {slots[operand] for operand in step.operands if operand in slots and last_use[operand] == k}
         steps.append((*loop_of(step, dtypes), [*step.operands, register], numpy.dtype(step.dtype).itemsize, slot))
     constants = [number for _, number in form.constants]
@@ -176,7 +176,7 @@ class Schedule:
             self.kinds[value] = self._kind(value)
         for value, step in self.steps.items():
             if late.intersection(step.operands):
-                # made of complete sums: what is left is small, and no sum
+                # results of complete sums: the rest is small, and no sum
                 if prod(self.shapes[value]) == prod(self.shape) or step.reduction is not None:
                     raise Unschedulable("a large value made of complete sums")
                 self.after.append(value)
@@ -314,7 +314,7 @@ class Schedule:
         return numpy.asarray(step.kernel(*operands))
 
     def _strides(self, array: Any) -> tuple[int, int] | None:
-        """The strides of rows and columns of an array, None if it does not lie in such."""
+        """The strides of rows and columns of an array, None if it has no such layout."""
         shape = (1,) * (len(self.shape) - array.ndim) + array.shape
         strides = (0,) * (len(self.shape) - array.ndim) + array.strides
         rows = _one_stride(self.shape[: self.split], shape[: self.split], strides[: self.split])

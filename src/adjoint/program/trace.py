@@ -1,6 +1,6 @@
 """Traces a function of arrays to the form of a program: the function is called once with symbols instead of arrays.
 
-A `Symbol` notes what is done to it: operators, ufuncs, selections, sums and maxima over the last axes. Kernels and
+A `Symbol` records the operations on it: operators, ufuncs, selections, sums and maxima over the last axes. Kernels and
 formulas need no declaration for this. What a function looks at besides becomes part of what its program is for:
 
     NOTHING    neither ranks nor shapes: one program for arrays of any shape
@@ -8,7 +8,7 @@ formulas need no declaration for this. What a function looks at besides becomes 
     SHAPES     their shapes
 
 A function is traced with NOTHING; where it asks a symbol for more, `Looked` says so, and it is traced again with that.
-A function that does anything else, such as a look at values, is `Untraceable`, which says why. All other exceptions are
+A function that does anything else, such as reading values, is `Untraceable`, with the reason. All other exceptions are
 the function's own.
 """
 
@@ -34,11 +34,11 @@ _REDUCTIONS = (numpy.add, numpy.maximum)
 
 
 class Untraceable(Exception):
-    """A function did something with its arguments that is no step of a program; the message says what."""
+    """A function did something with its arguments that is no step of a program; the message names it."""
 
 
 class Looked(Exception):
-    """A function asked for ranks or shapes, which its symbols did not have; `level` says which."""
+    """A function read ranks or shapes, which its symbols did not have; `level` is the one that it needs."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
@@ -124,7 +124,7 @@ class Trace:
         return value
 
     def operands(self, values: Any, name: str) -> list[Value]:
-        """What takes part in one operation, in the common type."""
+        """The operands of one operation, in the common type."""
         dtypes = {value.value.dtype for value in values if isinstance(value, Symbol)}
         dtypes |= {value.dtype.char for value in values if isinstance(value, numpy.floating)}
         floats = dtypes - {BOOL}
@@ -148,7 +148,7 @@ class Trace:
 
 
 def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] | None]:
-    """What is known of a result's shape: inputs that it depends on, rank, shape."""
+    """The facts about a result's shape: inputs that it depends on, rank, shape."""
     depends_on = 0
     for value in operands:
         depends_on |= value.depends_on
@@ -319,7 +319,7 @@ class Symbol:
         return array.reshape(shape)  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any) -> Symbol:
-        """The same value if the shape is; axes of length one may be put behind a sum or maximum."""
+        """The same value if the shape is the same; axes of length one may be added after a sum or maximum."""
         new_shape = tuple(shape[0]) if isinstance(shape[0], tuple) else shape
         if new_shape == self.shape:
             return self
@@ -385,10 +385,10 @@ Symbol.__hash__ = None  # type: ignore[assignment]
 def trace(function: Callable[..., Any], arguments: Any, level: int = NOTHING, numbers: bool = False) -> Form:
     """The form of function(*arguments), in which arrays, also those in tuples, are inputs.
 
-    level: what symbols know of their shapes. numbers: Python's numbers among the arguments are inputs too, in the type
-    of the arrays; otherwise they stand for themselves, as everything does that is no array.
+    level: the facts that symbols have about shapes. numbers: Python's numbers among the arguments are inputs too, in
+    the type of the arrays; otherwise they are constants, as all other arguments that are no arrays.
 
-    Raises Untraceable where the function does what no step can do; Looked where it asks for more than `level`.
+    Raises Untraceable for an operation that is no step; Looked if the function needs more than `level`.
 
     >>> import numpy
     >>> print(trace(lambda x, y: numpy.tanh(x * y) ** 2, (numpy.zeros(3), numpy.zeros(3))))

@@ -1,6 +1,6 @@
 """Activations of neural networks: smooth ones, piecewise ones, and those with random slopes.
 
-Where a piecewise function has a kink the derivative is that of the side that torch takes: the lower one for elu,
+At the kink of a piecewise function the derivative is that of the side that torch takes: the lower one for elu,
 leaky_relu and prelu at 0, the flat one for hardtanh, hardsigmoid, hardshrink and softshrink at their bounds.
 """
 
@@ -29,7 +29,7 @@ def require_real(name, *arrays):
 def _elu(xp, input: Array, alpha: Number = 1.0, scale=1.0, input_scale=1.0):
     """scale * alpha * (exp(input_scale * input) - 1) where the input is negative, scale * input elsewhere."""
     require_real("elu_cpu", input)
-    # the exponential must not overflow, nor meet an infinite alpha as zero, where it is not used
+    # the exponential must not overflow, nor be multiplied as zero by an infinite alpha, where it is not selected
     curve = xp.expm1(xp.where(input < 0, input, -1) * input_scale)
     return xp.where(input < 0, curve * (alpha * scale), input * scale)
 

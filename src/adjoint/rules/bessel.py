@@ -186,7 +186,7 @@ _modified(
 )
 
 
-# integrals of exponentials and their kin -----------------------------------------------------------------------------
+# integrals of exponentials and related functions ---------------------------------------------------------------------
 
 
 def _own(name, partial, doc):

@@ -1,4 +1,4 @@
-"""Contractions: products of matrices and vectors, einsum, and what is made of them.
+"""Contractions: products of matrices and vectors, einsum, and their compositions.
 
 All are linear in each input alone; the transpose of a product with B is the product with its conjugate transpose.
 """
@@ -527,7 +527,7 @@ def _(batch, input, other, dims_self, dims_other):
 
 
 def check_same_dtype(message, *tensors):
-    """Raise RuntimeError unless all have one type; `said` names them in the message."""
+    """Raise RuntimeError unless all have one type; `message` is its beginning."""
     kinds = [t._array.dtype for t in tensors]
     if any(kind != kinds[0] for kind in kinds):
         raise RuntimeError(message(*[t._array for t in tensors]))

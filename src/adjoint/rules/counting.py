@@ -11,7 +11,7 @@ from .special import refused
 
 @constant(dtypes="same", scalars=True, method=False, function=False, batching="joint")
 def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter: Constant = None):
-    """Where each value would be put into a sequence to keep it sorted: before equal elements, behind them if `right`.
+    """The index at which a value keeps a sorted sequence sorted: before equal elements, or after them if `right`.
 
     Sequences lie along the last axis; where there are several, values for each have the same leading axes.
     """
@@ -99,7 +99,7 @@ def row_histogram(xp, input: Array, bins, min, max):
     # rounding may have led across an edge
     bin = bin - xp.astype(input < low + bin * step, xp.float64)
     bin = xp.clip(bin + xp.astype(input >= low + (bin + 1) * step, xp.float64), 0, bins - 1)
-    # what lies outside is counted beyond the last part, and dropped
+    # elements outside are counted beyond the last part, and dropped
     counts = _counts(xp, xp.astype(xp.where(inside, bin, bins), xp.int64), None, bins + 1)
     return xp.astype(counts[..., :bins], input.dtype)
 

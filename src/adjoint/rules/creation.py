@@ -35,7 +35,7 @@ for _rule in (zeros_like, ones_like, full_like):
     _rule.batched(_batched_like(_rule.name))
 
 
-# random numbers: what they replace, or the parameters of their distribution, get zeros as gradients -----------------
+# random numbers: the replaced tensor, or the parameters of the distribution, get zeros as gradients ------------------
 
 
 def _drawn(name, node):

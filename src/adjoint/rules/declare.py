@@ -26,33 +26,33 @@ backward pass `ops` runs kernels on raw arrays; where the derivative is itself r
 body serves both, and whatever a formula uses is differentiable because it is in the table. Formulas use operators,
 indexing, `.shape`, `.ndim` and `ops`, nothing else.
 
-**The names of a formula's parameters say what is saved**: an input's name saves that input (`input_shape` only its
+**The names of a formula's parameters are the saved values**: an input's name saves that input (`input_shape` only its
 shape, `input_dtype` its data type), `y` the result (`y0`, `y1` of several), a keyword its value. `g` is the cotangent
-(a tuple for several results; where one has none, zeros, or None if the rule says so), `t` the tangent in a jvp, `needs`
-tells which inputs of a joint formula need a cotangent. Nothing else is kept alive.
+(a tuple for several results; where one has none, zeros, or None if the rule declares that), `t` the tangent in a jvp,
+`needs` the inputs of a joint formula that need a cotangent. The node saves no other values.
 
 Summing over broadcast axes, conjugation, dropping the imaginary part for a real input, and casting are done on the
 edge, never in a formula.
 
-**The batch form** (what vmap applies) puts the batch axis in front and runs the operation once. `batching` says how the
-arguments are made fit; it follows from kind, `core` and `axes` where it is not given:
+**The batch form** (for vmap) moves the batch axis to the front and runs the operation once. `batching` is the way the
+arguments are prepared; it follows from kind, `core` and `axes` unless it is declared:
 
-    align    axes of size 1 are put behind the batch axis, so that inputs broadcast as they did without it
+    align    axes of size 1 are inserted after the batch axis, so that inputs broadcast as they did without it
     core     the same for the axes in front of those that the core signature names
     axes     parameters that name axes are shifted by one (None: all axes but the batch axis); all inputs get the batch
              axis, and a constant array must not have it, else there is a loop
     joint    the same, and the constant arrays (an index, a mask) get the batch axis too
     loop     one run for each member of the batch: right, but slow
 
-Where other arguments must change as well, such as a shape, the author says which, in the form of a formula that gets
-the size of the batch, and by name the arguments made fit so far (axes None are still None) or `ndim`, the number of
+If other arguments must change as well, such as a shape, the author declares them as a formula. It gets the size of the
+batch, and by name the arguments prepared so far (axes None are still None) or `ndim`, the number of
 axes of the first input without the batch axis. It returns the arguments that change, or None for a loop:
 
     @reshape.batch
     def _(size, shape): return {"shape": (size, *shape)}
 
-Where one run of the operation with other arguments is not enough, or not the quickest, the author writes the whole
-batch form, from other operations. It gets the `batch` (a `BatchLevel` of adjoint.transforms.batching) and the arguments
+If one run of the operation with other arguments is not enough, or not the fastest, the author writes the whole batch
+form, from other operations. It gets the `batch` (a `BatchLevel` of adjoint.transforms.batching) and the arguments
 by name. Arrays with `batch.has(array)` have the batch axis, and `batch.strip(array)` shows it. `batch.ops_for(arrays)`
 are the operations on arrays with the axis, `batch.ops` those on members, and `batch.join(array)` makes the array with
 the axis the result. NotImplemented: the form above serves these arguments.
@@ -90,7 +90,7 @@ else:
         """Annotates a kernel's parameter: an array that may need a gradient (None is allowed as the default)."""
 
     class Arrays:
-        """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one such."""
+        """Annotates a kernel's parameter: a sequence of arrays that may need gradients; a rule has at most one."""
 
     class Constant:
         """Annotates a kernel's parameter: an array through which no gradient flows (an index, a mask)."""
@@ -155,8 +155,8 @@ def names_of(function: Function) -> list[str]:
 class Formula:
     """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
 
-    body: the function as it was declared. inputs: names of those inputs. needs: the names of what it uses besides `ops`
-    and the cotangent or tangent. renamed: what parameters of the body stand for, where they are not the rule's names.
+    body: the declared function. inputs: names of those inputs. needs: the names of the values that it uses besides
+    `ops` and the cotangent or tangent. renamed: the rule's names for parameters of the body with other names.
     call: the formula as a function of (ops, cotangent or tangent, *values of needs), whatever the body leaves out.
     pull: the same for a cotangent.
     native: a kernel in C that gives the same for small plain arrays, g and the first value of needs, or None: then the
@@ -225,7 +225,7 @@ def products(
     """The products of a driver with a partial derivative, and with its conjugate, of (ops, driver, *values).
 
     partial_of: the partial derivative as such a function; is_product: it is the product itself; is_of_one_value: the
-    partial takes one value and no more.
+    partial takes exactly one value.
     """
     if isinstance(partial, str):
         return (lambda ops, g, factor: g * factor), (lambda ops, g, factor: g * conj(ops, factor))
@@ -322,8 +322,8 @@ class Rule:
         # ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others
         self.wide = wide
         self.outputs = outputs
-        # how many of the results, from the first on, have the half-precision type of the inputs; what further ones pass
-        # on to the way back keeps the type it was computed in
+        # the number of results, from the first on, that have the half-precision type of the inputs; the other results
+        # keep the type in which they were computed, for the backward pass
         self.rounded = maxsize if rounded is None else rounded
         self.differentiable = differentiable
         self.view = view
@@ -331,15 +331,15 @@ class Rule:
         self.function = function
         self.inplace = inplace
         self.fast = fast
-        # the same as the kernel for two small plain arrays, or None where the kernel must be asked
+        # the kernel for two small plain arrays, or None where only the kernel itself can compute them
         self.native = native
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
         self.node = names.get("", node_name(name))
         self.node_for = node if callable(node) else None
-        # torch's names for saved values where they differ from ours, None for what it does not have; [] behind one: a
-        # tuple, also of one number
+        # torch's names for saved values where they differ from ours, None for values that torch does not have; [] after
+        # a name: a tuple, also of one number
         self.shown = shown or {}
         # plain values that torch's nodes show, though no formula needs them
         self.keeps = tuple(keeps)
@@ -421,7 +421,7 @@ class Rule:
         return declare
 
     def jvp(self, input: str, **renamed: str) -> Callable[[Function], Rule]:
-        """Declare what the tangent `t` of one input adds to the tangent of the result."""
+        """Declare the term of the result's tangent for the tangent `t` of one input."""
         self._known((input,))
 
         def declare(body: Function) -> Rule:
@@ -431,7 +431,7 @@ class Rule:
         return declare
 
     def batch(self, body: Function) -> Rule:
-        """Declare which arguments besides arrays and axes change when a batch is run at once, and to what."""
+        """Declare the arguments besides arrays and axes that change for a batch, and their new values."""
         self.batch_form = Formula(body, (), "size")
         return self
 

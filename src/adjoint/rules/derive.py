@@ -3,7 +3,7 @@
 Every function here takes `ops`, the operations under their own names, and runs on whatever arrays these take: raw
 arrays or Tensors. `values` maps each parameter of the rule to its argument in canonical form (axes counted from the
 front), `y` is the result, or the tuple of results. The core runs vjps by a plan of its own, with the same meaning but
-without a dictionary; `vjp` here is the reference, and what the transposed jvp differentiates.
+without a dictionary; `vjp` here is the reference, and the transposed jvp differentiates it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def call(rule: Rule, ops: Any, values: Values) -> Any:
 
 
 def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
-    """The value that a formula's parameter of this name stands for."""
+    """The value of a formula's parameter of this name."""
     if name == "y":
         return y
     if name[0] == "y" and name[1:].isdigit():
@@ -45,7 +45,7 @@ def saved(rule: Rule, name: str, values: Values, y: Any) -> Any:
 
 
 def run(formula: Formula, ops: Any, driver: Any, value_of: Callable[[str], Any]) -> Any:
-    """Call a formula with what its parameters name; the driver is its tangent, cotangent or batch size."""
+    """Call a formula with the values of its parameters; the driver is its tangent, cotangent or batch size."""
     return formula.call(ops, driver, *[value_of(name) for name in formula.needs])
 
 
@@ -56,7 +56,7 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     """Cotangents of the inputs by name, not yet summed over broadcast axes nor cast to the inputs' types.
 
     g: the cotangent of the result; a tuple for several results, zeros where undefined.
-    needs: for each input (each member, if the input is a sequence) whether its cotangent is wanted.
+    needs: for each input (each member, if the input is a sequence) whether its cotangent is needed.
     """
     inputs_needed = needed_inputs(rule, needs)
 
@@ -89,7 +89,7 @@ def jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transpos
     """The tangent of the result (a tuple for several; None where it does not depend on the given tangents).
 
     tangents: by input name, only of those inputs that have one; for a sequence a list with None for the others.
-    transposed: what to call for inputs of which only the vjp is declared. Without it such an input is a TypeError.
+    transposed: the function for inputs of which only the vjp is declared. Without it such an input is a TypeError.
     """
     return _JVPS[rule.kind](rule, ops, tangents, values, y, transposed)
 
@@ -201,7 +201,7 @@ def batch(
     without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
     it without a batch. The batch axis of the result comes first; its place is None if no argument has one, or if the
     result is no array but, say, a truth value that holds for the whole batch.
-    looped: is told of an operation that can only be run in a loop.
+    looped: called for an operation that can only be run in a loop.
 
     Raises ValueError for an empty batch of an operation that can only be run in a loop.
     """
@@ -296,7 +296,7 @@ def _with_batch_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: i
         return None
     shifted = _shifted(rule, values, ndim, 1)
     if (rule.axes and ndim == 0) or any(dim == () for dim in shifted.values()):
-        # 0-d arrays are treated as 1-d when dim is given; an empty dim may stand for all axes
+        # 0-d arrays are treated as 1-d when dim is given; an empty dim may mean all axes
         return None
     names = [n for n in rule.inputs + (rule.constants if joint else ()) if values[n] is not None]
     if joint and rule.axes and rule.batch_form is None and ndim == 1:

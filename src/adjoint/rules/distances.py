@@ -102,7 +102,7 @@ def _check_renorm(input, p, dim, maxnorm):
 
 
 def _shortened(ops, length, maxnorm):
-    """Which lengths are too long, by what vectors are multiplied, and the derivative of that by the length."""
+    """The mask of lengths that are too long, the factor of their vectors, and the factor's derivative by the length."""
     long = length > maxnorm
     padded = ops.where(long, length, 1) + _TINY
     factor = maxnorm / padded

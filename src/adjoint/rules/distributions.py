@@ -6,7 +6,7 @@ of that of the density, and
     d p = p * d log p
 
 makes every derivative of p the product of p and a polynomial in the derivatives of log p, which are logarithms and
-polygamma functions. So F and its derivatives by the parameters are one family of operations, told apart by `orders`;
+polygamma functions. So F and its derivatives by the parameters are one family of operations, numbered by `orders`;
 the family is closed under differentiation, since the derivative by the argument is the integrand. SciPy computes order
 0. The others are integrals over a half-line by the double exponential formula of Takahasi and Mori (1974): the
 trapezoidal rule after w = exp(pi / 2 * sinh(s)), which does not mind a density that is singular at one end or spread
@@ -36,7 +36,7 @@ class Kernels:
 
 
 # densities: the logarithm, and its derivatives by the parameters ----------------------------------------------------
-# A place is given by what the logarithm needs of it, so that the caller can compute that where it is exact.
+# The argument x is in the form that the logarithm needs, so that the caller can compute it where that is exact.
 
 
 def log_gamma_density(ops, parameters, value):
@@ -121,7 +121,7 @@ _NODES = [(exp(0.5 * pi * sinh(s)), 0.5 * pi * cosh(s) * _STEP) for s in [k * _S
 
 
 def half_line(xp, integrand, scale):
-    """The integral of a function over the positive numbers; scale: where it changes. Underflow is what it should be."""
+    """The integral of a function over the positive numbers; scale: where it changes. Underflow to 0 is intended."""
     total = xp.zeros_like(scale)
     for node, weight in _NODES:
         w = node * scale

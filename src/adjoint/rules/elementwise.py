@@ -211,7 +211,7 @@ def pow(xp, input: Array, exponent: Array):
 
 
 def _power(xp, input, exponent):
-    """input to the power of exponent: by the namespace's function, or by the operator for what that does at once."""
+    """input to the power of exponent: by the namespace's function, or by the operator where that is faster."""
     if is_number(exponent) and exponent in _QUICK:
         return input**exponent
     return xp.pow(input, exponent)
@@ -221,7 +221,7 @@ def _power(xp, input, exponent):
 _QUICK = frozenset((0, 0.5, 1, 2, -1))
 
 
-# numpy.power takes some 20 times as long as a product; what it does itself by products is not listed
+# numpy.power takes some 20 times as long as a product; exponents that it computes by products itself are not listed
 _PRODUCTS = {
     3: lambda x: x * x * x,
     4: lambda x: (x * x) * (x * x),
@@ -738,7 +738,7 @@ def _(g):
 
 @linear(method=False, function=False, node="CloneBackward0", copies=True)
 def clone_with_strides(xp, input: Array, strides=None):
-    """A copy with the given strides, counted in elements, under which no two elements meet (None: row-major)."""
+    """A copy with the given strides, counted in elements, without overlap (None: row-major)."""
     if strides is None or not input.size or not hasattr(input, "strides"):
         return row_major_copy(xp, input)
     memory = xp.empty((extent(input.shape, strides),), dtype=input.dtype)
@@ -815,7 +815,7 @@ def _written(xp, input, other):
     explain=refusals.explain_copy,
 )
 def copy(xp, input: Array, other: Array):
-    """other, broadcast to and with the type of input: what copy_ and item assignment write."""
+    """other, broadcast to the shape of input and cast to its type: the value that copy_ and item assignment write."""
     return _written(xp, input, other)
 
 
@@ -830,13 +830,13 @@ def copy(xp, input: Array, other: Array):
     repeats=True,
 )
 def fill(xp, input: Array, value: Array):
-    """value everywhere: what fill_ writes."""
+    """value everywhere: the value that fill_ writes."""
     return _written(xp, input, value)
 
 
 @elementwise(input=0, dtypes="any", method=False, function=False, inplace="zero_", repeats=True)
 def zero(xp, input: Array):
-    """Zeros: what zero_ writes."""
+    """Zeros: the value that zero_ writes."""
     return xp.zeros_like(input)
 
 

@@ -197,7 +197,7 @@ def unread_triangle(xp, factor: Constant, upper):
 
 
 def _lower_factor(ops, factor, upper):
-    """The lower triangular factor; where zeros stand in its place it has a derivative too, as in PyTorch."""
+    """The lower triangular factor; a factor of zeros has a derivative too, as in PyTorch."""
     read = factor - ops.unread_triangle(factor, upper)
     return H(ops, read) if upper else read
 

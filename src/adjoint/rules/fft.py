@@ -5,8 +5,8 @@ serves both, and every derivative is again one of the three transforms. `norm` s
 NumPy: "backward" puts 1/n on the inverse, "forward" on the forward transform, "ortho" the root of it on both; a
 transpose swaps the first two.
 
-Of a real signal's spectrum only the first half is kept: every frequency but the first (and for an even size the last)
-stands for its mirror image, too.
+Of a real signal's spectrum only the first half is stored: every frequency but the first (and for an even size the
+last) represents its mirror image, too.
 """
 
 from adjoint.arrays.dtypes import kind_of
@@ -25,7 +25,7 @@ def _node_of_full(input, *others):
     return "FftC2CBackward0" if kind_of(input._array) == "c" else _REAL[0]
 
 
-# What torch's nodes show: its number of a norm (the factor is 1, the root of 1 / n, or 1 / n), and the direction.
+# Attributes of torch's nodes: its number of a norm (the factor is 1, the root of 1 / n, or 1 / n), and the direction.
 _HIDDEN = dict.fromkeys(("norm", "inverse", "size", "input_shape"))
 
 
@@ -92,7 +92,7 @@ def _(ops, g, dim, norm, size):
 
 @linear(axes=("dim",), method=False, function=False)
 def scale_mirrored(xp, input: Array, dim, size, factor):
-    """Half a spectrum with a factor on what stands for two frequencies of the whole one of the given size."""
+    """Half a spectrum with a factor on the entries that represent two frequencies of the whole spectrum of a size."""
     result = xp.asarray(input, copy=True)
     result[(slice(None),) * dim + (slice(1, (size + 1) // 2), ...)] *= factor
     return result

@@ -49,7 +49,7 @@ def _explain_basic(error, input, index):
 
 
 def last_step(shape, index):
-    """What a basic index does last, and to which axis of which shape: (item, dim, shape); None if nothing.
+    """The last step of a basic index, as (item, dim, shape) of the axis; None if there is none.
 
     A full slice counts where there is nothing else.
     """
@@ -72,7 +72,7 @@ def last_step(shape, index):
 
 
 def _shown_step(input_shape, index):
-    # attributes of PyTorch's nodes of select, slice and unsqueeze; one index may stand for several of them
+    # attributes of PyTorch's nodes of select, slice and unsqueeze; one index may be several of them
     step = last_step(input_shape, index)
     if step is None:
         return {}
@@ -167,7 +167,7 @@ def _(size, shape, index):
 
 
 def covered(item):
-    """How many axes an array of indices stands for: one of ints for one, a mask for all of its own."""
+    """The number of axes that an index array replaces: one for an array of ints, its own rank for a mask."""
     return item.ndim if kind_of(item) == "b" else 1
 
 
@@ -194,7 +194,7 @@ def wrong_mask(input, indices):
 
 
 def places_shape(item):
-    """The shape of an array of indices; a mask stands for as many as it has true elements."""
+    """The shape of an index array; a mask counts its true elements."""
     return [count_true(item)] if kind_of(item) == "b" else list(item.shape)
 
 
@@ -222,7 +222,7 @@ def _(ops, g, input_shape, indices):
 
 
 def of_batch(indices):
-    """The indices for a batch, or None: where slices separate arrays, what these pick is put before the batch axis."""
+    """The indices for a batch, or None: where slices separate arrays, their axes move before the batch axis."""
     kinds = [isinstance(item, slice) for item in indices]
     arrays = [i for i, is_slice in enumerate(kinds) if not is_slice]
     together = all(not is_slice for is_slice in kinds[arrays[0] : arrays[-1] + 1])
@@ -279,7 +279,7 @@ def _axis_behind(ops, array, n):
 
 
 def same_dtype(input, other, message):
-    """Raise RuntimeError, with both dtypes' names put into the message, if a tensor has another dtype."""
+    """Raise RuntimeError, with both dtypes' names in the message, if a tensor has another dtype."""
     if hasattr(other, "dtype") and other.dtype != input.dtype:
         raise RuntimeError(message.format(dtype_name(input), dtype_name(other)))
 
@@ -452,7 +452,7 @@ def _check_scatter(operation):
 
 
 def _scattered(xp, input, dim, index, src):
-    # input as a writable copy, the places in it, and what belongs there
+    # input as a writable copy, the indices into it, and the elements to write
     result = xp.asarray(input, copy=True)
     if 0 in index.shape:
         return result, xp.reshape(result, (-1,)), (xp.zeros((0,), dtype=xp.int64),), 0
@@ -562,7 +562,7 @@ def where_equal(ops, a, b):
 
 def _declare_reduction(name, check):
     def kernel(xp, input: Array, dim, index: Constant, src: Array, reduce, include_self=True):
-        """A copy with the elements of src that index sends to one place reduced, along with what was there."""
+        """A copy in which the elements of src that index sends to one position are reduced with the element there."""
         result, target, where, part = _scattered(xp, input, dim, index, src)
         if not include_self:
             xp.setitem(target, where, neutral(xp, reduce, input.dtype))

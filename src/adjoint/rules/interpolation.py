@@ -13,7 +13,7 @@ from .declare import Array, linear, second_order_name
 
 
 class Origin(NamedTuple):
-    """The public operation that maps along axes stand for: the name of its node, and the attributes that it shows."""
+    """The public operation of maps along axes: the name of its node, and the attributes that it shows."""
 
     node: str = "AlongAxesBackward0"
     shown: tuple[tuple[str, Any], ...] = ()

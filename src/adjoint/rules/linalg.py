@@ -1,8 +1,8 @@
 """Linear algebra: solving, inverses, determinants, factorizations, functions of matrices.
 
 Formulas after Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode
-algorithmic differentiation"; where another source is used the rule names it. All work on the last two axes, with any
-axes in front. H stands for the conjugate transpose.
+algorithmic differentiation"; a rule names its source where that is another one. All work on the last two axes, with any
+axes in front. H is the conjugate transpose.
 
 Factors of a decomposition are defined only up to a sign or phase, and the formulas are right for functions that do not
 depend on it. Where two eigenvalues or singular values are equal, such a function does not depend on how the vectors
@@ -88,7 +88,7 @@ def on_diagonal(ops, x):
 
 
 def without_phase(ops, x, name):
-    """Refuse cotangents of complex vectors that depend on their phases: x is what must be real."""
+    """Refuse cotangents of complex vectors that depend on their phases: x must be real."""
     if ops.is_complex_array(x) and not ops.is_negligible(ops.imag(x)):
         raise RuntimeError(
             f"{name}: The {'eigenvectors' if 'eig' in name else 'singular vectors'} in the complex case are specified "
@@ -248,7 +248,7 @@ def solution_by_pivots(xp, A, B):
 
 @general(core="(n,n)->(n,n)", method=False, function=False, node="LinalgInvExBackward0", shown={"y": "inverse"})
 def inverse_or_inf(xp, A: Array):
-    """The inverse matrix; of a singular one what its pivots give, infinite and undefined elements.
+    """The inverse matrix; for a singular one the values that its pivots give, infinite and undefined elements.
 
     A complex singular matrix has undefined elements only: a complex quotient by zero is not an infinity with a sign.
     """

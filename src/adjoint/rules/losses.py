@@ -153,7 +153,7 @@ _LEAST_LOG, _LEAST_VARIANCE = -100, 1e-12
 def _cross_entropy(xp, input, target, parameter):
     if not xp.all((input >= 0) & (input <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    # where a logarithm is infinite, that of 1 is taken and the bound put in
+    # where a logarithm is infinite, that of 1 is taken and replaced by the bound
     zero, one = input == 0, input == 1
     of_one = xp.maximum(xp.where(zero, _LEAST_LOG, xp.log(xp.where(zero, 1, input))), _LEAST_LOG)
     of_zero = xp.maximum(xp.where(one, _LEAST_LOG, xp.log1p(xp.where(one, 0, -input))), _LEAST_LOG)
@@ -190,8 +190,8 @@ _loss(
 
 
 def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
-    """Where each place finds its class in an array of this shape, its weight (a number if it is 1 everywhere), and
-    whether it counts: None if all do."""
+    """The index of each sample's class in an array of this shape, its weight (a number if it is 1 everywhere), and the
+    mask of samples that count: None if all do."""
     counts = target != ignore_index
     if weight is not None:
         # the arithmetic of half precision is done in another type
@@ -243,7 +243,7 @@ def nll_loss(
     dim=1,
     over=None,
 ):
-    """-weight[c] * input[c] for the class c of each place; ignored places, and what stands there, count for nothing.
+    """-weight[c] * input[c] for the class c of each sample; ignored samples, whatever their elements, give 0.
 
     The mean is over the weights. `over` are the axes to reduce, None for all.
     """

@@ -1,6 +1,6 @@
 """Matrix equations and functions of matrices: of Sylvester, Stein, Riccati, banded systems, roots, logarithms.
 
-H stands for the conjugate transpose.
+H is the conjugate transpose.
 """
 
 from .declare import Array, general

@@ -6,7 +6,7 @@ from adjoint.arrays.namespace import namespace, underlying
 class MemberRows:
     """The slices of all members along one axis, as rows of one array: one operation then indexes all members.
 
-    batch: what the batch form gets. size: the number of members. ops: the operations on arrays with the batch axis.
+    batch: the argument of the batch form. size: the number of members. ops: operations on arrays with the batch axis.
     """
 
     def __init__(self, batch, size, ops):

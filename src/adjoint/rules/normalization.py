@@ -1,8 +1,8 @@
 """Normalisation: arrays brought to mean 0 and variance 1 over some axes, or to mean square 1.
 
-One rule serves batch, layer, group and instance normalisation, under three names because torch's nodes have three. What
-was subtracted and divided by are results of their own, and have derivatives: so the way back has what it needs without
-a second pass over the input, and can itself be differentiated.
+One rule serves batch, layer, group and instance normalisation, under three names because torch's nodes have three. The
+mean and the divisor are results of their own, and have derivatives. So the backward pass needs no second pass over the
+input, and can itself be differentiated.
 """
 
 from adjoint.arrays.kernels import vectors
@@ -47,7 +47,7 @@ def _constant_axes(shape, dims):
 
 def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
-    # what the mean contributes to the variance vanishes. Sums along axes of one weight come before the weight.
+    # the mean's contribution to the variance vanishes. Sums along axes of one weight come before the weight.
     cotangents = vectors.standardized_back(g, input, weight, bias_shape, y1, y2, dims, eps, needs)
     if cotangents is not None:
         return cotangents

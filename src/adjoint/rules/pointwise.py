@@ -193,7 +193,7 @@ def copysign(xp, input: Array, other: Array):
 
 @elementwise(input=1, inplace=True)
 def frac(xp, input: Array):
-    """What truncation takes away: input - trunc(input)."""
+    """The fraction: input - trunc(input)."""
     refused("frac_cpu", "biuc", input)
     return input - xp.trunc(input)
 
@@ -243,7 +243,7 @@ def ldexp(xp, input: Array, other: Array):
 
 
 def _limits(dtype, posinf, neginf):
-    # what infinite elements become: by default the largest and smallest finite numbers
+    # the replacements of infinite elements: by default the largest and smallest finite numbers
     info = finfo(from_numpy_dtype(dtype))
     return info.max if posinf is None else posinf, info.min if neginf is None else neginf
 
@@ -390,7 +390,7 @@ def _left_shift(xp, input, other):
 
 
 def _right_shift(xp, input, other):
-    # what is shifted by more bits than there are leaves the sign, which unsigned integers do not have
+    # a shift by more bits than there are leaves the sign, which unsigned integers do not have
     kind, last = _last_bit(xp, input, other)
     if _leave_a_bit(xp, other, last):
         return input >> other

@@ -139,7 +139,7 @@ def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results
 
 @linear(method=False, function=False, dtypes="same", node="Im2ColBackward0")
 def im2col(xp, input: Array, maps):
-    """What each window over the last axes sees of all channels: (.., C, *image) gives (.., C * elements, windows)."""
+    """The windows over the last axes, of all channels: (.., C, *image) gives (.., C * elements, windows)."""
     results = tuple([axis_map.results for axis_map in maps])
     count = prod([axis_map.passes for axis_map in maps])
     outer = input.shape[: input.ndim - len(maps)]
@@ -156,7 +156,7 @@ def _(ops, g, maps):
 
 @linear(method=False, function=False, dtypes="same", node="Col2ImBackward0")
 def col2im(xp, input: Array, maps):
-    """The transpose of im2col: the sum of what windows hold of each element of the image."""
+    """The transpose of im2col: for each element of the image the sum over all windows that contain it."""
     results = tuple([axis_map.results for axis_map in maps])
     count = prod([axis_map.passes for axis_map in maps])
     outer = (*input.shape[:-2], input.shape[-2] // count)

@@ -68,7 +68,7 @@ def flattened(xp, input, dim):
 
 
 def refuse_empty(name, input, dim):
-    """Raise torch's errors where a reduction that has no value for nothing meets no elements."""
+    """Raise torch's errors for a reduction of no elements that has no value for an empty set."""
     if input.size:
         return
     if dim is None or dim == ():
@@ -336,7 +336,7 @@ def _squared_distances(xp, input, dim, n, keepdim):
 
 
 def _distance(ops, input, dim, correction):
-    # the distance from the mean, and what half the derivative is times it: one over the degrees of freedom
+    # the distance from the mean, and the factor of half its derivative: one over the degrees of freedom
     freedom = count(input.shape, dim) - correction
     return input - ops.mean(input, dim, True), 1 / freedom if freedom else inf
 
@@ -362,7 +362,7 @@ def _safe_inverse(ops, y):
 
 
 def _real_product(ops, a, b):
-    # what a change b of a point adds to a real function of gradient a
+    # the change of a real function of gradient a for a change b of its point
     return ops.real(ops.conj(a) * b)
 
 
@@ -697,7 +697,7 @@ def _truth(name):
     """Declare a test of the elements over axes."""
 
     def kernel(xp, input: Array, dim=None, keepdim=False):
-        # here an empty tuple of axes means none, and uint8 stays what it is, as in torch
+        # here an empty tuple of axes means none, and uint8 keeps its type, as in torch
         result = getattr(xp, name)(input, axis=dim if input.ndim else None, keepdims=keepdim)
         return xp.astype(xp.asarray(result), input.dtype) if input.dtype == xp.uint8 else result
 

@@ -19,7 +19,7 @@ def _rows(xp, array):
 
 
 def _images(xp, rows, outer, n):
-    # the way back: (.., C, n)
+    # the transposes: (.., C, n)
     images = xp.empty((*outer, rows.shape[-1], n), dtype=rows.dtype)
     images[...] = xp.matrix_transpose(xp.reshape(rows, (*outer, n, rows.shape[-1])))
     return images
@@ -62,7 +62,7 @@ def sample(xp, input: Array, weight: Array, places: Constant):
 
 @multilinear(**_OPTIONS)
 def sample_input(xp, grad: Array, weight: Array, places: Constant, size):
-    """The transpose of sample in its input, of `size` elements: what each element gives to all results."""
+    """The transpose of sample in its input, of `size` elements: sums of each element's contributions to all results."""
     rows = _rows(xp, grad)
     outer = grad.shape[:-2]
     total = xp.zeros((prod(outer) * size, grad.shape[-2]), dtype=grad.dtype)

@@ -257,7 +257,7 @@ def check_repeat(input, repeats):
 
 @linear(spread="repeats", function=False, check=check_repeat)
 def repeat(xp, input: Array, repeats):
-    """The input put side by side repeats[k] times along each axis k."""
+    """The input repeated repeats[k] times along each axis k."""
     return xp.tile(input, integers("repeat", "repeats", repeats))
 
 
@@ -379,7 +379,7 @@ _OF_SIZES = {"keeps": ("input_shape", "split_sizes")}
 
 @linear(view=True, outputs=(), axes=("dim",), check=check_split, method=False, function=False, **_OF_SPLIT)
 def split(xp, input: Array, split_size, dim=0):
-    """Views of split_size along one axis, the last of what remains."""
+    """Views of split_size along one axis, the last of the rest."""
     return cut(input, equal_sizes(input.shape[dim], split_size), dim)
 
 
@@ -596,7 +596,7 @@ _OF_LAYOUT = {"shape": "size", "strides": "stride", "offset": "storage_offset", 
 @linear(view=True, method=False, function=False, shown=_OF_LAYOUT)
 def as_strided(xp, input: Array, shape, strides, offset, own):
     """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
-    of what this view would be if they were.
+    with the elements of that view.
     """
     if not hasattr(input, "strides") or own != tuple([k // input.itemsize for k in input.strides]):
         return restrided(xp, input, (input.shape, own, 0), (shape, strides, offset), 0)
@@ -624,7 +624,7 @@ def cells(*layouts):
 
 
 def meets_nowhere(layout):
-    """True if no two elements lie in one cell, as far as that can be told axis by axis."""
+    """True if no two elements lie in one cell, as far as one axis at a time can show."""
     reach = 0
     for n, step in sorted(zip(layout[0], layout[1], strict=True), key=lambda axis: axis[1]):
         if n > 1 and step <= reach:
@@ -653,11 +653,11 @@ def restrided(xp, input, source, target, shared):
 
 @linear(method=False, function=False)
 def restride(xp, input: Array, source, target, shared):
-    """The input laid down in memory as `source` says, elements that meet added, and read as `target` says.
+    """The input written to memory in the layout `source`, overlapping elements added, and read in the layout `target`.
 
-    source, target: (shape, strides, offset). What one cell gives is divided by the number of elements that lie in it
+    source, target: (shape, strides, offset). The value of a cell is divided by the number of elements that lie in it
     under layout number `shared`. With shared=1 this is the transpose of reading a tensor of layout `target` as
-    `source`; tensors whose elements meet are taken to hold them in equal parts.
+    `source`; overlapping elements of a tensor are taken to share it in equal parts.
     """
     return restrided(xp, input, source, target, shared)
 

@@ -75,7 +75,7 @@ def _at_rank(xp, input, k, dim):
 
 
 def _itself(xp, input):
-    # what all operations here make of a 0-d array
+    # the result of all operations here for a 0-d array
     return xp.asarray(input, copy=True), xp.zeros((), dtype=xp.int64)
 
 
@@ -234,7 +234,7 @@ declare_attained(
 
 
 def _nanmedian(xp, input: Array, dim, keepdim=False):
-    """The median along an axis (the lower of two) of what is not NaN, and where it is; NaN if there is nothing else."""
+    """The median along an axis (the lower of two) of the elements that are not NaN, and its index; NaN without any."""
     refuse_empty("median", input, dim)
     refuse_kinds("bc", "median_out", input)
     if not input.ndim:

@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma functions, Bessel functions, orthogonal polynomials and their kin.
+"""Special functions: error functions, gamma functions, Bessel functions, orthogonal polynomials and related ones.
 
 Values come from scipy.special. Derivatives are those of the DLMF (dlmf.nist.gov), whose equations are named beside the
 rules. Functions whose derivatives are others of their family are declared by order, so that derivatives of any order
@@ -454,7 +454,7 @@ bessel_j0 = unary(
 def bessel_j1(xp, input: Array):
     """The Bessel function of the first kind of order 1."""
     real_only("bessel_j1_cpu", input)
-    # SciPy multiplies by the argument first, and loses the digits of what is then too small
+    # SciPy multiplies by the argument first, and loses digits where the product is too small
     return xp.where(xp.abs(input) < 1e-290, 0.5 * input, xp.special.j1(input))
 
 

@@ -1,6 +1,6 @@
-"""What a process has: threads, locks, kept memory, crossovers, warnings given once, caches, trees of containers.
+"""State of the process: threads, locks, kept memory, crossovers, warnings given once, caches, trees of containers.
 
-The hot modules named in `adjoint._compiled` exist in two forms, the Python source and what Cython makes of it.
+The hot modules named in `adjoint._compiled` exist in two forms, the Python source and its compilation by Cython.
 ADJOINT_DISABLE_EXT=1 takes the source, ADJOINT_REQUIRE_EXT=1 refuses to go on with it.
 """
 

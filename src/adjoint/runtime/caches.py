@@ -8,7 +8,7 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
-#: What empties each cache, in the order of their making.
+#: A function that empties each cache, in the order of registration.
 _RESETS: list[Callable[[], object]] = []
 
 
@@ -33,7 +33,7 @@ def cached(size: int | None = None, *, typed: bool = False) -> Callable[[Callabl
 
 
 def reset_with(reset: Callable[[], object]) -> None:
-    """Register what empties a cache that is no function's, as one of programs."""
+    """Register the function that empties a cache of another kind, as one of programs."""
     _RESETS.append(reset)
 
 

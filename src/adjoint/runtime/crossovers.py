@@ -1,7 +1,7 @@
 """The sizes from which on another way of doing the same pays. A crossover changes time alone, never a result.
 
-`python -m benchmarks.crossovers` measures where they lie on the machine at hand. Sizes count elements of the largest
-array, unless said otherwise.
+`python -m benchmarks.crossovers` measures them on a machine. Sizes count elements of the largest array, unless a
+comment names another unit.
 """
 
 try:
@@ -37,7 +37,7 @@ def is_large(array):
 
 
 def set_large(n):
-    """Set from which number of elements on an array is large, for measurements and tests; returns what it was."""
+    """Set the number of elements from which an array is large, for measurements and tests; returns the earlier one."""
     global _LARGE
     before = _LARGE
     _LARGE = n

@@ -1,4 +1,4 @@
-"""What the hot modules use of ``cython`` when it is not installed: they then run as the plain Python they are."""
+"""The part of ``cython`` that the hot modules use, for runs without Cython: they then run as plain Python."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

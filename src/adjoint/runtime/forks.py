@@ -1,4 +1,4 @@
-"""What a child process has to renew: locks that another thread of its parent held, and what such threads were doing.
+"""State that a child process has to renew: locks that another thread of its parent held, and the work of such threads.
 
 After os.fork() only the thread that called it goes on. A lock that another one held would never be released, so every
 lock of this package is made here, and one function renews them all in the child, in the order in which they were
@@ -19,7 +19,7 @@ _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
-    """Call a function in every child process, after the locks were renewed: for what threads of the parent left."""
+    """Call a function in each child process after the locks are renewed, to clear the state of the parent's threads."""
     _renewals.append(renew)
     return renew
 

@@ -8,8 +8,8 @@ It is NumPy's own interface that is used (NEP 49), and only while a kernel or a 
 made by anybody else, in the same thread or another, are not concerned. An array holds its memory until it dies,
 whoever holds the array, so nobody ever sees another's data.
 
-No more is held, in use and idle together, than was once in use; what lies idle has a limit; and where the system has no
-memory left the idle blocks go back first.
+The total, in use and idle, stays below the largest amount that was in use. Idle memory has a limit. If the system has
+no memory left, idle blocks are freed first.
 
 Without the compiled form nothing is kept: all numbers are then 0.
 """
@@ -28,7 +28,7 @@ _MOST_IDLE = 1 << 30
 
 
 def default_limit() -> int:
-    """How many bytes lie idle at most if nothing else is said."""
+    """The default limit of idle memory in bytes."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -42,7 +42,7 @@ def get_limit() -> int:
 
 
 def set_limit(n_bytes: int) -> int:
-    """Set how many bytes may lie idle, 0 to keep none; returns what it was."""
+    """Set the limit of idle memory in bytes, 0 to keep none; returns the earlier limit."""
     global adj_limit
     before = get_limit()
     if compiled:
@@ -52,7 +52,7 @@ def set_limit(n_bytes: int) -> int:
 
 
 def statistics() -> dict:
-    """What is held now, and what happened so far, in bytes and numbers of blocks."""
+    """Memory in use and idle, and counts of events, in bytes and numbers of blocks."""
     if not compiled:
         return dict.fromkeys(("live", "idle", "peak", "hits", "misses", "returned"), 0)
     return {

@@ -18,9 +18,9 @@ from adjoint.runtime.caches import cached
 class Kind(NamedTuple):
     """How one kind of container is taken apart and made.
 
-    keys: what its children are called; item: the child of that name; make: a container from (an example's type, keys,
-    children, static fields); access: how a child is written after the name of its container; show: how the container
-    is written, from its type and pairs of a key and the text of a child. static: what else it holds, by name.
+    keys: the names of its children; item: the child of that name; make: a container from (an example's type, keys,
+    children, static fields); access: the text that follows the name of the container to access a child; show: the text
+    of the container, from its type and pairs of a key and the text of a child. static: its other contents, by name.
     """
 
     keys: Callable[[Any], tuple[Any, ...]]
@@ -136,12 +136,12 @@ def register(
     )
 
 
-#: Types whose instances stand for one of another type in structures, by type.
+#: Types whose instances count as instances of another type in structures.
 _STAND_INS: dict[type, type] = {}
 
 
 def register_stand_in(tree_type: type, of: type) -> None:
-    """Let instances of a class be taken apart as those of a registered one, and count as such in structures."""
+    """Let instances of a class be flattened as those of a registered one, and count as these in structures."""
     _KINDS[tree_type] = _KINDS[of]
     _STAND_INS[tree_type] = of
 

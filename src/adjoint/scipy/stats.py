@@ -6,13 +6,10 @@ from typing import Any as _Any
 
 import scipy.stats as _stats
 
-from adjoint.interop.namespaces import Distribution as _Distribution
-from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
-
-_names = sorted({name.split(".")[2] for name in _FUNCTIONS if name.startswith("scipy.stats.")})
+from adjoint.interop.scipy_functions.distributions.face import distributions as _distributions
 
 globals().update({name: getattr(_stats, name) for name in _stats.__all__})
-globals().update({name: _Distribution(name, getattr(_stats, name)) for name in _names})
+globals().update(_distributions(_stats))
 
 __all__ = list(_stats.__all__)
 

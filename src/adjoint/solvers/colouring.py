@@ -1,4 +1,4 @@
-"""Sparse Jacobians from few products: columns that meet in no row share one product, and so do rows."""
+"""Sparse Jacobians from few products: columns without a common row share one product, and so do rows."""
 
 from __future__ import annotations
 

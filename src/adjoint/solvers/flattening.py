@@ -1,4 +1,4 @@
-"""Trees of tensors as one real vector, which is what solvers work on."""
+"""Trees of tensors as one real vector, the form that solvers work on."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ CONSTANT = (
 
 
 def constant_error(name: str, what: str) -> RuntimeError:
-    """The error for a function whose result does not depend on what a derivative was asked for by."""
+    """The error for a function whose result does not depend on the tensors of a requested derivative."""
     return explained(RuntimeError(CONSTANT.format(name=name, what=what)), "lost-derivative")
 
 
 class Flat:
     """How a tree of tensors lies in one real vector: leaf after leaf, row by row, complex numbers as pairs.
 
-    name: what messages call the function that was given the tree. kind: the vector's dtype; by default the leaves'
+    name: the name in messages of the function with this argument. kind: the vector's dtype; by default the leaves'
     own, promoted. Arrays and numbers count as tensors.
 
     Raises TypeError if a leaf is not floating-point or complex.
@@ -157,7 +157,7 @@ class Differentiable:
         return [leaf for leaf, chosen in zip(leaves, self.chosen, strict=True) if chosen]
 
     def tree(self, tensors: Any, rest: Any = None) -> Tree:
-        """The tree with others in their places; with rest=(x,) x stands for all that is not among them."""
+        """The tree with other tensors in their places; with rest=(x,) x replaces all other leaves."""
         new = iter(tensors)
         return self.structure.unflatten(
             [
@@ -193,7 +193,7 @@ def plain(tree: Tree) -> Tree:
 
 
 def differentiated_leaves(tree: Tree) -> list[Tensor]:
-    """The tensors in a tree by which derivatives are asked for."""
+    """The tensors in a tree with respect to which derivatives are requested."""
     recorded, dual = is_grad_enabled(), bool(current().dual_stack)
     return [
         leaf for leaf in Differentiable(tree).tensors
@@ -208,14 +208,14 @@ def check_function(
     after: str | None,
     dependence: list[tuple[str, list[Tensor]]],
 ) -> None:
-    """Run a function once and see what its result depends on.
+    """Run a function once and check the dependence of its result.
 
-    name, after: how the caller and its last argument before those of the function are called; None for the latter where
-    the function may depend on what else it likes. needed: tensors among the
-    arguments, on one of which the result has to depend, and how messages call them; several times, or none.
+    name, after: the names in messages of the caller and of its last argument before those of the function; None for the
+    latter if the function may depend on other tensors. dependence: tensors among the arguments, on one of which the
+    result has to depend, and their names in messages; several times, or none.
 
-    Raises RuntimeError if the result depends on a tensor that is followed and is not among the arguments, or does not
-    depend on what it has to.
+    Raises RuntimeError if the result depends on a followed tensor that is not among the arguments, or lacks a required
+    dependence.
     """
     part = Differentiable(args)
     with enable_grad():

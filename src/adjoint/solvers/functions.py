@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Tree = Any
 Array = NDArray[np.float64]
 
-#: How much of the largest entry a pattern may miss: what rounding makes of a zero.
+#: The fraction of the largest entry below which an entry of a pattern is rounding.
 _ROUNDING = 1e-9
 
 
@@ -124,7 +124,7 @@ class FlatFunction:
         raise NotImplementedError
 
     def once(self, what: str, x: Any, compute: Callable[[dict[str, Any]], Any]) -> Any:
-        """Something about x, computed when it is first asked for."""
+        """A value at x, computed at first use."""
         recording = self.recorded_at(x)
         if what not in recording:
             recording[what] = compute(recording)
@@ -286,10 +286,10 @@ def scipy_function(
         x0: a number, a sequence of numbers, an array, or a tree of arrays or tensors (a dict, say), which is laid out
             leaf after leaf; None if x is a vector of any length. The result's `.x0` is its vector, `.tree(x)` takes a
             vector apart.
-        args: what else fun gets.
+        args: further arguments of fun.
         allow_constant: derivatives are zeros where fun's result does not depend on x.
 
-    Raises RuntimeError when a derivative is asked for and fun's result does not depend on x by any recorded operation,
+    Raises RuntimeError when a derivative is requested and fun's result does not depend on x by any recorded operation,
     unless constants are allowed; ValueError if fun does not return one real number.
 
     A point is evaluated once: `.fun`, `.jac`, `.hess` and `.hessp` at the same x share one recorded run.

@@ -1,7 +1,7 @@
-"""Solutions of equations as differentiable functions of what the equations depend on.
+"""Solutions of equations as differentiable functions of the equations' parameters.
 
 Where F(x, a) = 0 and dF/dx is regular, x is a function of a with dx/da = -(dF/dx)^-1 dF/da. So the derivative needs the
-solution alone, not the way to it: the solver may be any, and is not recorded. The rules below are made of operations
+solution alone, not the path to it: the solver may be any, and is not recorded. The rules below are made of operations
 that can be differentiated again, and the x in them is the solution itself, with its history; so every order follows.
 """
 
@@ -47,7 +47,7 @@ _norm = functions["linalg"]["vector_norm"]
 
 
 class Equation:
-    """An equation over flat vectors: what vanishes, how a root is found, and how its linearisation is solved."""
+    """An equation over flat vectors: the residual, the solver for a root, and the solver of its linearisation."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Equation:
         return solution(system.transposed() if transposed else system, b, (x, args))
 
     def along(self, vector: Tensor, params: Tree) -> Tensor:
-        """The derivative of the residual along a vector, which is what `linear_solve` asks for."""
+        """The derivative of the residual along a vector, as `linear_solve` calls it."""
         x, args = params
         return func.jvp(lambda x: self.residual(x, args), (x,), (vector,))[1]
 
@@ -259,8 +259,8 @@ def root(
     """The x with f(x, *args) = 0, as a differentiable function of the args.
 
     Args:
-        f: from x and args to a tree of x's structure and shapes. What it depends on and derivatives are wanted for has
-            to be among the args.
+        f: from x and args to a tree of x's structure and shapes. All tensors that it depends on and that derivatives
+        are requested for have to be among the args.
         x0: where to start: a tensor or a tree of tensors. It has no derivative.
         args: tensors, trees of tensors, and whatever else.
         method: "newton", which needs no SciPy and finds the roots of all members of a `vmap` at once; a method of
@@ -269,19 +269,19 @@ def root(
         linear: how the linearised equation is solved, in Newton's steps and in derivatives: "dense", or without ever
             forming the Jacobian one of the methods of `linear_solve`.
         tol: the relative size of the step after which Newton's method stops (its error is the square of that; square
-            root of the precision by default), or what the other method makes of it.
+            root of the precision by default), or the other method's tolerance.
         max_iter: iterations of Newton's method.
-        allow_constant: what f returns need not depend on x, or on the args that derivatives are asked for by.
+        allow_constant: the result of f need not depend on x, or on the args of requested derivatives.
 
     Derivatives of any order, in forward and reverse mode, come from the implicit function theorem; the solver's steps
     are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
 
     Raises:
         ConvergenceError: no root was found, or the Jacobian in x is singular on the way.
-        LinAlgError: derivatives are asked for, and the Jacobian in x is singular at the root.
+        LinAlgError: derivatives are requested, and the Jacobian in x is singular at the root.
         LostDerivativeError: f makes a plain number or array of x or of the args.
-        RuntimeError: f uses a tensor that requires grad and is not among the args; what f returns does not depend on
-            x, or on the args that derivatives are asked for by, by any recorded operation.
+        RuntimeError: f uses a tensor that requires grad and is not among the args; the result of f does not depend on
+        x, or on the args of requested derivatives, by any recorded operation.
         TypeError: x0 is not floating-point or complex.
         ValueError: an unknown method; f returns another structure or other shapes than x's.
 
@@ -302,7 +302,7 @@ def root(
 
 
 def finder(method: str | Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
-    """The way to a root that a user asked for."""
+    """The solver for a root that a user passed."""
     if callable(method):
         return by_user(method, function, flat)
     return newton if method == "newton" else by_scipy(method)
@@ -324,7 +324,7 @@ def fixed_point(
     method: "iteration", which applies f until x changes by less than tol (relative; close to the precision by default);
     or as in `root`, where a function of the user's gets f (of x alone) and x0.
 
-    Raises what `root` does.
+    Raises the errors of `root`.
 
     >>> import adjoint
     >>> a = adjoint.tensor(1.0, dtype=adjoint.float64, requires_grad=True)
@@ -369,7 +369,7 @@ def minimize_stationary(
         linear: "dense", or one of the methods of `linear_solve`; "cg" needs no more than products with the Hessian.
         x0, args, tol, max_iter, allow_constant: as in `root`.
 
-    Raises what `root` does.
+    Raises the errors of `root`.
 
     >>> import adjoint
     >>> a = adjoint.tensor([1.0, 3.0], dtype=adjoint.float64, requires_grad=True)

@@ -44,8 +44,8 @@ def solve_ivp(
         SciPy's result, of plain arrays; `y` has the structure of y0, each leaf with an axis for time at the end.
         For derivatives of the solution, see `adjoint.implicit.odeint`.
 
-    Raises RuntimeError where what fun returns does not depend on y by any recorded operation and the method takes the
-    Jacobian; and what SciPy raises.
+    Raises RuntimeError if the result of fun does not depend on y by any recorded operation and the method takes the
+    Jacobian; and SciPy's errors.
 
     >>> import adjoint, numpy
     >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - numpy.cos(t)), (0, 1), [0.0], method="BDF")

@@ -100,7 +100,7 @@ class LinearSystem:
             residual = float(np.linalg.norm(right_side - map.matvec(solution)) / np.linalg.norm(right_side))
             if not info or residual <= tol:
                 break
-        # what rounding allows is enough, also where less was asked for
+        # the rounding error is small enough, also for a smaller tolerance
         if info and not residual <= 10 * tol:
             raise ConvergenceError(
                 f"{self.name}: {self.method} stopped with |b - A x| = {residual:.1e} |b|, asked for {tol:.0e}; "
@@ -166,21 +166,21 @@ def linear_solve(
         a: a matrix of shape (..., n, n), solved as by `linalg.solve`; or a function of (x, *params), linear in x, which
             returns A x. It must not use tensors that require grad other than its parameters.
         b: the right-hand side: for a function a tensor of any shape or a tree of tensors, which x is then, too.
-        params: what the function depends on: tensors, or trees of them.
+        params: the parameters of the function: tensors, or trees of them.
         method: "cg" or "minres", if A is symmetric (Hermitian), else "gmres", "bicgstab", "lgmres", "gcrotmk" or
             "tfqmr", all by SciPy; or a function of (scipy.sparse.linalg.LinearOperator, array) that returns x.
         precondition: a function of (x, *params), linear in x, close to the inverse of A (and symmetric if A has to be).
         tol: how small |b - A x| / |b| has to be; 1e-12 by default (1e-5 in single precision).
         max_iter: as SciPy's method counts.
-        allow_constant: what the function returns need not depend on x, or on params.
+        allow_constant: the function's result need not depend on x, or on params.
 
     Derivatives solve one more system each, with A or with its transpose, by the same method. Under `vmap`, members are
     solved one after the other.
 
     Raises:
         ConvergenceError: tol was not reached.
-        RuntimeError: the function uses a tensor that requires grad and is none of its parameters; what it returns does
-            not depend on x, or on its parameters, by any recorded operation, and derivatives are asked for.
+        RuntimeError: the function uses a tensor that requires grad and is none of its parameters; its result does not
+        depend on x, or on its parameters, by any recorded operation, and derivatives are requested.
         ValueError: an unknown method; A x has another shape than x.
 
     >>> import adjoint

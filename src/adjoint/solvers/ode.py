@@ -150,7 +150,7 @@ class Stepper:
         return self.step(field, t, (end - start) * (t1 - t0), y, field(t, y, args), args)[0]
 
     def relative(self, error: Tensor, *states: Tensor) -> float:
-        """The greatest error of a unit step over what is allowed, of all members of a batch."""
+        """The greatest error of a unit step over the tolerance, of all members of a batch."""
         sizes = [np.abs(underlying(state._array)) for state in states]
         top = max(float(np.max(size, initial=0.0)) for size in sizes)
         if all(size.shape == sizes[0].shape for size in sizes):
@@ -171,7 +171,7 @@ def spans(ends: list[float]) -> list[tuple[float, float]]:
 
 
 def combined(weights: Any, slopes: list[Tensor]) -> Tensor:
-    """A weighted sum, without what has no weight."""
+    """A weighted sum, without the terms of weight 0."""
     terms = [weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight]
     total = terms[0]
     for term in terms[1:]:
@@ -189,7 +189,7 @@ def states(stepper: Stepper, field: Field, y: Tensor, t: Tensor, args: Tree, sna
             start, *rest = plain((y, t[k], t[k + 1], args))
             with no_grad():
                 _, guess, ends = stepper.cross(field, start, rest[0], rest[1], rest[2], guess)
-            # what has derivatives is passed along, so that checkpoints keep its tangents
+            # tensors with derivatives are passed along, so that checkpoints keep their tangents
             steps = [partial(_step, stepper, field, a, b) for a, b in spans(ends)]
             y = checkpoint_chain(steps, (y, t[k], t[k + 1], args), snapshots=snapshots)[0]
         values.append(y)
@@ -231,7 +231,7 @@ def _(g: Tensor, problem: Problem, t: Tensor, args: Tree, y: Tensor) -> dict[str
     flat = Flat(part.tensors, "odeint()", y.dtype)
 
     def backward(t: Tensor, state: Tensor, args: Tree) -> Tensor:
-        """y' = f, u' = -(df/dy)^T u, and what the parameters have of it: -(df/dp)^T u."""
+        """y' = f, u' = -(df/dy)^T u, and the integrand for the parameters: -(df/dp)^T u."""
         part = Differentiable(args)
         slope, pull = func.vjp(lambda y, *p: problem.field(t, y, part.tree(p)), state[:n], *part.tensors)
         of_y, *of_p = pull(state[n : 2 * n])
@@ -295,14 +295,14 @@ def odeint(
         args: tensors, trees of tensors, and whatever else.
         method: "dopri5" or "bosh3", which choose their steps by rtol and atol; "rk4", "midpoint" or "euler", with a
             fixed number of steps.
-        derivative: "discrete" differentiates the steps themselves: exact for what was computed, at the price of memory
+        derivative: "discrete" differentiates the steps themselves: exact for the computed steps, at the price of memory
             for each step. "adjoint" solves the adjoint equation backward in time, and forward mode the equation of the
             tangents, with the same method: memory for the times alone; as exact as the tolerances are.
         steps: between two times, for the methods of fixed step.
         snapshots: with "discrete", keep only so many states between two times and compute the others again (binomial
             checkpoints, see `utils.checkpoint.checkpoint_chain`).
         max_steps: between two times, for the methods that choose.
-        allow_constant: what f returns need not depend on t, y or the args.
+        allow_constant: the result of f need not depend on t, y or the args.
 
     Returns:
         A tree of y0's structure; each leaf has an axis for time in front.
@@ -315,9 +315,9 @@ def odeint(
 
     Raises:
         ConvergenceError: max_steps were not enough.
-        LostDerivativeError: derivatives are asked for, and f makes a plain number or array of what it is given.
-        RuntimeError: derivatives are asked for, and what f returns depends neither on t nor on y nor on the args by any
-            recorded operation; with "adjoint", f uses a tensor that requires grad and is not among the args.
+        LostDerivativeError: derivatives are requested, and f makes a plain number or array of an argument.
+        RuntimeError: derivatives are requested, and the result of f depends neither on t nor on y nor on the args by
+        any recorded operation; with "adjoint", f uses a tensor that requires grad and is not among the args.
         TypeError: y0 is not floating-point or complex.
         ValueError: an unknown method or derivative; steps for a method that chooses, or none for one that does not; f
             returns another structure or other shapes than y's.

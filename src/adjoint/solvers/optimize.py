@@ -63,7 +63,7 @@ def minimize(
         bounds: as in SciPy, for the numbers of x in order, or pairs in the structure of x0, if that is no list.
         constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get x as fun does
             and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
-        hess: "exact", or what SciPy takes in its place: BFGS(), SR1(), "2-point" ...
+        hess: "exact", or a value that SciPy accepts: BFGS(), SR1(), "2-point" ...
         allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
         options: passed on (tol, callback, options).
 
@@ -74,7 +74,7 @@ def minimize(
     Raises:
         LostDerivativeError: fun makes a plain number or array of x.
         RuntimeError: the result of fun does not depend on x by any recorded operation, and the method takes gradients.
-        ValueError: fun does not return one real number; and what SciPy raises.
+        ValueError: fun does not return one real number; and SciPy's errors.
 
     >>> import adjoint
     >>> found = adjoint.optimize.minimize(lambda p: (p["a"] - 2) ** 2 + (p["b"] ** 2), {"a": 0.0, "b": 1.0})
@@ -156,7 +156,7 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
             constraint.lb,
             constraint.ub,
             jac=constraint.jac if callable(constraint.jac) else vector_function.jac,
-            # BFGS is what SciPy fills in where nothing was said
+            # SciPy's default is BFGS
             hess=vector_function.hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
             keep_feasible=constraint.keep_feasible,
         )
@@ -192,8 +192,8 @@ def least_squares(
         jac: "dense"; "sparse", from as few products as the colours of its columns or rows; or "matrix-free", products
             alone, one pass each.
         bounds: as in SciPy, or as in `minimize`.
-        jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be; by default it
-            is found from the Jacobian at three points about x0. Each Jacobian is checked for entries that it lacks.
+        jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be; the default is
+        the pattern of the Jacobian at three points about x0. Each Jacobian is checked for entries that it lacks.
         allow_constant: the Jacobian is zero where the residuals do not depend on x.
         options: passed on (method, ftol, loss, x_scale, max_nfev ...).
 
@@ -203,7 +203,7 @@ def least_squares(
     Raises:
         LostDerivativeError: fun makes a plain number or array of x.
         RuntimeError: the residuals do not depend on x by any recorded operation.
-        ValueError: an unknown jac; the sparsity pattern lacks an entry; and what SciPy raises.
+        ValueError: an unknown jac; the sparsity pattern lacks an entry; and SciPy's errors.
 
     >>> import adjoint, numpy
     >>> t = adjoint.linspace(0, 1, 5, dtype=adjoint.float64)
@@ -222,7 +222,7 @@ def least_squares(
 
 
 def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
-    """A Jacobian in the form that was asked for."""
+    """A Jacobian in the requested form."""
     if sparsity is not None or form == "sparse":
         compression = Compression(function.pattern(function.x0) if sparsity is None else sparsity)
         return lambda x: function.sparse(x, compression)
@@ -248,8 +248,8 @@ def curve_fit(
         tensors, else NumPy's array and differentiable numbers with NumPy's meaning.
     allow_constant: the Jacobian is zero where what f returns depends on no parameter.
 
-    Raises RuntimeError where what f returns depends on no parameter by any recorded operation; ValueError where p0 is
-    missing and f does not name its parameters; and what SciPy raises.
+    Raises RuntimeError if the result of f depends on no parameter by any recorded operation; ValueError if p0 is
+    missing and f does not name its parameters; and SciPy's errors.
 
     >>> import adjoint, numpy
     >>> x = numpy.linspace(0, 1, 20)
@@ -286,7 +286,7 @@ def root(
     allow_constant: the Jacobian is zero where fun's result does not depend on x.
 
     Raises RuntimeError where fun's result does not depend on x by any recorded operation and the method takes a
-    Jacobian; and what SciPy raises.
+    Jacobian; and SciPy's errors.
 
     Returns SciPy's OptimizeResult; `x` has the structure of x0. `adjoint.implicit.root` gives roots with derivatives.
 
@@ -319,7 +319,7 @@ def root_scalar(
     allow_constant: derivatives are zero where f's result does not depend on x.
 
     Raises RuntimeError where f's result does not depend on x by any recorded operation and the method takes a
-    derivative; and what SciPy raises.
+    derivative; and SciPy's errors.
 
     >>> import adjoint
     >>> round(float(adjoint.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="halley").root), 12)

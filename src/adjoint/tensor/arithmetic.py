@@ -27,7 +27,7 @@ def bind_operators(table: dict) -> None:
 
 
 def is_operand(value) -> bool:
-    """True for what may stand beside a Tensor in arithmetic."""
+    """True for objects that arithmetic with a Tensor accepts."""
     return isinstance(value, (TensorBase, int, float, complex, numbers.Number)) or is_array(value)
 
 
@@ -46,7 +46,7 @@ class ArithmeticTensor(TensorBase):
     def __add__(self, other):
         return _add.binary(self, other) if is_fast(other) else NotImplemented
 
-    # what commutes is recorded with the Tensor first, as torch does
+    # commutative operations are recorded with the Tensor first, as in torch
     def __radd__(self, other):
         return _add.binary(self, other) if is_fast(other) else NotImplemented
 
@@ -143,7 +143,7 @@ class Method:
 
     @property
     def __signature__(self):
-        # worked out when it is asked for, which spares time at import
+        # computed at first use, which saves time at import
         return registry.method_signature_of(self.operation.rule)
 
     def composed_help(self):
@@ -161,7 +161,7 @@ def make_method(operation: Operation, name=None):
 
 
 def make_operator(operation: Operation):
-    """A method for one of Python's operators: what cannot stand beside a Tensor is left to Python."""
+    """A method for one of Python's operators; other types of operands are left to Python."""
     op: Operation = operation
 
     def operator(self, other):

@@ -122,7 +122,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
-    """The data as a tensor, without a copy where it is a tensor or an array of the wanted dtype.
+    """The data as a tensor, without a copy if it is a tensor or an array of the requested dtype.
 
     >>> import adjoint, numpy
     >>> a = numpy.zeros(2)
@@ -186,7 +186,7 @@ def asarray(
     requires_grad False gives a tensor without history; None keeps that of a tensor.
 
     Raises:
-        ValueError: copy is False, but only a copy has the wanted dtype, or the object is no tensor or array.
+        ValueError: copy is False, but only a copy has the requested dtype, or the object is no tensor or array.
 
     >>> import adjoint, numpy
     >>> adjoint.asarray(numpy.ones(2), dtype=adjoint.float32)
@@ -316,7 +316,7 @@ def full(
 
 
 def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
-    """What an ..._like function of NumPy makes, with its axes in memory as asked; of expanded arrays row by row."""
+    """The result of an ..._like function of NumPy, in a memory format; of expanded arrays row by row."""
     if type(array) is not numpy.ndarray:
         return make(array, dtype=kind)
     if layout is preserve_format:
@@ -522,7 +522,7 @@ def linspace(
 
 
 def _whole_steps(start: Any, end: Any, steps: int) -> Any:
-    """Between whole numbers, from both ends to the middle, in extended precision: what is cut off must not vary."""
+    """Between whole numbers, from both ends to the middle, in extended precision, for one rounding everywhere."""
     first, last = numpy.longdouble(int(start)), numpy.longdouble(int(end if steps > 1 else start))
     step = numpy.longdouble((float(last) - float(first)) / max(steps - 1, 1))
     positions = numpy.arange(steps)
@@ -592,7 +592,7 @@ def _differing() -> list[Any]:
 
 
 def _drawn(draw: Any, shape: Any, *rest: Any) -> Any:
-    """Random numbers of this shape; inside vmap others for each member of the batch, if that is asked for."""
+    """Random numbers of this shape; inside vmap with randomness="different" others for each member of the batch."""
     batches = _differing()
     array = draw((*[batch.size for batch in batches], *shape), *rest)
     for batch in batches:
@@ -754,7 +754,7 @@ def scalar_tensor(
 ) -> Tensor:  # fmt: skip
     """A tensor without axes that holds a number, of the default dtype unless another is given.
 
-    Raises TypeError for what is no number, RuntimeError for a complex number where the dtype is real.
+    Raises TypeError for an object that is no number, RuntimeError for a complex number where the dtype is real.
 
     >>> import adjoint
     >>> adjoint.scalar_tensor(2)

@@ -1,4 +1,4 @@
-"""The device of tensors that are made without naming one, and what may be asked of devices."""
+"""The default device of new tensors, and questions about devices."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ PINNED = (
 
 
 def set_default_device(device: Any) -> None:
-    """Let functions that make tensors put them on a device where none is named, in the calling thread; None: the CPU.
+    """Set the device of tensors that are created without one, in the calling thread; None: the CPU.
 
-    What adjoint computes inside is not concerned, nor are `from_numpy` and the ..._like functions.
+    Intermediate values of adjoint, `from_numpy` and the ..._like functions are not affected.
 
     Raises RuntimeError for a name that no device has; whether it is there is seen when a tensor is made.
 
@@ -47,7 +47,7 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> device:
-    """The device that functions that make tensors put them on where none is named.
+    """The device of tensors that are created without one.
 
     Raises AssertionError where it is a CUDA device and none is available.
     """
@@ -100,7 +100,7 @@ _PRECISIONS = ("highest", "high", "medium")
 
 
 class _Precision:
-    """What has been asked for; products of float32 are always computed in float32."""
+    """The precision that was set; products of float32 are always computed in float32."""
 
     name = "highest"
 

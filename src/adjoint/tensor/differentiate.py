@@ -56,7 +56,7 @@ def backward(
     """Compute the sum of gradients of the given tensors with respect to graph leaves, into their `.grad`.
 
     Args:
-        tensors: what is differentiated, of any shapes; a GradientEdge stands for the tensor whose edge it is.
+        tensors: the tensors to differentiate, of any shapes; a GradientEdge replaces the tensor whose edge it is.
         grad_tensors: the cotangent of each, of the same shape; None where the tensor has one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
@@ -118,8 +118,8 @@ def grad(
     """The sum of gradients of outputs with respect to the inputs.
 
     Args:
-        outputs: what is differentiated: tensors or their edges, as given by `graph.get_gradient_edge`.
-        inputs: with respect to what; a dict gives a dict of gradients under the same keys.
+        outputs: the tensors to differentiate, or their edges, as returned by `graph.get_gradient_edge`.
+        inputs: the tensors with respect to which; a dict gives a dict of gradients under the same keys.
         grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
@@ -127,7 +127,7 @@ def grad(
         allow_unused: give None for an input that the outputs do not depend on, instead of an error.
         is_grads_batched: the first axis of each grad_output is a batch of cotangents; the pass is run once for all of
             them, and the gradients have the same axis in front.
-        materialize_grads: give zeros instead of None for such inputs.
+        materialize_grads: return zeros instead of None for these inputs.
 
     Returns:
         A tuple with one gradient for each input, of its shape and dtype (a dict for a dict).
@@ -275,7 +275,7 @@ def with_zeros(gradients: Sequence[TensorBase | None], targets: Sequence[TensorB
 
 
 def as_sequence(targets: Any, are_inputs: bool = False) -> list[Target]:
-    """One Tensor or edge or several, as a list. Raises TypeError for what is neither, RuntimeError among inputs."""
+    """One Tensor or edge or several, as a list. Raises TypeError for other objects, RuntimeError among inputs."""
     if isinstance(targets, (TensorBase, GradientEdge)):
         return [targets]
     members = list(targets)
@@ -374,7 +374,7 @@ def make_cotangent(target: Target, value: Any, index: int, create_graph: bool) -
     there = dict(getattr(value._array, "batches", ()))
     batches = tuple([batch for batch in getattr(array, "batches", ()) if batch[0] not in there])
     if batches:
-        # what is different for each member of a batch has a cotangent for each
+        # a tensor that differs between members of a batch has a cotangent for each
         value = _ops.batch_spread(value, batches)
     return value if create_graph or current().dual_stack else value._array
 

@@ -65,7 +65,7 @@ def set_printoptions(
         sci_mode: scientific notation always (True), never (False), or where the values call for it (None).
 
     Raises:
-        ValueError: there is no such profile.
+        ValueError: there is no profile of this name.
     """
     global _options
     _options = _changed(precision, threshold, edgeitems, linewidth, profile, sci_mode)

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Protocols:
-    """What answers a protocol, by name; `load` gives all answers, at the first look-up."""
+    """The functions behind each protocol, by name; `load` imports all at the first look-up."""
 
     def __init__(self) -> None:
         self.load: Callable[[], dict[str, Callable[..., Any]]] = dict

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from adjoint.rules.declare import Parameter as Declared
 from adjoint.rules.declare import Rule
 
-# what parameters hold whose default does not tell
+# types of parameters whose default does not show them
 _TYPES = {
     "k": "int",
     "n": "int",
@@ -57,7 +57,7 @@ def _result(rule: Rule) -> str:
 
 
 def result_name(outputs: tuple[str, ...]) -> str:
-    """What the type of several named results is called.
+    """The name of the type of several named results.
 
     >>> result_name(("values", "indices"))
     'ValuesIndices'

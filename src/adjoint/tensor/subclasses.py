@@ -1,7 +1,7 @@
-"""Subclasses of Tensor: what operations give where they are among the arguments.
+"""Subclasses of Tensor among the arguments of operations, and the class of results.
 
-The core asks `override` where an argument is of a class with a say of its own, which is every subclass but those with
-`disabled_torch_function`. The class answers in `__torch_function__`, as in torch; what Tensor's own does is below.
+The core calls `override` if an argument's class overrides results: each subclass without `disabled_torch_function`. The
+class decides in `__torch_function__`, as in torch; Tensor's own form is below.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def note_class(cls: type) -> None:
 
 
 def override(operation: Operation, values: list[Any], in_place: bool) -> Any:
-    """What an operation gives for these arguments, by the classes among them that have a say."""
+    """The result of an operation for these arguments, by the classes among them with an override."""
     function = operation if not in_place else _in_place.get(operation)
     if function is None:
         function = _in_place[operation] = make_inplace(operation, operation.name + "_")
@@ -39,7 +39,7 @@ def override(operation: Operation, values: list[Any], in_place: bool) -> Any:
 
 
 def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Ask the classes among the arguments, derived ones first, what a function gives.
+    """Call `__torch_function__` of the classes among the arguments, derived ones first.
 
     Raises TypeError if none of them answers.
     """
@@ -56,7 +56,7 @@ def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """What Tensor's own `__torch_function__` gives: results of the class, if no other class is unrelated to it."""
+    """The result of Tensor's own `__torch_function__`: of the class, if no other class is unrelated to it."""
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())

@@ -16,7 +16,7 @@ ops = TensorOps()
 
 
 def operation_named(name: str) -> Operation:
-    """The operation of a name: what a pickle of it refers to, so that a copy is the operation itself."""
+    """The operation of a name: a pickle refers to it, so that a copy is the operation itself."""
     return operations[name]
 
 
@@ -28,7 +28,7 @@ copyreg.pickle(Operation, _reduced)
 
 
 def signature_of(rule: Rule) -> Any:
-    """The signature of an operation, worked out when it is asked for."""
+    """The signature of an operation, computed at first use."""
     from adjoint.tensor import signatures
 
     return signatures.signature_of(rule)

@@ -81,7 +81,7 @@ LOST_BY_CONVERSION = (
 class Tensor(ArithmeticTensor):
     """An array that knows how it was made, so that derivatives can be taken.
 
-    Make one with `adjoint.tensor`, `adjoint.from_numpy` or a factory such as `adjoint.zeros`.
+    Create one with `adjoint.tensor`, `adjoint.from_numpy` or a factory such as `adjoint.zeros`.
 
     >>> import adjoint
     >>> x = adjoint.tensor([1.0, 2.0], requires_grad=True)
@@ -90,7 +90,7 @@ class Tensor(ArithmeticTensor):
     tensor([2., 4.])
     """
 
-    # whether the class has a say in what operations give
+    # whether the class overrides results of operations
     _overrides = False
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -107,7 +107,7 @@ class Tensor(ArithmeticTensor):
         else:
             self._array = array_from_arguments(data, get_default_dtype(), device)
 
-    # what it is ------------------------------------------------------------------------------------------------------
+    # properties ------------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -140,7 +140,7 @@ class Tensor(ArithmeticTensor):
     def dtype(self) -> dtype:
         """The type of the elements.
 
-        One of adjoint's dtypes, such as adjoint.float32; see promote_types() for what operations give.
+        One of adjoint's dtypes, such as adjoint.float32; see promote_types() for the dtypes of results.
 
         >>> import adjoint
         >>> adjoint.tensor([1, 2]).dtype
@@ -252,7 +252,7 @@ class Tensor(ArithmeticTensor):
         # NumPy gives empty arrays strides of 0; torch those that rows would have
         steps = array.strides if array.size else numpy.empty([max(n, 1) for n in array.shape], array.dtype).strides
         strides = [step // array.itemsize for step in steps]
-        # NumPy gives new axes, and some others of length one, strides of 0; torch that of the whole of what follows
+        # NumPy gives new axes, and some others of length one, strides of 0; torch the extent of all axes behind
         for i in reversed(range(len(strides))):
             if strides[i] == 0 and array.shape[i] == 1:
                 strides[i] = 1 if i + 1 == len(strides) else array.shape[i + 1] * strides[i + 1]
@@ -295,7 +295,7 @@ class Tensor(ArithmeticTensor):
         return TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
 
     def share_memory_(self) -> Self:
-        """Move the memory to where processes that are forked share it: what one writes, all see. Returns the tensor.
+        """Move the memory to where forked processes share it: all see the writes of each. Returns the tensor.
 
         Views of the tensor, and tensors that it is a view of, move along; arrays of NumPy's stay behind, and pickling
         copies as ever. On a device there is nothing to do.
@@ -532,7 +532,7 @@ class Tensor(ArithmeticTensor):
             node = self.grad_fn
             name = None if node is None else type(node).__name__
         except RuntimeError:
-            # a view that was made under no_grad and modified since has no history that could be told
+            # a view that was created under no_grad and modified since has no defined history
             name = "Invalid"
         if name is not None:
             suffixes.append(f"grad_fn=<{name}>")
@@ -806,7 +806,7 @@ class Tensor(ArithmeticTensor):
     def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on a CUDA device, the current one unless given, which needs CuPy; itself where it lies there.
 
-        Raises AssertionError where there is no such device.
+        Raises AssertionError if there is no such device.
         """
         return self.to("cuda" if device is None else device, memory_format=memory_format)
 
@@ -848,7 +848,7 @@ class Tensor(ArithmeticTensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What an operation gives where instances of this subclass are among its arguments: results of the class.
+        """The result of an operation with instances of this subclass among its arguments: of the class.
 
         A subclass may say otherwise. Inside of this method the operation gives plain Tensors.
         """
@@ -966,7 +966,7 @@ class Tensor(ArithmeticTensor):
         return batched_as(self, result)
 
     def _device_of(self, value: Any) -> Any:
-        """The device asked for, or else this tensor's own."""
+        """The device that was passed, or else this tensor's own."""
         return self.device if value is None else value
 
     # the graph -------------------------------------------------------------------------------------------------------
@@ -1047,7 +1047,7 @@ class Tensor(ArithmeticTensor):
     def data(self) -> Tensor:
         """A tensor that shares memory but neither graph nor version; changes through it escape all checks.
 
-        Use detach() where checks are wanted, and no_grad() to modify a parameter.
+        Use detach() if checks are needed, and no_grad() to modify a parameter.
 
         >>> import adjoint
         >>> adjoint.ones(2, requires_grad=True).data
@@ -1065,7 +1065,7 @@ class Tensor(ArithmeticTensor):
         if self.requires_grad and not errors.is_differentiable(value.dtype):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         if value.dtype is not self.dtype:
-            # what was computed from values of another dtype is not differentiated by these
+            # results computed from values of another dtype are not differentiated by these
             self._accumulator = None
         self._array = value._array
         share_start(self, value)
@@ -1077,7 +1077,7 @@ class Tensor(ArithmeticTensor):
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient.
+        """Call `hook` with every gradient of this tensor; a returned tensor replaces the gradient.
 
         Returns a handle, whose remove() takes the hook away. Raises RuntimeError for a tensor that requires no
         gradient.
@@ -1186,7 +1186,7 @@ class Tensor(ArithmeticTensor):
 
 
 def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any:
-    """What `Tensor(*data)` holds: memory of the shape given, a copy of a sequence, a tensor's own array."""
+    """The array of `Tensor(*data)`: memory of the given shape, a copy of a sequence, a tensor's own array."""
     as_device(device, "new")
     first = data[0] if len(data) == 1 else None
     if isinstance(first, Tensor):
@@ -1221,12 +1221,12 @@ def _cast(alias: Tensor, cls: type[Sub]) -> Sub:
 
 
 def _user_attributes(tensor: Tensor) -> dict[str, Any]:
-    # uncompiled, what the core keeps of a tensor lies in the same dictionary
+    # uncompiled, the core's fields of a tensor are in the same dictionary
     return {name: value for name, value in tensor.__dict__.items() if name not in _CORE_FIELDS}
 
 
 def _dtype_of_type(name: str) -> dtype:
-    """The dtype that a type's name stands for, such as "adjoint.FloatTensor" (or torch's, in programs from there)."""
+    """The dtype of a type's name, such as "adjoint.FloatTensor" (or torch's, in programs written for it)."""
     package, _, own = name.rpartition(".")
     for each in DTYPES:
         if package in ("adjoint", "torch") and own == f"{each.long_name}Tensor":

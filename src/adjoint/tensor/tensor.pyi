@@ -290,7 +290,7 @@ class Tensor(TensorBase):
         """The memory as numbers of the tensor's dtype; older, see `untyped_storage`."""
 
     def share_memory_(self) -> Self:
-        """Move the memory to where processes that are forked share it: what one writes, all see. Returns the tensor."""
+        """Move the memory to where forked processes share it: all see the writes of each. Returns the tensor."""
 
     def is_shared(self) -> builtins.bool:
         """Whether processes that are forked share the memory; always on a device."""
@@ -440,7 +440,7 @@ class Tensor(TensorBase):
 
     @classmethod
     def __torch_function__(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What an operation gives where instances of this subclass are among its arguments: results of the class."""
+        """The result of an operation with instances of this subclass among its arguments: of the class."""
 
     def as_subclass(self, cls: builtins.type[Sub]) -> Sub:
         """The tensor as an instance of a subclass: the same memory and history."""
@@ -471,7 +471,7 @@ class Tensor(TensorBase):
         """A number repeated, with this tensor's dtype."""
 
     def _device_of(self, value: Any) -> Any:
-        """The device asked for, or else this tensor's own."""
+        """The device that was passed, or else this tensor's own."""
 
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:
         """Compute the gradients of this tensor with respect to graph leaves; see `adjoint.autograd.backward`."""
@@ -492,7 +492,7 @@ class Tensor(TensorBase):
     def data(self, value: Tensor) -> None: ...
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Have `hook` called with every gradient of this tensor; what it returns replaces the gradient."""
+        """Call `hook` with every gradient of this tensor; a returned tensor replaces the gradient."""
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Have `hook` called with this leaf each time after its .grad was accumulated."""
@@ -1204,7 +1204,7 @@ class Tensor(TensorBase):
         """In-place version of copysign()."""
 
     def frac(self) -> Tensor:
-        """What truncation takes away: input - trunc(input)."""
+        """The fraction: input - trunc(input)."""
 
     def frac_(self) -> Tensor:
         """In-place version of frac()."""
@@ -1300,7 +1300,7 @@ class Tensor(TensorBase):
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
     @overload
     def repeat(self, repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The input put side by side repeats[k] times along each axis k."""
+        """The input repeated repeats[k] times along each axis k."""
 
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of the given sizes along one axis."""
@@ -1516,7 +1516,7 @@ class Tensor(TensorBase):
         """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The vector product along an axis of length 3: the first such, if dim is None."""
+        """The vector product along an axis of length 3: the first such axis, if dim is None."""
 
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
@@ -1633,10 +1633,10 @@ class Tensor(TensorBase):
         """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
 
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """exp(input) along an axis, divided by its sum; `dtype` is what the input is cast to before."""
+        """exp(input) along an axis, divided by its sum; the input is cast to `dtype` first."""
 
     def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """The logarithm of softmax(), without overflow; `dtype` is what the input is cast to before."""
+        """The logarithm of softmax(), without overflow; the input is cast to `dtype` first."""
 
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
         """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
@@ -1774,7 +1774,7 @@ class Tensor(TensorBase):
         """Alias of Tensor.__itruediv__()."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by what a function of a Python number makes of it. Slow: one call for each element."""
+        """Replace each element by the result of a function of a Python number. Slow: one call for each element."""
 
     def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by a function of it and of another tensor's, which is broadcast."""
@@ -1843,7 +1843,7 @@ class Tensor(TensorBase):
         """The sum over the axes along which `size`, broadcast, would be repeated to the tensor's shape."""
 
     def tile(self, *dims: Any) -> Tensor:
-        """The tensor put side by side dims[k] times along each axis, counted from the last; missing numbers are 1."""
+        """The tensor repeated dims[k] times along each axis, counted from the last; missing numbers are 1."""
 
     def repeat_interleave(self, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
@@ -1888,10 +1888,10 @@ class Tensor(TensorBase):
         """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
 
     def nanquantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
-        """The q-th quantiles of what is not NaN; NaN where there is nothing else. See quantile()."""
+        """The q-th quantiles of the elements that are not NaN; NaN if all are. See quantile()."""
 
     def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-        """The median of what is not NaN, of all elements, or along an axis with its index: the lower of two in the middle."""
+        """The median of the elements that are not NaN, of all, or along an axis with its index: the lower middle one."""
 
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The p-norm of input - other, broadcast, over all axes."""
@@ -1942,7 +1942,7 @@ class Tensor(TensorBase):
         """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself if its axes lie in memory as asked, else a copy that does."""
+        """The tensor itself if its axes have the requested layout in memory, else a copy that has it."""
 
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
         """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
@@ -1957,7 +1957,7 @@ class Tensor(TensorBase):
         """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
 
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """A copy with src in place of what as_strided() gives a view of."""
+        """A copy with src written into the view that as_strided() gives."""
 
     def adjoint(self) -> Tensor:
         """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""

@@ -32,7 +32,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
             for cotangent, value, t in matched(rule, pulled, values, tangents)
             if t is not None and cotangent is not None
         ]
-    # what does not depend on the blanks adds nothing
+    # cotangents that do not depend on the blanks add nothing
     pairs = [(end, t) for end, t in pairs if end.requires_grad]
     followed = [u for u in cotangents if u.requires_grad]
     gradients = dict.fromkeys(map(id, cotangents))

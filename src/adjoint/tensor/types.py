@@ -1,4 +1,4 @@
-"""The older way to name a type: `FloatTensor` and its kin, which make tensors and recognise them."""
+"""The older names of types: `FloatTensor` and its relatives, which create tensors and test their type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjoint.tensor.tensor import Tensor, array_from_arguments
 
 
 class tensortype(type):
-    """The class of `FloatTensor` and its kin."""
+    """The class of `FloatTensor` and its relatives."""
 
     dtype: dtype
 
@@ -53,9 +53,9 @@ TENSOR_TYPES: dict[str, tensortype] = {
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Let floating-point tensors be of the type named (such as FloatTensor, or "adjoint.FloatTensor") by default.
+    """Set the default type of floating-point tensors (such as FloatTensor, or "adjoint.FloatTensor").
 
-    Raises TypeError for what names no such type.
+    Raises TypeError for an object that names no such type.
     """
     kind = TENSOR_TYPES.get(t.rpartition(".")[2]) if isinstance(t, str) else t
     if not isinstance(kind, tensortype) or not kind.dtype.is_floating_point:

@@ -65,7 +65,7 @@ def make_tensor(
 
 
 def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[float, float]:
-    """The bounds to draw between, inside of what the type holds."""
+    """The bounds to draw between, inside of the range of the type."""
     if dtype.is_floating_point or dtype.is_complex:
         usual, ends = (-9.0, 9.0), (finfo(dtype).min, finfo(dtype).max)
     elif dtype.name == "bool":

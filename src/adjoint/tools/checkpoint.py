@@ -1,4 +1,4 @@
-"""Checkpoints: run part of a program without keeping what its backward pass needs, and run it again for that pass.
+"""Checkpoints: run part of a program without saving values for its backward pass, and run it again for that pass.
 
 While a checkpointed function runs, the graph saves a `Placeholder` instead of each tensor. When the backward pass
 unpacks the first placeholder, the function runs again, and the tensors that it saves now replace the placeholders.
@@ -84,7 +84,7 @@ class _switched(ModeBlock, contextlib.ContextDecorator):
 class GraphExecGroup:
     """A block whose backward passes run each checkpointed function again at most once, all together.
 
-    The passes must not ask for the same saved tensors. Checkpoints with use_reentrant=True are not concerned. Blocks
+    The passes must not unpack the same saved tensors. Checkpoints with use_reentrant=True are not affected. Blocks
     of this kind do not nest: that raises RuntimeError.
 
     >>> import adjoint
@@ -210,7 +210,7 @@ class Region:
         self, function: Callable[..., Any], args: Any, kwargs: Any, again: Callable[[], Any], **options: Any
     ) -> None:
         self.function = function
-        # the derivations in forward mode that it takes part in: what they do is recomputed, too
+        # the levels of forward mode that it takes part in: their tangents are recomputed, too
         self.levels = () if current().forward_off else current().dual_stack
         # tensors are saved as the graph saves them, so that outer checkpoints hold placeholders of them
         self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
@@ -378,7 +378,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Call `function(*args, **kwargs)` without keeping what its backward pass needs: it is run again for that.
+    """Call `function(*args, **kwargs)` without saving values for its backward pass, which runs the function again.
 
     Args:
         function: does the same whenever it is run with the same arguments.
@@ -521,10 +521,10 @@ def _left_part(n: int, snapshots: int) -> int:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of the result of an operation in a selective checkpoint: kept, or computed again.
+    """The treatment of an operation's result in a selective checkpoint: stored, or computed again.
 
-    With CPU_OFFLOAD it waits in the host's memory, and is brought back to its device for the recomputation; what lies
-    in the host's memory already stays there, as with SAVE.
+    With CPU_OFFLOAD it is moved to the host's memory, and back to its device for the recomputation; a result in the
+    host's memory stays there, as with SAVE.
     """
 
     MUST_SAVE = 0
@@ -638,7 +638,7 @@ def _moved(array: Any, target: Any) -> Any:
 
 
 class _Selective(ModeBlock):
-    """A block in which kernels are run by a function of the operation, raw arguments, and what runs the kernel."""
+    """A block in which a function of the operation, the raw arguments and the kernel's call runs each kernel."""
 
     def __init__(self, run: Callable[..., Any], begin: Callable[[], None] = lambda: None) -> None:
         self.interceptor = _StoredKernels(run)
@@ -658,13 +658,13 @@ class _StoredKernels(Interceptor):
         return self.run(operation, raw, lambda: operation.proceed_to_kernel(raw, half, self.position))
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        # what is written into a tensor is not kept: this one steps out of the chain
+        # a tensor that is written into is not stored: this interceptor leaves the chain
         with _KernelsOfNoCheckpoint():
             return operation.proceed_in_place(values, self.position)
 
 
 class _KernelsOfNoCheckpoint(ModeBlock):
-    """A block in which no checkpoint stands in between."""
+    """A block without the checkpoint's interceptor in the chain."""
 
     def _changes(self) -> Any:
         return ((INTERCEPT, "interceptors", (CHECKPOINT, None)),)

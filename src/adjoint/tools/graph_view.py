@@ -22,7 +22,7 @@ _ROOT_COLOUR = "#fbe3c0"
 
 
 def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
-    """The nodes that can be reached, each once, results before what they were made from; without recursion."""
+    """The nodes that can be reached, each once, results before their inputs; without recursion."""
     if isinstance(targets, (TensorBase, GradientEdge, Node)):
         targets = [targets]
     stack: list[Any] = [target if isinstance(target, Node) else as_edge(target).node for target in targets]
@@ -120,7 +120,7 @@ class Drawing:
 
 
 def graphviz() -> str | None:
-    """Where Graphviz's program `dot` is, None if it is not installed."""
+    """The path of Graphviz's program `dot`, None if it is not installed."""
     import shutil
 
     return shutil.which("dot")
@@ -172,7 +172,7 @@ def _quoted(text: str) -> str:
 class SavedEntry(NamedTuple):
     """One tensor that the graph keeps.
 
-    operation, name: which node keeps it, and as what. shape, dtype: None where a hook has packed it. nbytes: of its
+    operation, name: the node that saves the value, and the value's name. shape, dtype: None where a hook has packed it.
     memory; 0 if an entry before it keeps the same memory, so that the sum is what the graph really holds. location:
     the source line that saved it, where locations are recorded.
     """
@@ -237,7 +237,7 @@ class SavedTensors(list[SavedEntry]):
 def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     """Every tensor that the graph behind a tensor (or several) keeps for its backward pass, largest first.
 
-    Needs `rich` to be printed as a table. What hooks have packed is listed without a shape.
+    Needs `rich` to be printed as a table. Values that hooks have packed are listed without a shape.
 
     >>> import adjoint
     >>> x = adjoint.ones(1000, requires_grad=True)

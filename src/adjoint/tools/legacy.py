@@ -21,7 +21,7 @@ class ImperativeEngine:
     """
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Call a function when the backward pass that runs now has run all its nodes; to be said in a hook, say.
+        """Call a function after the current backward pass has run all its nodes; to be called in a hook, for instance.
 
         Raises RuntimeError if no backward pass runs.
 
@@ -52,7 +52,7 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """A Tensor, under its older name: `Variable(tensor)` is a leaf that shares the memory of `tensor`.
 
-    data: a tensor. requires_grad: as of tensors. volatile: of what is computed from it no history is saved; deprecated,
+    data: a tensor. requires_grad: as of tensors. volatile: results computed from it have no history; deprecated,
     `no_grad` does the same.
 
     Raises TypeError for data that is no tensor, ValueError for a volatile variable that requires grad.

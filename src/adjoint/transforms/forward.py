@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 _numbers = count(1)
-# what holds tangents of a level, by the level's number and the holder's id: the level's end takes them away
+# holders of tangents of a level, by the level's number and the holder's id: the end of the level removes the tangents
 _holders: dict[int, WeakValueDictionary[int, Tangents]] = {}
 
 
@@ -329,7 +329,7 @@ def write(operation: Operation, values: list[Any]) -> None:
 def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) -> Tensor | None:
     """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of.
 
-    `coming` is what will be written there: the zeros are batched as it is.
+    `coming` is the tangent that will be written there: the zeros are batched as it is.
     """
     base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
     if base._tangents is None or base._tangents.get(number) is None:
@@ -387,8 +387,8 @@ def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return stack[:position], stack[position + 1 :]
 
 
-# A tangent at an inner level has the tangents at outer levels itself. So a level that is not the
-# innermost goes through the tangents at inner levels, too, when it is given a tensor or asked for its part of one.
+# A tangent at an inner level has the tangents at outer levels itself. So setting or reading a tangent at a level that
+# is not the innermost goes through the tangents at inner levels, too.
 
 
 def put_together(

@@ -1,7 +1,7 @@
 """Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors.
 
-What a backward pass inside a level computes from duals has tangents, which makes forward over reverse mode: the
-results of `grad` and, unlike in torch, the `.grad` that `backward` leaves, however it came about.
+A backward pass inside a level computes cotangents with tangents from duals, which is forward over reverse mode: the
+results of `grad` have tangents and, unlike in torch, so has each `.grad` that `backward` stores.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 class dual_level(_GradMode):
-    """The level for the duration of a with block, or of a call of what it decorates.
+    """The level for the duration of a with block, or of a call of a decorated function.
 
     All forward-mode computation happens inside one.
 
@@ -136,7 +136,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The primal and the tangent of a tensor.
 
-    Inside a level the primal is a view, and the tangent is None if there is none. Where no level is open, the tensor
+    Inside a level the primal is a view, and the tangent is None if there is none. Outside of all levels, the tensor
     itself is the primal.
 
     >>> import adjoint

@@ -222,7 +222,7 @@ def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
 
 
 def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """The result and what the function gives besides."""
+    """The result and the further outputs of the function."""
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
@@ -505,8 +505,8 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
     chunk_size: how many elements at once (default: all), for less memory.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
-    result's structure outside. With has_aux: (Jacobian, aux). What an entry is for complex numbers, which take two
-    directions for each element, stands in `adjoint.transforms.jacobians`.
+    result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines the entries for
+    complex numbers, which take two directions for each element.
 
     Raises:
         RuntimeError: a result is no floating-point or complex Tensor; there is no argument of such a number.

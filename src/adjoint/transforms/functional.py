@@ -4,9 +4,9 @@ Inputs, outputs and vectors are trees (see `adjoint.runtime.pytree`) of Tensors:
 dictionaries, lists, dataclasses and so on of them, in any depth. A function is called with the members of a tuple as
 its arguments, and with any other tree as its only argument.
 
-Complex numbers. A vector product is what `grad` gives: `vjp` multiplies with the conjugate transpose, and `jvp` is the
-change of the outputs along v, for any function. What an entry of a Jacobian is stands in
-`adjoint.transforms.jacobians`; a Hessian is the Jacobian of the gradient.
+Complex numbers. A vector product is that of `grad`: `vjp` multiplies with the conjugate transpose, and `jvp` is the
+change of the outputs along v, for any function. `adjoint.transforms.jacobians` defines the entries of a Jacobian; a
+Hessian is the Jacobian of the gradient.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def vjp(
     Args:
         func: takes Tensors (a tree of them, see this module) and returns Tensors.
         inputs: where the Jacobian is taken; a tuple is spread over the arguments of func.
-        v: what is multiplied from the left, one Tensor for each output and of its shape; may be left out if func
+        v: the vectors to multiply from the left, one Tensor for each output and of its shape; may be left out if func
             returns one Tensor of one element.
         create_graph: results can be differentiated.
         strict: raise where a result does not depend on an input, instead of giving zeros.
@@ -155,8 +155,8 @@ def jvp(
 
     Args:
         func, inputs, create_graph, strict: as in `vjp`.
-        v: what is multiplied from the right, in the structure of the inputs and of their shapes; may be left out if
-            there is one input of one element.
+        v: the vectors to multiply from the right, in the structure of the inputs and of their shapes; may be left out
+        if there is one input of one element.
         strategy: "reverse-mode" differentiates a backward pass, which is linear in its cotangent, once more;
             "forward-mode" carries tangents through func, which is quicker.
 
@@ -198,8 +198,8 @@ def vhp(
     Args:
         func: returns one real Tensor of one element; otherwise as in `vjp`.
         inputs, create_graph, strict: as in `vjp`.
-        v: what is multiplied, in the structure of the inputs and of their shapes; may be left out if there is one input
-            of one element.
+        v: the vectors to multiply, in the structure of the inputs and of their shapes; may be left out if there is one
+        input of one element.
 
     Returns:
         The output of func, and the products in the structure of the inputs.
@@ -399,7 +399,7 @@ def call(name: str, func: Function, structure: TreeDef, tensors: list[Tensor]) -
 
 
 def read_vectors(name: str, v: Any, like: Tree, reason: str) -> list[Tensor]:
-    """The vectors to multiply with, one for each Tensor of `like`; `needed` is said if v is None and may not be."""
+    """The vectors to multiply with, one for each Tensor of `like`; `reason` is the error's text for v=None."""
     if v is None:
         if len(like.tensors) != 1 or like.tensors[0].numel() != 1:
             raise RuntimeError(reason)
@@ -435,7 +435,7 @@ def arranged_like(name: str, like: TreeDef, v: Any) -> list[Tensor]:
 
 
 def is_flat(structure: TreeDef) -> bool:
-    """True for what torch takes: a Tensor or a tuple of Tensors."""
+    """True for the inputs that torch accepts: a Tensor or a tuple of Tensors."""
     kind = structure.type
     return kind is None or (issubclass(kind, tuple) and all(child.is_leaf for child in structure.children))
 
@@ -531,7 +531,7 @@ def push_by_double_backward(
     strict: bool,
     messages: list[str],
 ) -> list[Tensor]:
-    """The tangents of the outputs: u ↦ pull(u) is linear, and its transpose is what carries tangents forward."""
+    """The tangents of the outputs: u ↦ pull(u) is linear, and its transpose maps tangents forward."""
     independent, missing, constant = messages
     dependent = [output for output in outputs if output.requires_grad]
     dummies = [needing_grad(ops.zeros_like(output.detach())) for output in dependent]
@@ -544,7 +544,7 @@ def push_by_double_backward(
 def push(
     evaluate: Evaluation, primals: list[Tensor], tangents: Sequence[Tensor | None], create_graph: bool
 ) -> tuple[Tree, list[Tensor]]:
-    """The outputs and their tangents, by forward mode; None among the tangents stands for zeros.
+    """The outputs and their tangents, by forward mode; None among the tangents means zeros.
 
     The function gets copies of primals and tangents, which it may change in place.
     """

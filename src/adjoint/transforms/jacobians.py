@@ -1,4 +1,4 @@
-"""Whole Jacobians, put together from batches of vectors that are pulled back or pushed forward.
+"""Whole Jacobians, assembled from batches of vectors that are pulled back or pushed forward.
 
 Complex numbers. An entry of a Jacobian is, in every mode and strategy, with z = x + iy,
 
@@ -47,8 +47,8 @@ NOT_HOLOMORPHIC = (
 class Job:
     """The making of one Jacobian.
 
-    name: what messages call it. step: how many vectors make a batch, None for all that there are. mixed: an output and
-    an input of which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
+    name: its name in messages. step: the number of vectors in a batch, None for all. mixed: an output and an input of
+    which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
     """
 
     def __init__(self, name: str, step: int | None) -> None:
@@ -102,7 +102,7 @@ class Job:
             progress.advance(stop - start)
 
     def _of_cotangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Block]) -> Block:
-        """A block from what was pulled back for the cotangents 1 and, if the output is complex, i."""
+        """A block from the vectors pulled back for the cotangents 1 and, if the output is complex, i."""
         if all(part is None for part in parts):
             return None
         shape = (*output.shape, *x.shape)
@@ -116,7 +116,7 @@ class Job:
         return (first - second * 1j).conj() / 2
 
     def _of_tangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Tensor]) -> Tensor:
-        """A block from what was pushed forward for the tangents 1 and, if the input is complex, i."""
+        """A block from the vectors pushed forward for the tangents 1 and, if the input is complex, i."""
         if not output.numel():
             return zero_block(output, x)
         shape = (*output.shape, *x.shape)

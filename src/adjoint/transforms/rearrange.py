@@ -15,7 +15,7 @@ Side = list[list[str]]
 
 
 class DimensionBindError(ValueError):
-    """Lengths of axes do not follow from the shape of a tensor and what is given, or contradict it."""
+    """Lengths of axes do not follow from the shape of a tensor and the given sizes, or contradict them."""
 
 
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
@@ -24,7 +24,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     Args:
         tensor: a tensor, or several of one shape, which are stacked along a new first axis.
         pattern: names of axes on both sides of an arrow; parentheses hold the axes that one is split into or merged
-            from, 1 is an axis of that length, ... stands for all that are not named.
+            from, 1 is an axis of that length, ... means all axes without names.
         axes_lengths: lengths of named axes; of those that one axis is split into, all but one are needed.
 
     Raises ValueError for a pattern that does not hold together or does not fit the tensor, DimensionBindError, which is
@@ -84,7 +84,7 @@ def read(text: str) -> Side:
 
 
 def check_name(token: str) -> None:
-    """Raise ValueError unless this may stand in a pattern."""
+    """Raise ValueError unless this is a name that a pattern may contain."""
     if token == "..." or token.isdecimal():
         return
     if token[0] == "_" or token[-1] == "_":

@@ -31,8 +31,8 @@ def functional_call(
 
     Args:
         module: can be called, has named_parameters() and named_buffers(), and its tensors as attributes.
-        parameter_and_buffer_dicts: tensors by their dotted names, or several such dictionaries. In one dictionary that
-            is given alone, what the object assigns to these attributes during the call is found afterwards.
+        parameter_and_buffer_dicts: tensors by their dotted names, or several such dictionaries. A single dictionary
+        receives the values that the object assigns to these attributes during the call.
         args: the positional arguments, a tuple, or the only one.
         kwargs: the keyword arguments.
         tie_weights: a tensor that stands under several names is replaced under all of them.
@@ -81,7 +81,7 @@ def functional_call(
 
 
 def merged(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
-    """One dictionary of one or several. Raises ValueError for other things, and names that several have."""
+    """One dictionary of one or several. Raises ValueError for other objects, and for names in several dictionaries."""
     if isinstance(dictionaries, dict):
         return dictionaries
     if not isinstance(dictionaries, (list, tuple)):
@@ -136,7 +136,7 @@ def check_names(module: Any, values: Tensors, own: Tensors) -> None:
 
 
 def check_value(module: Any, name: str, value: Any) -> None:
-    """Raise an error unless a value may stand in place of the attribute of this name."""
+    """Raise an error unless a value may replace the attribute of this name."""
     if name == "":
         raise KeyError('tensor name can\'t be empty string ""')
     if value is not None and not isinstance(value, TensorBase):

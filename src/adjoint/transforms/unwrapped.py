@@ -15,7 +15,7 @@ from adjoint.transforms.batching.batched import BatchedArray
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function itself, for programs that ask for one without operations in place.
+    """The function itself, for programs that expect one without operations in place.
 
     torch rewrites the operations of a program that is to be traced. Nothing is traced here, and results and changed
     arguments are the same either way; with remove="mutations_and_views" results share no memory with arguments.
@@ -60,7 +60,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
 
     recurse: through all nested batches. The result has no history; computing with it inside the transform is wrong.
 
-    Raises TypeError for what is no Tensor.
+    Raises TypeError for anything but a Tensor.
 
     >>> import adjoint
     >>> seen = []

@@ -1,6 +1,6 @@
 """Linear maps along single axes: pooling windows, interpolation, reflecting margins.
 
-An `AxisMap` says which elements along an axis of length n go into each of the results, and with what weight. Its
+An `AxisMap` holds, for each result, the elements along an axis of length n that it sums, and their weights. Its
 transpose is an `AxisMap` again. It is applied in a few passes over whole arrays: pass t adds, for all results at once,
 the t-th element that goes into each. Elements at equal distances are read by a slice.
 """
@@ -37,7 +37,7 @@ class computed_once:
 
 
 class Pass(NamedTuple):
-    """results[into] += weight * elements[of], where weight None stands for the map's scale."""
+    """results[into] += weight * elements[of]; with weight None the map's scale is used."""
 
     into: slice
     of: slice | numpy.ndarray
@@ -78,7 +78,7 @@ class AxisMap:
     def bounds(self) -> numpy.ndarray | None:
         """Where the neighbouring elements begin and end that go into each result, one after the other.
 
-        None unless each result has such, with one weight for all or one for each result.
+        None unless each result has such a range, with one weight for all or one for each result.
         """
         inside = self.weight != 0
         number = inside.sum(axis=1)
@@ -92,7 +92,7 @@ class AxisMap:
 
     @computed_once
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
-        """n, the number of results, and for each pass (begin, end, first, step): what it adds to results[begin:end].
+        """n, the number of results, and for each pass (begin, end, first, step) of the summands of results[begin:end].
 
         A step of 0 is the same element for all of them. None if a pass has elements at other distances than equal ones.
         """
@@ -109,7 +109,7 @@ class AxisMap:
 
     @computed_once
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
-        """For each pass what to add: nothing, or one range of results."""
+        """The summands of each pass: none, or one range of results."""
         return tuple([tuple(self._ranges(t)) for t in range(self.passes)])
 
     def _ranges(self, t: int) -> Iterator[Pass]:
@@ -243,7 +243,7 @@ def _by_bounds(x: Any, axis: int, axis_map: AxisMap) -> Any:
     if bounds.max() == axis_map.n:
         # several end where the axis does, which NumPy has no index for
         x = numpy.concatenate([x, numpy.zeros_like(x[_at(axis, slice(1))])], axis=axis)
-    # NumPy sums from each bound to the next if that is larger: every other sum is asked for
+    # NumPy sums from each bound to the next if that is larger: every other sum is read
     sums = numpy.add.reduceat(x, bounds, axis=axis)
     total = sums[_at(axis, slice(0, None, 2))]
     if axis_map.scale is None:
@@ -268,7 +268,7 @@ def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
 
 @cached(1024)
 def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, results: int) -> AxisMap:
-    """The elements under a kernel at each of its positions; what lies in the padding is no element."""
+    """The elements under a kernel at each of its positions; positions in the padding have no element."""
     index = numpy.arange(results)[:, None] * stride - padding + numpy.arange(kernel) * dilation
     inside = (index >= 0) & (index < n)
     return AxisMap(n, numpy.where(inside, index, 0), inside)
@@ -303,7 +303,7 @@ def adaptive(n: int, results: int) -> AxisMap:
 
 @cached(1024)
 def adaptive_means(n: int, results: int) -> AxisMap:
-    """The means over such windows."""
+    """The means over these windows."""
     plain = adaptive(n, results)
     return AxisMap(n, plain.index, plain.weight / plain.weight.sum(1, keepdims=True))
 
@@ -329,7 +329,7 @@ def _are_few_and_large(x: Any, maps: Sequence[AxisMap]) -> bool:
 
 
 def _largest_of_few(x: Any, maps: Sequence[AxisMap], with_places: bool) -> Any:
-    """The largest element of each window, or the place of the first such; NaN where there is one, not their places."""
+    """The largest element of each window, or the position of the first one; windows with NaN give NaN as value."""
     outer = x.shape[: x.ndim - len(maps)]
     result = numpy.empty((*outer, *[axis_map.results for axis_map in maps]), numpy.int64 if with_places else x.dtype)
     bounds: Any = [axis_map.bounds for axis_map in maps]
@@ -386,7 +386,7 @@ def elements(maps: tuple[AxisMap, ...]) -> tuple[Element, ...]:
 
 
 def elements_under(xp: Any, x: Any, element: Element) -> Any:
-    """What all windows see as one of their elements."""
+    """The view of one element of all windows."""
     first = x.ndim - len(element.of)
     if all(isinstance(of, slice) for of in element.of):
         return xp.getitem(x, (..., *element.of))

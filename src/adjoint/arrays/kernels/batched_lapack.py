@@ -1,8 +1,8 @@
 """Batched LAPACK and BLAS: a routine is called once for each matrix of a batch, in a loop of C.
 
-SciPy's Python functions take a few microseconds for each matrix, which is more than a small one needs. The addresses of
-the same routines are what `scipy.linalg.cython_lapack` and `cython_blas` hand out to compiled code. All arguments of
-such a routine are addresses, so that one loop serves them all.
+SciPy's Python functions take a few microseconds for each matrix, too much for a small one. The capsules of
+`scipy.linalg.cython_lapack` and `cython_blas` hold the addresses of the same routines for compiled code. All arguments
+of these routines are addresses, so that one loop serves them all.
 
 There is no uncompiled form: `can_do` is then False, and `lapack.py` calls SciPy's functions for each matrix.
 """
@@ -37,7 +37,7 @@ _enabled = True
 
 
 def set_enabled(enabled):
-    """Switch the loops on or off, for comparisons; returns what was."""
+    """Switch the loops on or off, for comparisons; returns the earlier setting."""
     global _enabled
     before = _enabled
     _enabled = enabled
@@ -45,7 +45,7 @@ def set_enabled(enabled):
 
 
 def can_do(name, *arrays):
-    """True if this routine can be called for batches of such matrices."""
+    """True if this routine can be called for batches of these matrices."""
     first = arrays[0]
     return (
         compiled
@@ -58,14 +58,14 @@ def can_do(name, *arrays):
 
 @cached(None)
 def _capsule(name, kind):
-    """The capsule with the address of a routine; None if it is not what is expected here."""
+    """The capsule with the address of a routine; None if its signature is unexpected."""
     module, n = _ROUTINES[name]
     try:
         capsules = import_module(f"scipy.linalg.cython_{module}").__pyx_capi__
     except (ImportError, AttributeError):
         return None
     capsule = capsules.get(_LETTERS[kind] + name)
-    # the capsule tells the routine's signature; its integers have to be C's
+    # the capsule's text is the routine's signature; its integers have to be C's
     text = str(capsule)
     return capsule if text.count(",") == n - 1 and text.count("int *") >= 2 and "long" not in text else None
 

@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 # the equation -------------------------------------------------------------------------------------------------------
 
 
-# what torch says of dots, for an operand and for the output
+# torch's words about dots, for an operand and for the output
 _SECOND_ELLIPSIS = (
     "operand {} for which an ellipsis was already found",
     "output but an ellipsis (...) was already found",
@@ -31,7 +31,7 @@ _STRAY_DOT = ("operand {} that is not part of any ellipsis", "output that is not
 
 
 def _letters(text: str, start: int, operand: int | None) -> str:
-    """One operand's subscripts without spaces, an ellipsis as "."; `start` is where they stand in the equation."""
+    """One operand's subscripts without spaces, an ellipsis as "."; `start` is their position in the equation."""
     letters: list[str] = []
     skip = 0
     for i, letter in enumerate(text):
@@ -120,7 +120,7 @@ def explicit_equation(equation: str, ranks: tuple[int, ...]) -> str:
 
 
 def equation_of_sublists(sublists: Sequence[Any], output: Any) -> str:
-    """The equation that lists of numbers (and Ellipsis) stand for; None as output leaves it implicit.
+    """The equation for lists of numbers (and Ellipsis); None as output leaves it implicit.
 
     >>> equation_of_sublists([[0, 1], [1, ...]], None)
     'AB,B...'
@@ -172,7 +172,7 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
 
 @cached(512)
 def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
-    """Each operand's subscripts, every one once, without those whose axis of size 1 meets a longer one.
+    """Each operand's subscripts, every one once, without those whose axis of size 1 is broadcast to a longer one.
 
     >>> subscripts_met("ii,ij->j", ((2, 2), (1, 3)))
     ('i', 'j')
@@ -250,7 +250,7 @@ def _alone(xp: Any, array: Any, labels: str, output: str) -> Any:
         labels = "".join([c for c in labels if c in output])
     order = tuple([labels.index(c) for c in output])
     result = xp.permute_dims(array, order) if labels != output else array
-    # what was not summed is still the caller's memory
+    # without a sum the result still shares the caller's memory
     return result if lost else xp.asarray(result, copy=True)
 
 
@@ -267,7 +267,7 @@ def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
 
 
 class _Side(NamedTuple):
-    """What is done to one operand of a pair before the product; None or () where there is nothing to do."""
+    """The preparation of one operand of a pair before the product; None or () for no step."""
 
     squeezed: Shape | None
     summed: tuple[int, ...]

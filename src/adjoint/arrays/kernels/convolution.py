@@ -1,8 +1,8 @@
 """Convolution on raw arrays of any library, as products of large matrices: its value and the transposes of that.
 
-All three walk over one flat axis. An image is written into a grid with zeros around it, sample behind sample, row
-behind row; then what one element of the kernel sees of it, from all positions at once, is a contiguous piece of that
-flat axis, shifted. The pieces of all kernel elements stacked are the right factor of one matrix product. The right
+All three walk over one flat axis. An image is written into a grid with zeros around it, sample after sample, row
+after row. The elements of the image under one kernel element, for all positions at once, are then a contiguous part of
+that flat axis, shifted. The parts of all kernel elements stacked are the right factor of one matrix product. The right
 margin of a row is the left margin of the next, so little is computed in vain; positions in a margin are cut off.
 
 With a stride s the image is dealt out to s grids (per axis), each with every s-th element. A kernel element i at
@@ -44,7 +44,7 @@ class Geometry(NamedTuple):
 _PIECES = 1 << 19
 
 
-# where things lie, worked out once for each geometry ------------------------------------------------------------------
+# geometry, computed once for each case --------------------------------------------------------------------------------
 
 
 class Written(NamedTuple):
@@ -62,7 +62,7 @@ class Written(NamedTuple):
 
     @property
     def source(self) -> slice:
-        """What of the source."""
+        """The slice of the source."""
         return slice(self.start, self.start + self.n * self.step, self.step)
 
 
@@ -80,7 +80,7 @@ class Axis:
 
 
 def _written(first: int, start: int, step: int, available: int, length: int) -> Written:
-    """What of a source with `available` elements fits into a grid from `first` (which may be negative) on."""
+    """The part of a source with `available` elements that fits into a grid from `first` (which may be negative) on."""
     if first < 0:
         start, first = start - first * step, 0
     return Written(first, start, step, max(0, min(length - first, -((start - available) // step))))
@@ -93,7 +93,7 @@ def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tup
     grids = {phase: _written(*bounds, whole) for phase, bounds in raw.items()}
     before = min(g.first for g in grids.values())
     behind = min(whole - g.first - g.n for g in grids.values())
-    # a read beyond the end sees the margin in front of what follows
+    # a read beyond the end sees the margin before the next row
     return Axis(grids, max(results, whole - min(before, behind)), results, elements)
 
 
@@ -167,7 +167,7 @@ def _reading(image: Shape, kernel: Shape, outputs: Shape, geometry: Geometry) ->
     return _stack(tuple([_reading_axis(*numbers) for numbers in zip(image, kernel, outputs, *geometry, strict=True)]))
 
 
-# the grids and what the kernel sees of them ---------------------------------------------------------------------------
+# grids and windows ----------------------------------------------------------------------------------------------------
 
 
 def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
@@ -190,7 +190,7 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
 
 
 def _seen(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
-    """What all kernel elements see of all channels from some of the positions: (groups, K * channels, positions)."""
+    """The windows of all channels at some of the positions: (groups, K * channels, positions)."""
     windows = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
     return windows[0] if len(windows) == 1 else xp.concat(windows, axis=1)
 
@@ -204,7 +204,7 @@ def _parts(stack: Stack, samples: int, channels: int) -> Iterator[tuple[int, int
 
 
 def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
-    """matrix (groups, rows, K * channels) times what the kernel sees, from all positions."""
+    """matrix (groups, rows, K * channels) times the windows at all positions."""
     groups, channels = grids[0].shape[:2]
     if 2 * matrix.shape[1] < channels and len(stack.elements) > 1:
         return _multiplied_first(xp, matrix, grids, stack, samples)
@@ -216,7 +216,7 @@ def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: i
 
 
 def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: int) -> Any:
-    """The same where the result has few rows: each element's product is shifted, not what it sees."""
+    """`_multiplied` for results with few rows: each element's product is shifted instead of its windows."""
     flat = samples * prod(stack.lengths)
     groups, rows = matrix.shape[:2]
     each = xp.reshape(matrix, (groups, rows, len(stack.elements), grids[0].shape[1]))
@@ -235,7 +235,7 @@ def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samp
 
 
 def _products(xp: Any, matrix: Any, source: Any, stack: Stack, bias: Any) -> Any:
-    """matrix times what the kernel sees of source, plus bias: (N, groups * rows, *results), a view."""
+    """matrix times the windows of source, plus bias: (N, groups * rows, *results), a view."""
     groups, rows = matrix.shape[:2]
     n = source.shape[0]
     whole = _multiplied(xp, matrix, _grids(xp, source, stack, groups), stack, n)

@@ -18,7 +18,7 @@ _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 
 def can_do(*arrays):
-    """True if these loops are there for such arrays."""
+    """True if there are loops for these arrays."""
     first = arrays[0]
     return compiled and all(
         [type(array) is numpy.ndarray and array.dtype == first.dtype and array.dtype in _FLOATS for array in arrays]

@@ -67,7 +67,7 @@ def _cubic(x: Any, a: float) -> Any:
 
 @cached(512)
 def cubics(n: int, results: int, align_corners: bool, factor: float | None, single: bool) -> AxisMap:
-    """Cubic convolution of four neighbours; the first and last element stand for what lies beyond."""
+    """Cubic convolution of four neighbours; the first and last element are repeated beyond the ends."""
     kind: Any = numpy.float32 if single else numpy.float64
     scale = scale_of(n, results, align_corners, factor, kind)
     position = _positions(results, scale, align_corners, kind)
@@ -120,7 +120,7 @@ def in_fixed_point(of: AxisMap) -> AxisMap:
     """A map with weights in fixed point, of as few bits as 16 can hold, as Pillow and torch take them for bytes."""
     weight = of.weight.copy()
     for i in range(1, of.passes):
-        # an element that stands for others beyond the end has one weight, which is rounded once
+        # an element that is repeated beyond the end has one weight, which is rounded once
         again = of.index[:, i] == of.index[:, i - 1]
         weight[again, i] += weight[again, i - 1]
         weight[again, i - 1] = 0

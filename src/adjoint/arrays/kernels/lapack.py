@@ -2,8 +2,8 @@
 
 The loop over the batch is one of C where there is a compiled form (see `batched_lapack.py`), else one of Python.
 
-Pivots and `info` mean what they mean in LAPACK: pivots count from 1, info is 0 for success and i > 0 where the i-th
-pivot (or leading minor) does not allow what was asked for.
+Pivots and `info` are those of LAPACK: pivots count from 1, info is 0 for success and i > 0 if the i-th pivot (or
+leading minor) ends the factorization.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What linear algebra says when a matrix does not allow what is asked of it, in torch's words."""
+"""Errors of linear algebra for unsuitable matrices, in torch's words."""
 
 from typing import Any
 
@@ -37,10 +37,9 @@ def singular_pivot(matrix: Any) -> int | None:
 
 
 def singular(matrices: Any, subject: str, problem: str) -> LinAlgError:
-    """The error for a batch of matrices of which LAPACK found one singular.
+    """The error for a batch of matrices with one that LAPACK calls singular.
 
-    subject: what torch's message starts with, as "linalg.inv: ". said: what it goes on with, with {pivot} for the
-    first zero pivot.
+    subject: the start of torch's message, as "linalg.inv: ". problem: the rest, with {pivot} for the first zero pivot.
     """
     batch = matrices.shape[:-2]
     index, pivot = (0,) * len(batch), matrices.shape[-1]
@@ -81,7 +80,7 @@ def not_positive_definite(matrices: Any, upper: bool, subject: str = "linalg.cho
 
 
 def not_converged(matrices: Any, function: str, values: str) -> LinAlgError:
-    """The error for a batch of matrices whose eigenvalues or singular values were not found."""
+    """The error for a batch of matrices whose eigenvalues or singular values did not converge."""
     batch = matrices.shape[:-2]
     undefined = ~numpy.isfinite(matrices).all((-2, -1))
     if undefined.any():

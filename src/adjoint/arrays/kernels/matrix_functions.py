@@ -40,7 +40,7 @@ def solve_riccati(a: Any, b: Any, q: Any, r: Any, discrete: bool) -> Any:
 
 
 def _one_by_one(solution: Any, like: Any, *operands: Any) -> Any:
-    """What a function gives for each matrix of batches, matrices of the shape of those in one of them."""
+    """A function applied to each matrix of batches; its results are matrices of the shape of one batch."""
     batch = numpy.broadcast_shapes(*[x.shape[:-2] for x in operands])
     spread = [numpy.broadcast_to(x, batch + x.shape[-2:]) for x in operands]
     result = numpy.empty(batch + like.shape[-2:], numpy.result_type(*operands))

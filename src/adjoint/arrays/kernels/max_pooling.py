@@ -16,7 +16,7 @@ _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 
 def can_do(xp, x, ndim):
-    """True if these loops are there for such an array and this number of axes."""
+    """True if there are loops for this array and this number of axes."""
     return compiled and type(x) is numpy.ndarray and x.dtype in _FLOATS and ndim <= 3 and 0 < x.size < 1 << 31
 
 
@@ -27,7 +27,7 @@ def maxima(x, tables, with_places):
     shape = (*x.shape[: x.ndim - 3], *[results for _, results, _ in tables])
     if 0 in shape:
         return numpy.empty(shape, numpy.int64 if with_places else x.dtype)
-    # of each plane first, then of planes: so the first of equal elements in the order of memory is found
+    # of each plane first, then of planes: the first of equal elements in the order of memory wins
     planes = largest(x, tables[1:], False)
     (depth, results, _), (rows, _, _), (columns, _, _) = tables
     outer, inside = x.shape[: x.ndim - 3], planes.shape[planes.ndim - 2 :]
@@ -46,7 +46,7 @@ def maxima(x, tables, with_places):
 if compiled:
 
     def largest(x, tables, with_places):
-        """What `maxima` does over one or two axes.
+        """`maxima` over one or two axes.
 
         tables: for each axis its length, the number of windows, and the ranges (see `AxisMap.ranges`).
         """

@@ -32,7 +32,7 @@ class NativeKernel:
     left cotangent: of a product, the cotangent of the left factor from g and the right one. right cotangent: that of
         the right factor from g and the left one.
     total, average: the sum and the mean of all elements.
-    spread: the cotangent of what `total` was given, from g and its shape; spread mean: the same for `average`.
+    spread: the cotangent of the input of `total`, from g and its shape; spread mean: the same for `average`.
     """
 
     def __init__(self, name):
@@ -97,7 +97,7 @@ def sum_leading(array, shape):
 def expanded(array, shape):
     """A view of an array with axes of length one repeated to a shape, a tuple, and new axes in front.
 
-    It can be written to where the array can. None where numpy.broadcast_to must be asked.
+    It is writable if the array is. None where numpy.broadcast_to has to do it.
 
     >>> import numpy
     >>> view = expanded(numpy.ones(()), (2, 3))

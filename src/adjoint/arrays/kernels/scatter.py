@@ -16,7 +16,7 @@ _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
 
 def can_do(values):
-    """True if these loops are there for such values."""
+    """True if there are loops for these values."""
     return compiled and type(values) is numpy.ndarray and values.dtype in _FLOATS
 
 

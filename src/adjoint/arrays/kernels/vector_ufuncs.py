@@ -1,14 +1,14 @@
 """Ufuncs with loops by vectors of the processor, in place of NumPy's and SciPy's of the same names.
 
 `of("sin")` is a copy of numpy.sin with other loops for double and single precision, and so is `of("i0")` of
-scipy.special.i0. The value of an element depends on nothing but the element: not on how many there are, how they lie
-in memory, or what lies beside them. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a
-domain, to about one unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the
+scipy.special.i0. The value of an element depends on the element alone: not on the number, the layout or the values of
+other elements. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a domain, to about one
+unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the
 loop that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
 special values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
 
-Without a compiled form, or vectors, `of` gives the original, with its own ways for other strides; and so it does where
-that is no ufunc, as in scipy.special if SCIPY_ARRAY_API=1 stands in the environment.
+Without a compiled form, or vectors, `of` returns the original, with its own loops for other strides; likewise if the
+original is no ufunc, as in scipy.special with SCIPY_ARRAY_API=1 in the environment.
 """
 
 try:

@@ -1,11 +1,11 @@
-"""Loops over vectors of the processor: convolution without laying out what windows see, softmax, normalisation.
+"""Loops over vectors of the processor: convolution without copies of windows, softmax, normalisation.
 
 `vectors.h` has the loops, for several kinds of processor, of which the best is picked. There is no uncompiled form, nor
 one for compilers without vectors: `there` is then False, and the callers do the same with whole arrays or matrix
 products, as they do for all arrays but NumPy's own of single or double precision.
 
-Those for softmax and normalisation return None where they cannot do it. What is traced for a program is told that it is
-one step of its own (`macro_step`): these loops are quicker than a program's steps.
+Those for softmax and normalisation return None for unsuitable arrays. A trace records each as one step of its own
+(`macro_step`), since these loops are faster than a program's steps.
 """
 
 try:
@@ -48,7 +48,7 @@ _MOST_MEMORY = 1 << 26
 
 
 def can_do(*arrays):
-    """True if these loops are there for such arrays: real ones of one type, with 1 to 3 axes after the first two."""
+    """True if there are loops for these arrays: real ones of one type, with 1 to 3 axes after the first two."""
     first = arrays[0]
     return (
         there
@@ -61,7 +61,7 @@ def can_do(*arrays):
 
 @cached(1024)
 def _table(stack):
-    """What vectors.h calls an adj_stack: numbers of phases and elements, lengths, results, reach; phases; elements."""
+    """An adj_stack of vectors.h: numbers of phases and elements, lengths, results, reach; phases; elements."""
     missing = 3 - len(stack.axes)
     once = [0, 0, 1, 1]
     phases = []
@@ -77,7 +77,7 @@ def _table(stack):
 def _pieces(stack, samples, channels, rows, item, memory=_MEMORY):
     """How many samples, or rows of results of one, are worked on together; None if that takes too much memory.
 
-    In full: the number of positions, samples at once, rows of results at once, the number of such bands, of pieces.
+    The values: the number of positions, samples at once, rows of results at once, the number of these bands, of pieces.
     """
     lengths = (1,) * (3 - len(stack.axes)) + stack.lengths
     n_rows = ((1,) * (3 - len(stack.axes)) + stack.results)[0]
@@ -94,7 +94,7 @@ def _pieces(stack, samples, channels, rows, item, memory=_MEMORY):
 
 
 def convolve(x, w, bias, target, stack):
-    """Write into target what windows see of x times w, plus bias; returns False, and does nothing, where it cannot.
+    """Write the products of windows of x with w, plus bias, into target; False, and no write, for unsuitable arrays.
 
     x: (N, C, *image); w: (groups, rows, C / groups, elements); bias: (groups * rows,) or None;
     target: (N, groups * rows, *results), written.
@@ -122,7 +122,7 @@ def _in_tiles(w):
 
 
 def correlated(y, x, stack, groups):
-    """The sum over samples and positions of y (N, groups * rows, *results) times what windows see of x (N, C, *image).
+    """The sum over samples and positions of y (N, groups * rows, *results) times windows of x (N, C, *image).
 
     (groups, rows, C / groups, elements), or None where it cannot be done.
     """
@@ -155,7 +155,7 @@ _SHORTEST_RUN = 16
 
 
 def _row_wise(*arrays):
-    """True if rows of such arrays can be worked on. Symbols for such are told that this is one step."""
+    """True if these loops can handle rows of these arrays. A trace records the call as one step."""
     first = arrays[0]
     if not there or not _is_here(first) or first.dtype not in _FLOATS:
         return False

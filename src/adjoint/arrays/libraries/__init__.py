@@ -1,1 +1,1 @@
-"""What each library of arrays has, under one set of names."""
+"""The adapters of array libraries: each library's functions under one set of names."""

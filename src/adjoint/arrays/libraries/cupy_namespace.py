@@ -1,8 +1,8 @@
 """CuPy's arrays as the kernels see them: NumPy's functions and views, on a GPU.
 
-CuPy has most of NumPy's functions under their own names, and SciPy's special functions in cupyx. What kernels use
-besides is written here where CuPy has a way of its own, or else put together from the functions of the array API
-standard (`standard_namespace`). What is not there is an error that says so: nothing is copied to the host for it.
+CuPy has most of NumPy's functions under their own names, and SciPy's special functions in cupyx. Further functions of
+kernels are here where CuPy has its own form, or else composed of functions of the array API standard
+(`standard_namespace`). A missing function is an error that says so: nothing is copied to the host for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adjoint.arrays.size import CPU, device
 
 
 class MissingFunction(MissingInStandard):
-    """There is no such function for CuPy's arrays."""
+    """CuPy's arrays have no function of this name."""
 
     def __init__(self, name: str) -> None:
         NotImplementedError.__init__(
@@ -34,7 +34,7 @@ class MissingFunction(MissingInStandard):
 
 
 class Namespace(StandardNamespace):
-    """What the core and the kernels ask of an array library, for CuPy."""
+    """The functions that the core and the kernels need of an array library, for CuPy."""
 
     views = True
 
@@ -168,7 +168,7 @@ def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
 
 @own
 def getitem(xp: Namespace, array: Any, where: Any) -> Any:
-    """What an index picks."""
+    """The elements of an index."""
     return array[on_device(xp, where)]
 
 
@@ -187,12 +187,12 @@ def on_device(xp: Namespace, where: Any) -> Any:
 
 @own
 def combine(xp: Namespace, name: str, target: Any, where: Any, values: Any) -> None:
-    """Write the result of a ufunc, of what lies at a basic index and values, there."""
+    """Write the result of a ufunc, of the elements at a basic index and values, to that index."""
     part = target[where]
     getattr(xp, name)(part, values, out=part)
 
 
-#: The ufuncs that cupyx can apply where places meet.
+#: The ufuncs that cupyx can apply with repeated indices.
 SCATTERED = {"add": "scatter_add", "maximum": "scatter_max", "minimum": "scatter_min"}
 
 

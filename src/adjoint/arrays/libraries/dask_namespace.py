@@ -3,7 +3,7 @@
 An elementwise kernel runs as it is, NumPy's, on every chunk: one task each, with every function that NumPy's kernels
 have. A kernel that treats lines along some axes by themselves runs so too, once each of those axes lies in one chunk.
 All others run on this namespace: dask's own functions through array-api-compat, and the few that it lacks, written
-here. What is not there is an error that says so, since the alternative would be to compute in the middle of a program.
+here. A missing function is an error that says so, since the alternative would be to compute in the middle of a program.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
     def call(*blocks: Any) -> Any:
         return kernel(**constants, **dict(zip(lazy, blocks, strict=True)))
 
-    # a single line of zeros tells what becomes of the axes
+    # a single line of zeros shows the axes of the result
     sample = call(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
     if not isinstance(sample, tuple):
         return mapped(call, arrays, axes, sample)
@@ -104,7 +104,7 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
 
 
 def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
-    """Run a kernel as one task on whole arrays; other arrays of the same shapes tell what will come out.
+    """Run a kernel as one task on whole arrays; other arrays of the same shapes show the shape of the result.
 
     Raises NotImplementedError if an array is larger than `LARGEST_PIECE`.
     """
@@ -196,7 +196,7 @@ def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
 
 
 def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: Any) -> Any:
-    """The result of a kernel on every block; `sample` is what one line gives."""
+    """The result of a kernel on every block; `sample` is its result for one line."""
     import dask.array as da
 
     first = arrays[0]
@@ -209,7 +209,7 @@ def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: 
 def picked(array: Any, index: Any) -> Any:
     """array[index], for a basic index, and for arrays of places beside full slices.
 
-    Raises NotImplementedError for a mask that is not computed, since what it picks has no shape before it is.
+    Raises NotImplementedError for a mask that is not computed, since the shape of the result depends on its values.
     """
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):
@@ -226,7 +226,7 @@ def picked(array: Any, index: Any) -> Any:
 
     if any(isinstance(items[axis], da.Array) for axis in axes):
         raise NotImplementedError(LAZY_PLACES)
-    # vindex puts what arrays pick in front; NumPy does so only where slices separate the arrays
+    # vindex moves the axes of index arrays to the front; NumPy does so only where slices separate the arrays
     elements, first = array.vindex[tuple(items)], axes[0]
     if not first or axes[-1] - first + 1 > len(axes):
         return elements
@@ -256,7 +256,7 @@ def written(array: Any, index: Any, values: Any) -> None:
 
 
 class MissingFunction(NotImplementedError, AttributeError):
-    """There is no such function for dask arrays."""
+    """dask arrays have no function of this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -266,7 +266,7 @@ class MissingFunction(NotImplementedError, AttributeError):
 
 
 class Elementwise:
-    """Functions of a module, such as scipy.special, run on every chunk."""
+    """Functions of a module, such as scipy.special, applied to every chunk."""
 
     def __init__(self, functions: Callable[[], Any]) -> None:
         self._functions = functions
@@ -278,7 +278,7 @@ class Elementwise:
 
 
 class Linalg:
-    """dask's linear algebra; what it lacks is an error."""
+    """dask's linear algebra; a missing function is an error."""
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(importlib.import_module("array_api_compat.dask.array").linalg, name, None)
@@ -288,7 +288,7 @@ class Linalg:
 
 
 class Namespace:
-    """What the core asks of an array library, for dask."""
+    """The functions that the core needs of an array library, for dask."""
 
     __name__ = __name__
 
@@ -321,7 +321,7 @@ class Namespace:
 
     @staticmethod
     def may_share_memory(first: Any, second: Any) -> bool:
-        """True: what is written into a dask array is written into a new one, so none is a view and none can differ."""
+        """True: a write into a dask array makes a new one, so none is a view and none can differ."""
         return True
 
     @staticmethod

@@ -1,8 +1,8 @@
 """NumPy as the kernels see it: numpy itself, and the few functions that it lacks.
 
 The namespace `xp` has everything of numpy under its own name (the very same objects: a kernel named "tanh" is the
-ufunc), and before that the functions of this file and the ufuncs with loops of our own (see `vector_ufuncs.py`). What
-comes from SciPy is looked up when it is first used, so that importing adjoint does not import SciPy.
+ufunc), and before that the functions of this file and the ufuncs with loops of our own (see `vector_ufuncs.py`). SciPy
+is imported at the first use of one of its functions, so that importing adjoint does not import it.
 """
 
 import functools
@@ -321,12 +321,12 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
     return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)
 
 
-#: What an index picks, and writing there. The standard knows fewer indices than NumPy, so that kernels say these.
+#: Reading and writing at an index. The standard has fewer kinds of index than NumPy, so that kernels call these.
 getitem, setitem = operator.getitem, operator.setitem
 
 
 def combine(name: str, target: Any, where: Any, values: Any) -> None:
-    """Write the result of a ufunc, of what lies at a basic index and values, there.
+    """Write the result of a ufunc, of the elements at a basic index and values, to that index.
 
     >>> target = numpy.zeros(3)
     >>> combine("add", target, slice(1, None), 2.0)
@@ -457,7 +457,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     """numpy.where with a condition; on large arrays without its branch for each element, which is ten times as quick.
 
     Where the condition is a random one the processor cannot foresee the branch. So bits are multiplied by the condition
-    as 0 or 1, and numbers that are not chosen, infinite ones too, leave no trace.
+    as 0 or 1, and elements that are not selected, infinite ones too, have no effect.
 
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
@@ -549,7 +549,7 @@ fft = _Fourier()
 
 
 class _Special:
-    """scipy.special, imported when first used, with our own loops where there are such."""
+    """scipy.special, imported at first use, with our own loops where they exist."""
 
     def __getattr__(self, name: str) -> Any:
         own = name in vector_ufuncs.SPECIAL_NAMES
@@ -592,7 +592,7 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
 _LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
 _MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
-# names under which functions of this file stand in the namespace in numpy's place
+# names under which functions of this file replace numpy's in the namespace
 _INSTEAD = {"sum": fast_sum, "where": select}
 
 

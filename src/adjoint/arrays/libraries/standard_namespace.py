@@ -1,8 +1,8 @@
 """The arrays of any library that follows the array API standard, as the kernels see them.
 
-The namespace has the library's functions under their standard names. Wherever a dtype is given it may be NumPy's, which
-is what the core and the rules name types by. What kernels use besides, and the standard has no function for, is put
-together here from functions that it has; what cannot be is an error that says so.
+The namespace has the library's functions under their standard names. Each dtype may be NumPy's, since the core and the
+rules name types by these. Functions that kernels need and the standard lacks are composed here of functions that it
+has. A function that cannot be composed is an error that says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 
 class MissingFunction(NotImplementedError, AttributeError):
-    """There is no such function for the arrays of a library."""
+    """The arrays of a library have no function of this name."""
 
     def __init__(self, library: str, name: str) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class MissingFunction(NotImplementedError, AttributeError):
 
 
 class Namespace:
-    """What the core and the kernels ask of an array library, for one that follows the standard.
+    """The functions that the core and the kernels need of an array library, for one that follows the standard.
 
     library: the library's own namespace, or array-api-compat's of it.
     """
@@ -106,7 +106,7 @@ class Part:
         return value
 
 
-#: Functions put together from functions of the standard, by the names under which kernels use them.
+#: Functions composed of functions of the standard, by the names under which kernels use them.
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 
@@ -124,7 +124,7 @@ def errstate(xp: Namespace, **kinds: str) -> Any:
 
 @composed
 def may_share_memory(xp: Namespace, first: Any, second: Any) -> bool:
-    """True: the standard leaves open what is a view."""
+    """True: the standard does not define which results are views."""
     return True
 
 
@@ -159,7 +159,7 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, int) or (not isinstance(value, (float, complex)) and kind_of(value) in "biu")
 
 
-# what NumPy does and the standard leaves out: other argument orders, truth values as numbers
+# features of NumPy that the standard lacks: other argument orders, truth values as numbers
 
 
 @composed
@@ -541,8 +541,8 @@ def sum_at(xp: Namespace, shape: tuple[int, ...], where: Any, values: Any) -> An
 def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
     """For each element that an index of arrays and full slices picks, its number in row-major order.
 
-    A mask stands for the arrays of the places where it is true. The axes of arrays beside each other take their place;
-    of arrays with slices between them they come first.
+    A mask means the indices of its true elements. The result's axes of adjacent index arrays replace their axes; with
+    slices between the arrays they come first.
     """
     items: list[Any] = []
     for item in index if isinstance(index, tuple) else (index,):

@@ -8,8 +8,8 @@ or, before anything imports autograd, for code that is not to be changed at all:
     adjoint.compat.autograd.install()
 
 Functions are differentiated as autograd does it, in reverse and forward mode to any order, with its convention for
-complex numbers. What differs: every function of NumPy that adjoint's table has is differentiable; containers of boxes
-are Python's own lists, tuples and dictionaries; what `x.copy()` gives can be assigned to (`r[0] = y`) and changed in
+complex numbers. Differences: every function of NumPy that adjoint's table has is differentiable; containers of boxes
+are Python's own lists, tuples and dictionaries; the result of `x.copy()` can be assigned to (`r[0] = y`) and changed in
 place, with NumPy's meaning; numbers in extended precision are computed in double precision, with a warning.
 """
 

@@ -1,4 +1,4 @@
-"""Boxes: what a function under differentiation gets in the place of arrays and floats.
+"""Boxes: the values of a function under differentiation, in place of arrays and floats.
 
 A box is a differentiable array (see `adjoint.interop.numpy_array`) with HIPS autograd's rules: it is a value, whose
 elements can only be assigned to after copy(); results without derivatives are plain arrays; a plain array holds it as
@@ -46,7 +46,7 @@ FOREIGN: set[type] = set()
 #: What is to be done when a box or a space is registered for a type.
 CONNECT: list[Callable[[type], None]] = []
 
-#: What boxes name as their namespace: adjoint.compat.autograd.numpy, which enters itself.
+#: The namespace of boxes: adjoint.compat.autograd.numpy, which enters itself.
 NAMESPACES: list[Any] = []
 
 
@@ -85,8 +85,8 @@ class ArrayBox(NumpyArray, Box):
 
     It has ndarray's attributes and methods, and NumPy's functions take it. It can be indexed, but not turned into a
     plain number, which would lose the derivative; in a plain array it is an object. A box is a value, as in HIPS
-    autograd: nothing can be assigned to its elements, and `x += y` makes another one. Only what copy() gave has memory
-    of its own: it can be assigned to, and it and its views can be changed in place, with NumPy's meaning.
+    autograd: nothing can be assigned to its elements, and `x += y` makes another one. Only the result of copy() has
+    memory of its own: it can be assigned to, and it and its views can be changed in place, with NumPy's meaning.
     """
 
     __slots__ = ()
@@ -155,7 +155,7 @@ def operands(value: Any) -> Any:
 
 
 def isbox(value: Any) -> bool:
-    """True for a box, which stands for a value during differentiation.
+    """True for a box, the form of a value during differentiation.
 
     >>> from adjoint.compat.autograd.core import isbox
     >>> isbox(2.0)

@@ -1,7 +1,7 @@
 """Graphs of nodes that a user defines: every call of a primitive on traced values makes one.
 
-A class of nodes says in __init__ what is kept of a call, and in initialize_root what a start is. What has to do with
-derivatives is in `_boxes` and `_tracing`; here values are passed on and written down, nothing more.
+A class of nodes defines in __init__ the values that it keeps of a call, and in initialize_root a start. The code for
+derivatives is in `_boxes` and `_tracing`; here values are passed on and recorded, nothing more.
 
     class Depth(Node):
         def __init__(self, value, fun, args, kwargs, parent_argnums, parents):

@@ -1,4 +1,4 @@
-"""What autograd deprecated and still has: derivatives defined by methods of the primitive, and an older check."""
+"""Deprecated parts of autograd: derivatives defined by methods of the primitive, and an older check."""
 
 from __future__ import annotations
 

@@ -83,8 +83,9 @@ class JVPNode(Node):
 class Derivatives(MutableMapping[Any, Function]):
     """A table of derivatives by primitive, as functions of (argnums, ans, args, kwargs) or, forward, with tangents.
 
-    What a user defined is given as it is; what NumPy's table has is made of a call of the primitive. A new entry is
-    the derivative of a primitive by all its arguments, as from defvjp_argnums or defjvp_argnums.
+    A user's definition is returned as it is; the rule of a function in NumPy's table is made from a call of the
+    primitive. A new entry is the derivative of a primitive by all its arguments, as defvjp_argnums or defjvp_argnums
+    define it.
     """
 
     def __init__(self, derive: Callable[[Primitive], Function | None], define: Function) -> None:

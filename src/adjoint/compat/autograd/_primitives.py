@@ -41,7 +41,7 @@ Function = Callable[..., Any]
 class Primitive(KeptByName):
     """A function on plain values whose calls are recorded when boxes are among its arguments.
 
-    fun: the function. of_boxes: what is called for boxes if no derivative was defined for it.
+    fun: the function. of_boxes: the function for boxes if no derivative is defined for the primitive.
     """
 
     #: All of them.
@@ -52,7 +52,7 @@ class Primitive(KeptByName):
         self.fun = fun
         Primitive.declared.add(self)
         self.of_boxes = of_boxes
-        #: By the place of an argument: from (ans, *args, **kwargs) to what takes cotangents; None for no derivative.
+        #: By the position of an argument: a function of (ans, *args, **kwargs) that returns a vjp, or None.
         self.vjps: dict[int, Function | None] = {}
         self.jvps: dict[int, Function | None] = {}
         #: For several arguments at once: from (argnums, ans, args, kwargs), and from (argnums, gs, ans, args, kwargs).
@@ -178,7 +178,7 @@ class Call:
         return [new_tensor(arrays[i]) for i in self.inexact]
 
     def cotangents(self, pulled: Any, argnums: tuple[int, ...]) -> list[Any]:
-        """For each box what was given for the argument that it is in."""
+        """For each box the value for its argument."""
         by_position: dict[int, Any] = {}
         for argnum, value in zip(argnums, pulled, strict=True):
             if value is not None:

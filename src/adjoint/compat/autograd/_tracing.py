@@ -1,6 +1,6 @@
-"""Running a function on boxes, backward and forward: what all differential operators are made of.
+"""Running a function on boxes, backward and forward: the base of all differential operators.
 
-The gradients of HIPS autograd are the complex conjugates of torch's: what multiplies dz is given, not the direction of
+The gradients of HIPS autograd are the complex conjugates of torch's: they are the factor of dz, not the direction of
 steepest ascent. So cotangents are conjugated on their way into the engine and on their way out.
 """
 
@@ -88,7 +88,7 @@ class tracing(ModeBlock):
 
 
 def entered(leaf: Any) -> Tensor:
-    """One argument as a Tensor. Raises TypeError for what has no derivatives."""
+    """One argument as a Tensor. Raises TypeError for a value without derivatives."""
     if type(leaf) is ArrayBox:
         return leaf._tensor
     if isinstance(leaf, TensorBase):
@@ -131,7 +131,7 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
 def joined(y: Any) -> Any:
     """A result with boxes of arrays in the place of arrays of boxes, which a plain array that was filled may be.
 
-    Raises TypeError for such an array that is none of numbers.
+    Raises TypeError for such an array whose elements are no numbers.
     """
     leaves, structure = flatten(y)
     if not any(isinstance(leaf, numpy.ndarray) and holds_box(leaf) for leaf in leaves):

@@ -1,4 +1,4 @@
-"""Vector spaces: what values look like, and zeros, bases and inner products of that kind."""
+"""Vector spaces: shapes and dtypes of values, and zeros, bases and inner products for them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class VSpace:
         return self._inner_prod(x, y)
 
     def covector(self, x: Any) -> Any:
-        """The cotangent that stands for a vector: its complex conjugate."""
+        """The cotangent of a vector: its complex conjugate."""
         return self._covector(x)
 
     def _add(self, x: Any, y: Any) -> Any:

@@ -16,7 +16,7 @@ dict = builtins.dict
 list = builtins.list
 tuple = builtins.tuple  # type: ignore[type-arg]
 
-# what annotations and checks call the boxes of containers
+# names of the boxes of containers, for annotations and checks
 DictBox = builtins.dict
 SequenceBox = builtins.list
 

@@ -1,7 +1,7 @@
 """Derivatives as functions: gradients, Jacobians, Hessians, and their products with vectors.
 
-An argument may be a number, an array, or nested lists, tuples and dictionaries of such; a derivative by it has the same
-containers. `argnum` says which argument, or, as a tuple, which ones together.
+An argument may be a number, an array, or nested lists, tuples and dictionaries of these; a derivative by it has the
+same containers. `argnum` is the position of the argument, or a tuple of several positions.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
 
 
 def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1), f_argnum: Any = 0) -> Function:
-    """What multiplies vectors with the generalized Gauss-Newton matrix of g(f(x)), at the point that it is called with.
+    """A function that multiplies vectors with the generalized Gauss-Newton matrix of g(f(x)), at its point.
 
     By default that of half the sum of squares of f.
     """

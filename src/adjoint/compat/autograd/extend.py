@@ -1,4 +1,4 @@
-"""What new primitives are defined with."""
+"""Functions and classes for the definition of new primitives."""
 
 from adjoint.compat.autograd._boxes import Box
 from adjoint.compat.autograd._passes import JVPNode, VJPNode, register_notrace

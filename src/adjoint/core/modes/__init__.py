@@ -1,1 +1,1 @@
-"""The modes of a thread, what they switch on, and the generator of random numbers."""
+"""The modes of a thread, their switches, and the generator of random numbers."""

@@ -102,7 +102,7 @@ def check_bools(mode: bool, check_nan: bool) -> None:
 
 
 def switch(mode: bool, check_nan: bool) -> tuple[bool, bool]:
-    """Switch anomaly mode; returns what it was. Raises TypeError for anything but bools."""
+    """Switch anomaly mode; returns the earlier setting. Raises TypeError for anything but bools."""
     check_bools(mode, check_nan)
     before = set_anomaly(mode, check_nan)
     return bool(before[0]), bool(before[1])
@@ -135,7 +135,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 class Watch(Interceptor):
     """Looks at the work of each node of one backward pass.
 
-    zeros: for nodes that get zeros from a node that made them, as where() does for what it did not select, that node.
+    zeros: for nodes that get zeros from another node, as where() sends them to unselected elements: that node.
     """
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ class Watch(Interceptor):
     def node(self, run: Any, node: Node) -> Any:
         """Let a node do its work, hooks included; if it raises or makes NaN, warn with the traceback of its making."""
         state = current()
-        # until the next node runs: sums of cotangents count as this node's work; the pass restores what was before
+        # until the next node runs: sums of cotangents count as this node's work; the pass restores the earlier value
         state.evaluating = node
         received = run.received(node)
         try:
@@ -216,12 +216,12 @@ def raw(value: Any) -> Any:
 
 
 def is_nan(array: Any) -> Any:
-    """Where there is NaN in an array."""
+    """The mask of NaN in an array."""
     return array != array
 
 
 def is_zero(array: Any) -> Any:
-    """Where there is zero in an array."""
+    """The mask of zeros in an array."""
     return array == 0
 
 
@@ -232,7 +232,7 @@ def count(value: Any, what: Any) -> int:
 
 
 def note_release(node: Node, location: Location) -> None:
-    """Let a node remember which pass freed what it saved."""
+    """Store in a node which pass freed its saved values."""
     for freed in (node, getattr(node, "inner", None)):
         if freed is not None:
             freed.__dict__["_ad_freed_at"] = location

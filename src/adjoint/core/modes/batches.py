@@ -13,7 +13,7 @@ _levels = count(1)
 
 
 class Batch(NamedTuple):
-    """A batch that is being run: its level, its size, and what random numbers are for its members.
+    """A batch during vmap: its level, its size, and the randomness of its members.
 
     randomness: "error", "same" or "different"; None for a batch of cotangents in a backward pass.
     """

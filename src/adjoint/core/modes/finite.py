@@ -58,13 +58,13 @@ class Inspection(Interceptor):
         self.inf = inf
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
-        """Run a kernel and raise FloatingPointError if its results have what is not wanted."""
+        """Run a kernel and raise FloatingPointError for NaN or infinity in its results, as far as these are watched."""
         results = operation.proceed_to_kernel(raw, half, self.position)
         self.inspect(operation, raw, results)
         return results
 
     def inspect(self, operation: Any, arguments: list[Any], results: Any) -> None:
-        """Raise FloatingPointError if these results of an operation have what is not wanted."""
+        """Raise FloatingPointError for NaN or infinity in results of an operation, as far as these are watched."""
         if operation.is_view or current().backward_depth:
             return
         named_arguments = list(zip(operation.arguments.names, arguments, strict=True))
@@ -110,7 +110,7 @@ def is_finite(value: Any) -> bool:
 
 
 def failure(operation: Any, what: str, mask: Any, named_arguments: list[tuple[str, Any]]) -> FloatingPointError:
-    """The error that says what an operation did where the mask is true, from what, and where in the user's code."""
+    """The error for an operation's result at a mask: the operation, its inputs, and the line in the user's code."""
     first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(mask))] if mask.ndim else []
     lines = [f"{operation.name}() {what} at {int(mask.sum())} of {mask.size} elements, first at {first}."]
     lines += [f"  {name}: {described_value(part)}" for name, value in named_arguments for part in members(value)]
@@ -121,7 +121,7 @@ def failure(operation: Any, what: str, mask: Any, named_arguments: list[tuple[st
 
 
 def described_value(value: Any) -> str:
-    """The shape, dtype and range of an array, and what in it is not finite; a number as it is."""
+    """The shape, dtype and range of an array, and its counts of NaN and infinity; a number as it is."""
     if not is_array(value):
         return repr(value)
     head = f"{sizes(value.shape)} {from_numpy_dtype(value.dtype).name}"

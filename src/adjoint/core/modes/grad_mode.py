@@ -83,7 +83,7 @@ class _GradMode(ModeBlock):
 
 
 class _Steps:
-    """What a decorated coroutine awaits: its body, step by step."""
+    """The awaitable of a decorated coroutine: its body, step by step."""
 
     def __init__(self, mode: _GradMode, body: Any) -> None:
         self._mode = mode
@@ -173,7 +173,7 @@ class set_grad_enabled(_GradMode):
         value = self._value(self._enabled)
         if not self._fresh:
             return ((SET, self._mode, value),)
-        # the switch was made when the object was; leaving restores what was before that
+        # the object switches when it is created; the exit restores the setting before that
         self._fresh = False
         return ((EXCHANGE, self._mode, (value, self._outer)),)
 
@@ -248,7 +248,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 class set_multithreading_enabled(set_grad_enabled):
-    """Whether a backward pass may use several threads, as torch has it; here each runs in the thread that asked for it.
+    """Whether a backward pass may use several threads, for programs written for torch; here it runs in the caller's.
 
     >>> import adjoint
     >>> with adjoint.autograd.set_multithreading_enabled(False):

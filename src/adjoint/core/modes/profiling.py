@@ -33,7 +33,7 @@ class ProfilerHook(Interceptor):
     """Notes operations, and nodes of backward passes, of the threads in whose modes it stands.
 
     notes: of each (name, start, end, thread, sequence number, scope); times in nanoseconds of `time.perf_counter_ns`.
-    detailed: `call_in_detail` and `evaluate_in_detail` are asked instead.
+    detailed: `call_in_detail` and `evaluate_in_detail` are called instead.
     """
 
     def __init__(self) -> None:
@@ -111,12 +111,12 @@ class ProfilerHook(Interceptor):
 
 
 def proceeding(proceed):
-    """A function of values: what goes on behind a profiler's place in the chain."""
+    """A function of values: the rest of the chain after a profiler."""
     return lambda values: proceed(values, PROFILER)
 
 
 def current_profiler() -> object:
-    """What notes the operations of the calling thread, or None."""
+    """The profiler of the calling thread, or None."""
     state: ThreadState = current()
     return interceptor_at(state.interceptors, PROFILER)
 
@@ -144,6 +144,6 @@ def number_of_result(result):
     node: Node = cython.cast(TensorBase, result)._node
     if node is None:
         return -1
-    # what is written into while recording is off may have a node from before
+    # a tensor that is written into while recording is off may have a node from before
     state: ThreadState = current()
     return node._ad_sequence_nr if state.grad_enabled else -1

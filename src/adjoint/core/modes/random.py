@@ -41,7 +41,7 @@ class Generator:
 
     __slots__ = ("__weakref__", "_device", "_lock", "_numpy", "_seed")
 
-    #: What a state is shown as, and read from: an array, or the tensor that a floor above makes of it.
+    #: The public form of a state: an array, or the tensor that a floor above makes of it.
     shown: ClassVar[Any] = staticmethod(lambda state: state)
     read: ClassVar[Any] = staticmethod(lambda state: state)
 

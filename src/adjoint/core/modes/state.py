@@ -25,7 +25,7 @@ _KEY = "adjoint.core.modes.state"
 _states: list = []
 # anomaly mode belongs to all threads, new ones included: (is it on, does it look for NaN)
 _anomaly = (False, True)
-# interceptors that stand in the chains of all threads, new ones included, and how many objects need one, by position
+# interceptors in the chains of all threads, new ones included, and how many objects need one, by position
 _shared_interceptors: tuple = ()
 _users: dict = {}
 # gives the results of operations their tangents
@@ -99,11 +99,11 @@ MODES = {
     "plain_results": Mode(False, "Results of operations are plain Tensors, whatever the classes of the arguments are."),
 }
 __doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode in MODES.items()])
-#: What a block does to a mode.
+#: The kinds of change that a block makes to a mode.
 #: SET: give it a value. EXCHANGE: the same, given as (value, value to restore). PUSH: append a member to a tuple.
 #: ATTRIBUTE: set an attribute of another object, given as (object, value); ABSENT for the value deletes it.
 #: MEMORY: write values to the memory of an array, given as (array, values).
-#: INTERCEPT: put an interceptor, or None, into the chain, given as (position, interceptor).
+#: INTERCEPT: insert an interceptor, or None, into the chain, as (position, interceptor).
 #: For the name "anomaly" the value is the pair of arguments of `set_anomaly`.
 SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT = range(6)
 ABSENT = object()
@@ -148,7 +148,7 @@ class ThreadState:
         self.recount()
 
     def recount(self):
-        """Count anew what is unusual; to be called when one of these modes has changed."""
+        """Recompute `unusual`; to be called after a change of one of these modes."""
         self.locations = self.anomaly + len(self.locators)
         interceptor = _dual_levels if self.dual_stack else None
         if interceptor_at(self.interceptors, DUAL_LEVELS) is not interceptor:
@@ -213,7 +213,7 @@ class ThreadState:
 
 
 def current() -> ThreadState:
-    """The state of the calling thread, made when first asked for."""
+    """The state of the calling thread, created at first use."""
     global _last_number, _last_state
     if cython.compiled:
         # the numbers of threads are never used again, so the last answer holds as long as the thread is the same
@@ -252,19 +252,19 @@ def is_grad_enabled() -> bool:
 
 
 def set_grad(enabled: bool) -> bool:
-    """Switch recording on or off in the calling thread; returns what it was."""
+    """Switch recording on or off in the calling thread; returns the earlier setting."""
     return set_mode("grad_enabled", enabled)
 
 
 def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
-    """Switch anomaly mode on or off in all threads; returns what it was."""
+    """Switch anomaly mode on or off in all threads; returns the earlier setting."""
     global _anomaly
     before = _anomaly
     _anomaly = (enabled, check_nan)
     state: ThreadState
     for reference in list(_states):
         state = reference()
-        # what will be restored follows, too
+        # the states that passes will restore change, too
         while state is not None:
             state.anomaly, state.check_nan = _anomaly
             state.recount()
@@ -275,7 +275,7 @@ def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
 def intercept_everywhere(interceptor, more):
     """Count, for all threads at once, so many more objects that need an interceptor.
 
-    While their number is positive, the interceptor stands in the chain of every thread.
+    While their number is positive, the interceptor is in the chain of every thread.
     """
     global _shared_interceptors
     position: cython.int = interceptor.position
@@ -296,7 +296,7 @@ def intercept_everywhere(interceptor, more):
 
 
 def heed_levels_by(interceptor):
-    """Declare the interceptor that stands in the chain while levels of forward mode are heeded."""
+    """Declare the interceptor for the chain while levels of forward mode are active."""
     global _dual_levels
     _dual_levels = interceptor
 
@@ -310,7 +310,7 @@ def thread_is_inferring() -> bool:
 
 
 def change(state: ThreadState, how, name, value):
-    """Change one mode; returns what `undo` needs."""
+    """Change one mode; returns the value for `undo`."""
     global _inferring
     if how == PUSH:
         setattr(state, name, (*getattr(state, name), value))

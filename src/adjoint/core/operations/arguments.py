@@ -1,8 +1,8 @@
-"""What a function says of an argument that is not what it takes.
+"""Errors that name the argument to blame.
 
-To check every argument of every function would cost each right call time. So a function takes what it is given, and
-only where it fails with an error that tells of its inside (something has no attribute `ndim`, a table no such key) are
-the arguments looked at, and the one to blame is named. An error for which no argument is to blame stays what it is.
+A check of every argument of every function would cost time in each correct call. So a function uses its arguments
+unchecked. Only if it fails with an error about its internals (an object has no attribute `ndim`, a table no such key)
+are the arguments checked, and the error names the wrong one. All other errors stay unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adjoint.core.operations.naming import known_by
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: What tells of the inside of a function, where its arguments are to blame.
+#: Errors about the internals of a function, in which its arguments are to blame.
 INTERNAL = (AttributeError, KeyError, AssertionError, UnboundLocalError)
 _PACKAGES = ("adjoint", "numpy", "scipy")
 _DEEPEST = 3
@@ -153,7 +153,7 @@ def _holds(value: Any, subject: Any, depth: int) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """What a value is, for a list or tuple what it holds."""
+    """The type of a value, for a list or tuple also the types of its members."""
     if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (list, tuple)):
         return f"{type(value).__name__} of {type(value[0]).__name__}"
     return type(value).__name__
@@ -180,7 +180,7 @@ def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes, type))
 
 
-#: What values of the types are that annotations name; of others nothing is known.
+#: The Python types that annotations name; values of other types are never refused.
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "Tensor": _is_tensor,
     "int": _is_int,
@@ -199,12 +199,12 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "tuple": _is_sequence,
     "Tensors": _is_sequence,
 }
-#: Types whose values hold others; what an iterator holds is left alone.
+#: Types whose values hold others; the members of an iterator are not examined.
 _OF_MANY = ("Sequence", "Iterable", "list", "tuple")
 
 
 def _fits(annotation: str, value: Any) -> bool:
-    """Whether a value may be of a type, as far as that can be told."""
+    """False if a value cannot have the annotated type."""
     kinds = _alternatives(annotation)
     heads = [kind.partition("[")[0].rpartition(".")[2] for kind in kinds]
     if not heads or any(head not in _TYPES for head in heads):

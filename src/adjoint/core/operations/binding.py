@@ -112,7 +112,7 @@ class Arguments:
         return [values[0], *values[2:], values[1]]
 
     def prepare(self, values):
-        """Wrap raw arrays, refuse what is no array, count axes from the front, let the rule check the rest."""
+        """Wrap raw arrays, refuse other objects, count axes from the front, let the rule check the rest."""
         if self.sequence >= 0:
             values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
         first = None
@@ -195,7 +195,7 @@ class Arguments:
 
 
 def alias_of(name, kwargs, names):
-    """The keyword that stands for `name` under NumPy's name for it (axis for dim), or None."""
+    """The keyword of a call that is NumPy's name for the parameter `name` (axis for dim), or None."""
     for keyword in kwargs:
         if keyword not in names and _ALIASES.get(keyword) == name:
             return keyword
@@ -203,7 +203,7 @@ def alias_of(name, kwargs, names):
 
 
 def unexpected_keyword(operation, names, n_given, kwargs):
-    """What is wrong with keywords that could not all be used."""
+    """The error for keywords that name no parameter."""
     for keyword in kwargs:
         if keyword in names and names.index(keyword) < n_given:
             return f"{operation}() got multiple values for argument '{keyword}'"

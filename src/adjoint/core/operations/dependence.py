@@ -1,7 +1,7 @@
-"""What depends on what by the graph, and the functions that adjoint itself differentiates.
+"""Dependence in the graph, and the functions that adjoint itself differentiates.
 
-Inside of such a function a conversion to a plain number or array would lose the derivative that was asked for, so it is
-an error there, which names the line. Outside the caller may know better, and is warned.
+Inside such a function a conversion to a plain number or array would lose the requested derivative. It is an error
+there, which names the line. Outside, the caller may intend the conversion, and is warned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INSTEAD = "x.sin() for math.sin(x), adjoint.stack or a tensor that is assigned t
 
 
 class LostDerivativeError(RuntimeError, TypeError):
-    """A function that is being differentiated makes a plain number or array of what it is differentiated by."""
+    """A differentiated function converts a value that its derivative depends on to a plain number or array."""
 
 
 def history(tensors: Iterable[TensorBase]) -> list[Any]:
@@ -47,7 +47,7 @@ def is_leaf_outside(node: Any, own_ids: set[int]) -> bool:
 def is_over(tensor: Tensor) -> bool:
     """True for a tensor that has escaped from a differentiated run.
 
-    Backward passes also meet tensors that the nodes of a run have saved, which are as they were.
+    Backward passes also reach tensors that the nodes of a run have saved, which are unchanged.
     """
     return tensor._level is not None and not tensor._level.alive and current().run is None
 
@@ -75,7 +75,7 @@ def depends(outputs: Iterable[Tensor], targets: Iterable[Tensor]) -> bool:
 class differentiating(ModeBlock):
     """A with block in which a function is run that is going to be differentiated by these tensors, backward.
 
-    In forward mode there are none: each tensor says by its tangents what it depends on.
+    In forward mode there are none: the tangents of each tensor show its dependence.
     """
 
     def __init__(self, targets: Iterable[Tensor]) -> None:
@@ -95,7 +95,7 @@ def show_cause(error: BaseException | None) -> None:
 
 
 def is_differentiated(tensor: TensorBase) -> bool:
-    """True inside a function that is being differentiated, for what depends on that which it is differentiated by."""
+    """True inside a differentiated function, for a tensor that depends on its arguments."""
     state = current()
     if state.dual_stack and any(
         registry.tangent_of(tensor, level) is not None for level in state.dual_stack if level != state.public_level
@@ -107,7 +107,7 @@ def is_differentiated(tensor: TensorBase) -> bool:
 
 
 def check_kept(tensor: TensorBase, what: str) -> None:
-    """Raise LostDerivativeError if a plain value of a tensor would lose a derivative that was asked for."""
+    """Raise LostDerivativeError if a plain value of a tensor would lose a requested derivative."""
     if is_differentiated(tensor):
         raise lost(what)
 

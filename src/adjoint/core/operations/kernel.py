@@ -192,7 +192,7 @@ class Kernel:
         return False
 
     def other_than_numpy(self, raw):
-        """The first array that is not one of NumPy, or None: any such decides which library runs the operation."""
+        """The first array of another library than NumPy, or None: that library runs the operation."""
         for position in self.arguments.array_positions:
             if position == self.arguments.sequence:
                 for member in raw[position]:
@@ -214,7 +214,7 @@ class Kernel:
         raise better from error
 
     def explained(self, error, raw):
-        """The error to raise for a kernel's error: in torch's words where the rule or the shapes tell which."""
+        """The error to raise for a kernel's error: in torch's words where the rule or the shapes determine them."""
         if self.rule.explain is not None:
             better = self.rule.explain(error, *raw)
             if better is not None:

@@ -32,7 +32,7 @@ IN_PLACE_NODES = {
 
 
 class KeptByName:
-    """What stands for a function: as functions are, it is pickled by its public name and is its own copy."""
+    """An object in place of a function: like a function, it is pickled by its public name and is its own copy."""
 
     def __reduce__(self) -> str:
         return self.__qualname__  # type: ignore[attr-defined,no-any-return]

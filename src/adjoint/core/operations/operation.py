@@ -1,8 +1,8 @@
-"""Operations: what stands between `x * y` and a node in the graph.
+"""Operations: the path from `x * y` to a node in the graph.
 
-An `Operation` is made from a declared rule. It has three parts, each in a file of its own: `Arguments` binds and checks
-what a call is given, `Kernel` computes on raw arrays, `Recorder` makes the node. Here they are put together: the quick
-way for one or two plain tensors, the general way, and results that are written into a given tensor.
+An `Operation` is created from a declared rule. It has three parts, each in a file of its own: `Arguments` binds and
+checks the arguments of a call, `Kernel` computes on raw arrays, `Recorder` creates the node. This file combines them:
+the fast path for one or two plain tensors, the general path, and results that are written into a passed tensor.
 """
 
 try:
@@ -59,7 +59,7 @@ class Operation:
 
     Arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
     are taken where Tensors are; they are constants. tail: the arguments that calls of one or two tensors leave out.
-    fast: such calls need no more than `unary` and `binary` do.
+    fast: these calls need only `unary` and `binary`.
     """
 
     def __init__(self, rule):
@@ -90,7 +90,7 @@ class Operation:
 
     @property
     def __signature__(self):
-        # worked out when it is asked for, which spares time at import
+        # computed at first use, which saves time at import
         return registry.signature_of(self.rule)
 
     def __repr__(self):
@@ -267,7 +267,7 @@ class Operation:
         return self.kernel.run(raw, half)
 
     def plan(self, mask, is_complex):
-        """What is saved and computed when the inputs in `mask` need a gradient."""
+        """The saved values and formulas for the inputs in `mask` that need a gradient."""
         return self.recorder.plan(mask, is_complex)
 
     def results_type(self):
@@ -335,7 +335,7 @@ class Operation:
         state: ThreadState = current()
         if state.level is not None:
             errors.check_captured(tensor, self.name + "_")
-        # whether it may be written to at all is said before what is wrong with the other arguments
+        # errors about the target come before errors about the other arguments
         if state.grad_enabled and (tensor._requires or tensor._view is not None):
             errors.check_in_place(tensor, 0)
         values = self.arguments.prepare(bound)
@@ -364,13 +364,13 @@ class Operation:
             errors.check_in_place(tensor, mask)
         raw, half, is_complex = self.kernel.unwrap(values)
         array = tensor._array
-        # elements that meet may all be given one value, but its gradient would count them several times
+        # overlapping elements may all receive one value, but its gradient would count them several times
         check_memory(array, raw[1:] if self.is_elementwise else (), self.rule.repeats and not mask & 2)
         out = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
         errors.check_in_place_result(self.name, array, out)
-        # what has no derivative in place either leaves the history as it is, as in torch
+        # an operation without a derivative in place leaves the history unchanged, as in torch
         if mask or (self.differentiable_in_place and state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
         else:
@@ -379,7 +379,7 @@ class Operation:
         return tensor
 
     def record_in_place(self, tensor: TensorBase, values, mask, is_complex, half, out):
-        """Write the result and make the node that stands for the tensor from now on."""
+        """Write the result and create the node that represents the tensor from now on."""
         node: OpNode = self.recorder.new_node(tuple(values), self.recorder.plan(mask, is_complex), half)
         name_in_place(node)
         array = tensor._array
@@ -409,7 +409,7 @@ class Operation:
 
 
 def document_instances(own_type, help_of):
-    """Give the instances of a class docstrings that are worked out when they are asked for."""
+    """Give the instances of a class docstrings that are composed at first use."""
     if cython.compiled:
         adj_set_in_type(own_type, "__doc__", property(help_of))
     else:
@@ -420,7 +420,7 @@ document_instances(Operation, lambda operation: registry.help_of(operation.rule)
 
 
 def check_memory(array, sources, repeats):
-    """Raise if elements of an array to be written meet (unless `repeats`), or sources lie partly where they do."""
+    """Raise if elements of an array to be written overlap (unless `repeats`), or sources overlap it partly."""
     if type(array) is not _ndarray:
         errors.check_overlap(array)
         return

@@ -1,7 +1,7 @@
-"""Which dtypes the tensors given as out= may have: what a result can be cast to, and for some only the result's own.
+"""The dtypes of tensors in out=: any that the result can be cast to, and for some functions the result's own.
 
-Which these are is torch's choice: what it computes element by element it casts as it writes, what it hands to a
-library for linear algebra, or places by an index, it does not.
+Torch decides which. It casts results that it computes element by element, and does not cast results of libraries of
+linear algebra or results that it places by an index.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core.errors import check_cast
 
-#: What is said of another dtype, and for which functions: their names, in which linalg.inv is linalg_inv. In braces
-#: the wanted dtype and the one found, as C++ names it or as torch's own enumeration does (Want and Have).
+#: The message for another dtype, and the functions with this message: their names, in which linalg.inv is linalg_inv.
+#: In braces the dtypes of the result and of the tensor, named as in C++ (want, have) or in torch's enumeration (Want,
+#: Have).
 _ONE_DTYPE = {
     "Expected out tensor to have dtype {want}, but got {have} instead": (
         "linalg_det linalg_slogdet linalg_inv linalg_inv_ex linalg_solve linalg_solve_ex triangular_solve "

@@ -1,4 +1,4 @@
-"""Recording an operation: which inputs need a gradient, and the node that keeps what their formulas need."""
+"""Recording of an operation: which inputs need a gradient, and the node that saves the values for their formulas."""
 
 try:
     import cython
@@ -74,7 +74,7 @@ class Recorder:
     def is_left_out(self, values):
         """True if all arrays among the arguments are inference tensors: nothing but a copy of them is recorded.
 
-        What is given as a number or a raw array becomes a tensor that is none, as far as torch has no overload for it.
+        A number or a raw array becomes a tensor without history, unless torch has an overload for it.
         """
         if self.rule.copies:
             return False
@@ -125,7 +125,7 @@ class Recorder:
             node.finish(values)
 
     def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
-        """What `record` does, for one or two inputs of which a plan saves nothing but themselves and the result."""
+        """`record` for one or two inputs and a plan that saves only these and the result."""
         tensor: TensorBase = x if plan.needs_first else y
         if tensor._counter is NO_VERSION and self.is_left_out([x, y]):
             return

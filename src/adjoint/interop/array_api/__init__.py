@@ -1,4 +1,4 @@
-"""The array API standard, version 2024.12, over Tensors: what `Tensor.__array_namespace__()` gives.
+"""The array API standard, version 2024.12, over Tensors: the namespace of `Tensor.__array_namespace__()`.
 
 Functions keep history and promote as the standard says, a zero-dimensional Tensor like any other. The default dtypes
 are float64, complex128 and int64. Differences to the standard: Tensors have torch's `size()`, and their operators

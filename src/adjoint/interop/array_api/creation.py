@@ -1,4 +1,4 @@
-"""What makes Tensors."""
+"""Creation of Tensors."""
 
 from __future__ import annotations
 

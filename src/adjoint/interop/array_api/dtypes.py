@@ -1,4 +1,4 @@
-"""Data types: their limits and kinds, what they promote to, and what the namespace has of them."""
+"""Data types: their limits and kinds, their promotion, and the names that the namespace has for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dtype_of(value: Any) -> Any:
 
 
 def numpy_kind(dtype: Any) -> Any:
-    """A dtype argument as NumPy's, None for None. Raises TypeError for what is no dtype of adjoint."""
+    """A dtype argument as NumPy's, None for None. Raises TypeError for objects that are no dtype of adjoint."""
     if dtype is None:
         return None
     return kinds.as_dtype(dtype, "array_api").numpy
@@ -75,7 +75,7 @@ def isdtype(dtype: Dtype, kind: Any) -> bool:
 
 
 class FloatingLimits(NamedTuple):
-    """What finfo() tells."""
+    """The result of finfo()."""
 
     bits: int
     eps: float
@@ -86,7 +86,7 @@ class FloatingLimits(NamedTuple):
 
 
 class IntegerLimits(NamedTuple):
-    """What iinfo() tells."""
+    """The result of iinfo()."""
 
     bits: int
     max: int
@@ -109,10 +109,10 @@ def iinfo(type: Any, /) -> IntegerLimits:
 
 
 class NamespaceInfo:
-    """What the namespace can do, as the standard's inspection functions tell it."""
+    """The properties of the namespace, by the standard's inspection functions."""
 
     def capabilities(self) -> dict[str, Any]:
-        """What is optional, and whether it is there."""
+        """The optional features, and whether they exist."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> device:
@@ -142,5 +142,5 @@ class NamespaceInfo:
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """What the namespace can do."""
+    """The properties of the namespace."""
     return NamespaceInfo()

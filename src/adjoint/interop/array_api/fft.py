@@ -63,5 +63,5 @@ def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """What fftshift() did taken back."""
+    """The inverse of fftshift()."""
     return FUNCTIONS["fft.ifftshift"](x, axes)

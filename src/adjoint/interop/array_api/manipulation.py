@@ -50,7 +50,7 @@ def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
-    """Each element as often as told."""
+    """Each element repeated."""
     counts = repeats if isinstance(repeats, int) else cast(repeats, numpy.int64)  # NumPy does not take uint64
     return FUNCTIONS["repeat"](x, counts, axis)
 
@@ -64,7 +64,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Elements moved along axes; what leaves one end enters at the other."""
+    """Elements moved along axes; those that leave one end enter at the other."""
     return FUNCTIONS["roll"](x, shift, axis)
 
 
@@ -79,7 +79,7 @@ def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
 
 
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """The Tensor put side by side along each axis."""
+    """The Tensor repeated along each axis."""
     return FUNCTIONS["tile"](x, repetitions)
 
 

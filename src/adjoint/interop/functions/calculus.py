@@ -56,7 +56,7 @@ def diff(a: Array, n=1, axis=-1, prepend: Array = None, append: Array = None):
 
 @function("ediff1d")
 def ediff1d(ary: Array, to_end: Array = None, to_begin: Array = None):
-    """Differences of neighbours among all elements, between what is given for the ends."""
+    """Differences of neighbours among all elements, between the values for the ends."""
     flat = ops.reshape(ary, (-1,))
     parts = [to_begin, flat[1:] - flat[:-1], to_end]
     for each in (to_begin, to_end):

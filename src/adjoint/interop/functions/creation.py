@@ -1,4 +1,4 @@
-"""What makes arrays: like a Tensor, from one, or between two."""
+"""Creation of arrays: like a Tensor, from one, or between two."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, sh
 
 
 def converted(a, dtype=None, copy=None, ndmin=0, order=None):
-    """Data as a Tensor, a copy if wanted; a Tensor keeps its history."""
+    """Data as a Tensor, a copy if requested; a Tensor keeps its history."""
     tensor = tensor_of(a)
     result = cast(tensor, dtype)
     if copy is False and result is not a:
@@ -119,7 +119,7 @@ def _flags(requirements):
 
 @function("require")
 def require(a, dtype=None, requirements=None, *, like=None):
-    """Data as a Tensor laid out as asked: row by row ("C") or column by column ("F")."""
+    """Data as a Tensor in a memory order: row by row ("C") or column by column ("F")."""
     flags = _flags(requirements)
     if {"C", "F"} <= flags:
         raise ValueError("Cannot specify both 'C' and 'F' order")
@@ -172,7 +172,7 @@ for _name in MADE_BY_NUMPY:
 
 @function("fromfunction")
 def fromfunction(function, shape, *, dtype=float, like=None, **kwargs):
-    """What a function makes of the coordinates of each element."""
+    """The result of a function for the coordinates of each element."""
     return function(*[new_tensor(each) for each in numpy.indices(shape, dtype=numpy_dtype(dtype))], **kwargs)
 
 

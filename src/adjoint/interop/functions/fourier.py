@@ -63,5 +63,5 @@ def fftshift(x: Array, axes=None):
 
 @function("fft.ifftshift")
 def ifftshift(x: Array, axes=None):
-    """What fftshift() did taken back."""
+    """The inverse of fftshift()."""
     return _fft["ifftshift"](x, plain(axes))

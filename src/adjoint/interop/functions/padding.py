@@ -46,7 +46,7 @@ def _refuse_more(kwargs, mode):
 
 
 class _Ends:
-    """What is put at the ends of an axis by the ways of padding that compute it."""
+    """The values at the ends of an axis for the modes of padding that compute them."""
 
     def __init__(self, array, mode, kwargs):
         kwargs = dict(kwargs)

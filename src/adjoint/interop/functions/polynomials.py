@@ -1,4 +1,4 @@
-"""NumPy's functions of polynomials, whose coefficients stand in a vector, the highest power first."""
+"""NumPy's functions of polynomials, whose coefficients are a vector, the highest power first."""
 
 from __future__ import annotations
 

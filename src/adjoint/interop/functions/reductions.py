@@ -147,13 +147,13 @@ def _nan_extremum(extremum, worst, a, axis, keepdims, initial, where):
 
 @function("nanmax")
 def nanmax(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
-    """The maximum over axes of what is not NaN; NaN where all is."""
+    """The maximum over axes of the elements that are not NaN; NaN if all are."""
     return _nan_extremum(max, -numpy.inf, a, axis, keepdims, initial, where)
 
 
 @function("nanmin")
 def nanmin(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
-    """The minimum over axes of what is not NaN; NaN where all is."""
+    """The minimum over axes of the elements that are not NaN; NaN if all are."""
     return _nan_extremum(min, numpy.inf, a, axis, keepdims, initial, where)
 
 
@@ -228,14 +228,14 @@ def std(a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, wh
 
 
 def _numbers_of(a, where):
-    """The mask of what is no NaN (and in `where`)."""
+    """The mask of elements that are not NaN (and in `where`)."""
     present = ops.logical_not(ops.isnan(a))
     return present if where is True else ops.logical_and(present, cast(tensor_of(where), bool))
 
 
 @function("nanmean")
 def nanmean(a: Array, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
-    """The mean over axes of what is not NaN."""
+    """The mean over axes of the elements that are not NaN."""
     a = _working(a, dtype)
     return mean(a, axis, None, None, keepdims, where=_numbers_of(a, where))
 
@@ -244,7 +244,7 @@ def nanmean(a: Array, axis=None, dtype=None, out=None, keepdims=False, *, where=
 def nanvar(
     a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE
 ):
-    """The variance over axes of what is not NaN."""
+    """The variance over axes of the elements that are not NaN."""
     a = _working(a, dtype)
     return _spread("var", a, axis, None, ddof, keepdims, _numbers_of(a, where), mean, correction)
 
@@ -253,7 +253,7 @@ def nanvar(
 def nanstd(
     a: Array, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_NONE, correction=_NONE
 ):
-    """The standard deviation over axes of what is not NaN."""
+    """The standard deviation over axes of the elements that are not NaN."""
     a = _working(a, dtype)
     return _spread("std", a, axis, None, ddof, keepdims, _numbers_of(a, where), mean, correction)
 

@@ -1,7 +1,7 @@
 """Picking, ordering and writing elements.
 
-What only moves elements is done once, on their numbers: NumPy's own function says which element goes where, and one
-gather does the rest.
+Functions that only move elements are computed once, on numbers of elements: NumPy's own function moves the numbers, and
+one gather moves the elements.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def trim_zeros(filt: Array, trim="fb", axis=None):
 
 @function("insert")
 def insert(arr: Array, obj, values: Array, axis=None):
-    """A Tensor with values put in before places."""
+    """A Tensor with values inserted before indices."""
     arr, values = cast(arr, kind_of(arr)), cast(values, kind_of(arr))
     own, new = numbered(arr.shape, values.shape)
     return gathered([arr, values], numpy.insert(own, constant(obj), new, axis))
@@ -268,7 +268,7 @@ def unique_values(x: Array):
 
 
 def _among(a, b, of_sets):
-    """What a function of two sets gives, with the gradient of each element where it first stands."""
+    """The result of a function of two sets, with the gradient of each element at its first occurrence."""
     a, b = promoted(a, b)
     both = [ops.reshape(each, (-1,)) for each in (a, b)]
     arrays = [values_of(each) for each in both]
@@ -308,7 +308,7 @@ def intersect1d(ar1: Array, ar2: Array, assume_unique=False, return_indices=Fals
 
 
 def _target(name: str, target: Any, *others: Any) -> Any:
-    """The Tensor that is written to. Raises TypeError for an array, if what is written requires grad."""
+    """The Tensor that is written to. Raises TypeError for an array, if the written values require grad."""
     if is_tensor(target):
         return target
     if any(is_tensor(each) and is_tracked(each) for each in others):
@@ -368,7 +368,7 @@ def place(arr, mask, vals: Array):
 
 @function("putmask")
 def putmask(a, /, mask, values: Array):
-    """Write to where a mask holds what stands at the same place, counted through, in the values."""
+    """Write to the positions of a mask the values at the same flat positions, repeated if they are fewer."""
     target = _target("putmask", a, values)
     positions = numpy.flatnonzero(constant(mask))
     if positions.size:

@@ -1,4 +1,4 @@
-"""Shapes and axes; what is a view in NumPy is a view here."""
+"""Shapes and axes; functions that return views in NumPy return views here."""
 
 from __future__ import annotations
 
@@ -316,7 +316,7 @@ def unstack(x: Array, /, *, axis=0):
 
 @function("tile")
 def tile(A: Array, reps):
-    """The Tensor put side by side along each axis."""
+    """The Tensor repeated along each axis."""
     reps = plain(reps)
     reps = (reps,) if isinstance(reps, int) else tuple(reps)
     return ops.repeat(A, (1,) * (A.ndim - len(reps)) + reps)
@@ -347,7 +347,7 @@ def flipud(m: Array):
 
 @function("roll")
 def roll(a: Array, shift, axis=None):
-    """Elements moved along axes; what leaves one end enters at the other."""
+    """Elements moved along axes; those that leave one end enter at the other."""
     shift = plain(shift)
     if axis is None:
         total = shift if isinstance(shift, int) else sum(numpy.ravel(shift).tolist())
@@ -504,7 +504,7 @@ def sliding_window_view(x: Array, window_shape, axis=None, *, subok=False, write
 
 @function("apply_along_axis")
 def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
-    """What a function makes of each row along an axis."""
+    """The result of a function for each row along an axis."""
     axis = axis_of(axis, arr.ndim)
     rows = ops.permute(arr, [*[i for i in range(arr.ndim) if i != axis], axis])
     indices = list(numpy.ndindex(*rows.shape[:-1]))
@@ -518,7 +518,7 @@ def apply_along_axis(func1d, axis, arr: Array, *args, **kwargs):
 
 @function("apply_over_axes")
 def apply_over_axes(func, a: Array, axes):
-    """What a function of a Tensor and an axis makes of it, for each axis."""
+    """The result of a function of a Tensor and an axis, applied for each axis."""
     for axis in axes_of(axes, a.ndim):
         reduced = func(a, axis)
         if reduced.ndim == a.ndim - 1:

@@ -104,7 +104,7 @@ def quantile(a: Array, q, axis=None, out=None, overwrite_input=False, method="li
 def nanquantile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    """Quantiles over axes of what is not NaN."""
+    """Quantiles over axes of the elements that are not NaN."""
     return _quantiles(numpy.nanquantile, _real(a), q, axis, method, keepdims, weights)
 
 
@@ -120,7 +120,7 @@ def percentile(
 def nanpercentile(
     a: Array, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    """Percentiles over axes of what is not NaN."""
+    """Percentiles over axes of the elements that are not NaN."""
     return _quantiles(numpy.nanquantile, _real(a), _of_hundred(q), axis, method, keepdims, weights)
 
 
@@ -139,7 +139,7 @@ def median(a: Array, axis=None, out=None, overwrite_input=False, keepdims=False)
 
 @function("nanmedian")
 def nanmedian(a: Array, axis=None, out=None, overwrite_input=False, keepdims=False):
-    """The median over axes of what is not NaN."""
+    """The median over axes of the elements that are not NaN."""
     return _quantiles(numpy.nanquantile, a, 0.5, axis, "linear", keepdims)
 
 
@@ -203,7 +203,7 @@ def corrcoef(x: Array, y: Array = None, rowvar=True, *, dtype=None):
 
 @function("bincount")
 def bincount(x, /, weights: Array = None, minlength=0):
-    """How often each whole number stands in x, or the sum of the weights there; differentiated by the weights."""
+    """The number of occurrences of each integer in x, or the sum of its weights; differentiated by the weights."""
     bins = numpy.asarray(constant(x))
     if weights is None:
         return new_tensor(numpy.bincount(bins, minlength=minlength))
@@ -239,7 +239,7 @@ def histogram_bin_edges(a: Array, bins=10, range=None, weights=None):
 
 @function("histogram")
 def histogram(a: Array, bins=10, range=None, density=None, weights: Array = None):
-    """How many elements (or what sum of weights) lie in each bin, and the edges of the bins.
+    """The number of elements (or the sum of weights) in each bin, and the edges of the bins.
 
     Differentiated by the weights and, where the edges follow from the data, by its extent.
     """

@@ -11,10 +11,10 @@ import numpy
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import current
-from adjoint.interop.namespaces import holds_tensor
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, unwrap, values, wrapped
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
 from adjoint.interop.numpy_functions import WHOLE
+from adjoint.interop.operands import holds_tensor
 from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.interop.reasons import DISCRETE
 from adjoint.tensor.table import ops

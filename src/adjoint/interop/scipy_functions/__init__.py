@@ -1,6 +1,6 @@
 """SciPy's functions over Tensors, with SciPy's signatures, one file per package: "scipy.linalg.expm" in the table.
 
-They are loaded when SciPy's ufuncs first meet a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
+They are loaded when SciPy's ufuncs first receive a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
 import SciPy.
 """
 
@@ -8,7 +8,18 @@ from importlib import import_module
 
 from adjoint.interop.functions import load as load_functions_of_numpy
 
-_PACKAGES = ("special", "linalg", "stats", "signal", "fft", "integrate")
+_PACKAGES = (
+    "special",
+    "linalg",
+    "stats",
+    "distributions.vectors",
+    "ndimage",
+    "signal",
+    "filters",
+    "fft",
+    "integrate",
+    "distances",
+)
 
 
 def load() -> None:

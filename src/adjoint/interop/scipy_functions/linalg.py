@@ -25,7 +25,7 @@ def _system(a, b):
 
 
 def _turned(a, trans):
-    """What a system with `trans` solves: 0 or N for the matrix, 1 or T for its transpose, 2 or C for the conjugate."""
+    """The matrix of a system with `trans`: 0 or N for itself, 1 or T for its transpose, 2 or C for its conjugate."""
     if trans in (0, "N"):
         return a, False
     return (ops.transpose(a, -2, -1) if trans in (1, "T") else H(a)), True
@@ -110,7 +110,7 @@ def cholesky(a: Array, lower=False, overwrite_a=False, check_finite=True):
 
 @function("scipy.linalg.cho_factor")
 def cho_factor(a: Array, lower=False, overwrite_a=False, check_finite=True):
-    """What cho_solve() takes."""
+    """The argument of cho_solve()."""
     return FUNCTIONS["scipy.linalg.cholesky"](a, lower), bool(lower)
 
 
@@ -548,7 +548,7 @@ def matmul_toeplitz(c_or_cr, x, check_finite=False, workers=None):
 
 @function("scipy.linalg.lu_factor")
 def lu_factor(a: Array, overwrite_a=False, check_finite=True):
-    """What lu_solve() takes: both factors in one matrix, and the pivots, counted from 0."""
+    """The argument of lu_solve(): both factors in one matrix, and the pivots, counted from 0."""
     packed, pivots = _linalg["lu_factor"](inexact(a))
     return packed, pivots - 1
 

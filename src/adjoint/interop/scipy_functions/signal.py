@@ -110,7 +110,7 @@ def correlate2d(in1: Array, in2: Array, mode="full", boundary="fill", fillvalue=
 
 @function("scipy.signal.detrend")
 def detrend(data: Array, axis=-1, type="linear", bp=0, overwrite_data=False):
-    """What is left of samples without their mean or their linear trend."""
+    """Samples without their mean or their linear trend."""
     data = inexact(data)
     if plain(bp) != 0:
         raise TypeError("detrend(): of a Tensor there are no break points")

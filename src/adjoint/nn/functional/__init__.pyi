@@ -145,7 +145,7 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: buil
     """alpha_dropout() of whole channels: input of shape (N, C, ...)."""
 
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] = 0, stride: builtins.int | Sequence[builtins.int] = 1) -> Tensor:
-    """The transpose of unfold(): what windows hold of each element of an image, added up."""
+    """The transpose of unfold(): for each element of an image the sum over all windows that contain it."""
 
 def fractional_max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], output_size: builtins.int | Sequence[builtins.int] | None = None, output_ratio: builtins.float | Sequence[builtins.float] | None = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any:
     """The largest elements of windows whose places are drawn at random; see Graham, Fractional Max-Pooling (2014)."""
@@ -226,7 +226,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight^T + bias."""
 
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: builtins.str = 'mean', ignore_index: builtins.int | None = None, label_smoothing: builtins.float = 0.0, options: None = None) -> Tensor:
-    """cross_entropy() of what linear() makes of the input."""
+    """cross_entropy() of the result of linear()."""
 
 def local_response_norm(input: Tensor, size: builtins.int, alpha: builtins.float = 0.0001, beta: builtins.float = 0.75, k: builtins.float = 1.0) -> Tensor:
     """The input over (k + alpha * m) ** beta, where m is the mean square of `size` neighbouring channels."""
@@ -283,7 +283,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None =
     """(input - target) ** 2, reduced; with a weight for each element, the mean is over the weights."""
 
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: builtins.int, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: builtins.bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: builtins.bool = False) -> builtins.tuple[Tensor, Tensor | None]:
-    """Attention of projected queries, keys and values in several heads, put together and projected again."""
+    """Attention of projected queries, keys and values in several heads, joined and projected again."""
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """The mean over all classes i but the target y of max(0, weight[y] * (margin - input[y] + input[i])) ** p, reduced."""

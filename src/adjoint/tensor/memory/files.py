@@ -33,8 +33,8 @@ def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weig
     """The object that save() wrote to a file.
 
     weights_only: read tensors, arrays of numbers, numbers and containers of these only, each checked while it is read.
-    Without it, reading a file may run any code that somebody put into it. map_location: where tensors go, which can
-    only be main memory.
+    Without it, a file may run any code while it is read. map_location: the device of the tensors, which can only be
+    main memory.
 
     Raises pickle.UnpicklingError for other contents, for files that torch has written, and for broken ones.
     """

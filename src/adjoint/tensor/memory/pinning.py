@@ -45,7 +45,7 @@ def signature_with_pin_memory(function: Callable[..., Any]) -> inspect.Signature
 
 
 def pinned_if_asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function makes, in pinned memory if the keyword pin_memory is true; it is taken out of the others."""
+    """The result of a function, in pinned memory if the keyword pin_memory is true; it is removed from the others."""
     is_requested = kwargs.pop("pin_memory")
     if not isinstance(is_requested, bool) and is_requested is not None:
         raise TypeError(f"{function.__name__}(): argument 'pin_memory' must be bool, not {type_name(is_requested)}")

@@ -1,9 +1,9 @@
 """Reading pickles of which nobody knows where they come from: tensors, arrays, numbers and containers, nothing else.
 
-A pickle is a program for a small machine. The machine here knows only the instructions that such objects need, and
-calls nothing but the functions of `_MAKERS`, each of which checks its arguments first: an array, for instance, is made
-only of a plain numeric type and of exactly as many bytes as its shape asks for. Memory is asked for as data arrive, so
-that a short file cannot ask for much.
+A pickle is a program for a small machine. The machine here knows only the instructions that these objects need, and
+calls only the functions of `_MAKERS`, each of which checks its arguments first. An array, for instance, needs a plain
+numeric type and exactly as many bytes as its shape takes. Memory is allocated as data arrive, so that a short file
+cannot allocate much.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from adjoint.arrays.dtypes import _dtype_named
 from adjoint.arrays.size import Size, device
 from adjoint.tensor.tensor import Tensor, _rebuild
 
-#: What instructions raise that are cut off or do not fit together.
+#: The errors of instructions that are cut off or inconsistent.
 _BROKEN = (EOFError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error)
-#: How many bytes are asked for at once.
+#: The number of bytes per allocation.
 _CHUNK = 1 << 24
 _DEEPEST_KEY = 50
 _MOST_AXES = 64
@@ -52,7 +52,7 @@ class SafeUnpickler(pickle._Unpickler):
             raise pickle.UnpicklingError(message) from error
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name in the file stands for."""
+        """The object of a name in the file."""
         module = "builtins" if module == "__builtin__" else module
         if name == "xrange":
             name = "range"
@@ -63,7 +63,7 @@ class SafeUnpickler(pickle._Unpickler):
         raise _refusal(f"names {module}.{name}, which may run any code")
 
     def reduced(self) -> None:
-        """Call what the file names, after a check of the arguments."""
+        """Call a function that the file names, after a check of the arguments."""
         arguments = self.stack.pop()
         function = self.stack[-1]
         maker = _MAKERS.get(function) if isinstance(function, collections.abc.Hashable) else None
@@ -126,7 +126,7 @@ class SafeUnpickler(pickle._Unpickler):
 
 
 class _Source:
-    """A file, read in pieces: memory is asked for as data arrive."""
+    """A file, read in pieces: memory is allocated as data arrive."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -273,7 +273,7 @@ def _array(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> n
 
 
 def _elements(data: bytes | bytearray, dtype: numpy.dtype) -> numpy.ndarray:
-    """The elements that bytes stand for."""
+    """The elements in bytes."""
     return numpy.frombuffer(data, dtype) if data else numpy.empty(0, dtype)
 
 
@@ -314,9 +314,9 @@ _NAMES: dict[tuple[str, str], Any] = {
     **{("builtins", each.__name__): each for each in _FACTORIES[1:]},
     **{("builtins", each.__name__): each for each in (bytes, bytearray, frozenset, range, slice)},
 }
-#: What is imported only when a file names it.
+#: Names that are imported only when a file contains them.
 _IMPORTED = {("ml_dtypes", "bfloat16"), ("adjoint.nn.parameter", "Parameter")}
-#: What a file may call, and the function with checks that is called in its place.
+#: Names that a file may call, and the function with checks that runs in their place.
 _MAKERS: dict[Any, Callable[..., Any]] = {
     _rebuild: _tensor,
     Size: _size,

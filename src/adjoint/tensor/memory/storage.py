@@ -61,7 +61,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
-        """Where the memory is."""
+        """The device of the memory."""
         return device_of(self._array)
 
     @property
@@ -82,7 +82,7 @@ class UntypedStorage:
     def __repr__(self) -> str:
         return f"{_listed(self)}[adjoint.UntypedStorage(device={self.device}) of size {len(self)}]"
 
-    # what is in it ----------------------------------------------------------------------------------------------------
+    # contents ---------------------------------------------------------------------------------------------------------
 
     def _bytes(self) -> Any:
         """All of it as a flat array. Raises TypeError where it is a device's."""
@@ -106,7 +106,7 @@ class UntypedStorage:
         return self._bytes().tolist()
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Set all bytes to a number, modulo 256. Raises RuntimeError for what is no int."""
+        """Set all bytes to a number, modulo 256. Raises RuntimeError for anything but an int."""
         self._bytes()[...] = _byte(value)
         return self
 
@@ -188,7 +188,7 @@ class TypedStorage:
 
     @property
     def device(self) -> device:
-        """Where the memory is."""
+        """The device of the memory."""
         return self._untyped.device
 
     @property
@@ -295,7 +295,7 @@ def is_storage(obj: object) -> bool:
 
 
 def _position(index: Any, n: int, kind: str) -> int:
-    """An index of a storage. Raises RuntimeError for what is no int, IndexError outside of it."""
+    """An index of a storage. Raises RuntimeError for anything but an int, IndexError outside of it."""
     if not isinstance(index, int):
         raise RuntimeError(f"can't index a adjoint.{kind} with {type_name(index)}")
     if not -n <= index < n:
@@ -324,14 +324,14 @@ def flat_bytes(array: Any) -> Any:
 def moved_to_shared(storage: UntypedStorage) -> None:
     """Move memory to pages that forked processes share, and let all tensors and storages in it refer to these.
 
-    What else refers to the memory, NumPy's arrays and values that a graph has saved, keeps it as it is.
+    Other references to the memory, NumPy's arrays and values that a graph has saved, keep the old memory.
     """
     memory, _ = memory_of(storage._array)
     start, stop = bounds(memory)
     target = shared_bytes(memory.nbytes)
     target[...] = memory
 
-    # an array that two refer to is one array afterwards, too: views compare that of their base with what it was
+    # an array with two references is one array afterwards, too: views compare their base's array with the one before
     shared: dict[int, tuple[Any, Any]] = {}
 
     def moved(array: Any) -> Any:
@@ -372,7 +372,7 @@ def address(array: Any) -> int:
 
 
 def has_address(array: Any) -> bool:
-    """True for arrays that lie in memory at a place that can be told: NumPy's and CuPy's."""
+    """True for arrays with an address: NumPy's and CuPy's."""
     return isinstance(array, numpy.ndarray) or hasattr(namespace(array), "device_of")
 
 
@@ -423,7 +423,7 @@ def knows_more(tensor: TensorBase) -> bool:
 def placed(source: Any, offset: int | None, size: Any, stride: Any, like: Tensor) -> Any:
     """The array that set_() names: memory of a tensor or a storage, read with a size and strides.
 
-    Raises TypeError for what is neither, RuntimeError for another dtype or places outside the memory.
+    Raises TypeError for other objects, RuntimeError for another dtype or indices outside the memory.
     """
     dtype = like._array.dtype
     if source is None:

@@ -70,7 +70,7 @@ def is_held(tensor: TensorBase) -> bool:
     """True if a view holds a tensor as its base, or a graph saved it."""
     holders = gc.get_referrers(tensor)
     try:
-        # what a node saved lies in a tuple of its own
+        # the saved values of a node are a tuple of its own
         holders += [holder for each in holders if isinstance(each, tuple) for holder in gc.get_referrers(each)]
         return any(isinstance(each, (Node, SavedTensor, View)) and type(each) is not AccumulateGrad for each in holders)
     finally:

@@ -1,4 +1,4 @@
-"""Names of PyTorch that adjoint leaves out on purpose: why, and what to use instead.
+"""Names of PyTorch that adjoint leaves out on purpose, with the reason and the replacement.
 
 One table serves the AttributeErrors of modules and of Tensor, the page docs/left-out.md, and the test that no name of
 PyTorch is missing without a word.
@@ -370,7 +370,7 @@ LEFT_OUT = dict(_entries())
 
 
 def explained(space: str, name: str) -> str | None:
-    """What the error for a name that is left out says; None for any other name."""
+    """The text of the error for a name that is left out; None for any other name."""
     group = LEFT_OUT.get((space, name))
     if group is None:
         return None

@@ -1,7 +1,7 @@
 """`reinforce(reward)`: gradients of random draws from the score of their distribution.
 
-A draw y from a distribution with parameters p has no derivative with respect to p. Where a reward r is known, the score
-function estimator takes its place: the gradient of -r log P(y; p), so that steps down the gradient make draws with
+A draw y from a distribution with parameters p has no derivative with respect to p. With a reward r, the score function
+estimator replaces it: the gradient of -r log P(y; p), so that steps down the gradient make draws with
 high rewards more likely (R. J. Williams, Simple statistical gradient-following algorithms, 1992).
 """
 
@@ -41,7 +41,7 @@ NOT_A_DRAW = (
 
 
 class Draw(NamedTuple):
-    """What a tensor of random draws remembers of its distribution: the parameters that need a gradient, the score."""
+    """The distribution of a tensor of random draws: the parameters that need a gradient, the score."""
 
     parameters: list[TensorBase]
     score: Score

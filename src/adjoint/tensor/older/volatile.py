@@ -1,4 +1,4 @@
-"""Volatile tensors, as PyTorch had them before no_grad: what is computed from one is volatile and keeps no history.
+"""Volatile tensors, as in PyTorch before no_grad: results that depend on one are volatile and have no history.
 
 While a volatile tensor exists, an interceptor looks for them among the arguments of all operations of all threads.
 """
@@ -91,7 +91,7 @@ class VolatileTensors(Interceptor):
     def in_place(self, operation: Any, values: list[Any]) -> Any:
         """An operation in place; its tensor loses its history and is volatile if there are any.
 
-        A leaf that requires grad is written to under no_grad and stays what it is.
+        A leaf that requires grad is written to under no_grad and is not volatile.
         """
         tensor = values[0]
         if not demands(values) or (tensor.requires_grad and tensor.is_leaf):
@@ -105,7 +105,7 @@ class VolatileTensors(Interceptor):
 
 
 def run_function(run: Any, arguments: Any) -> Any:
-    """What `run` returns, a custom function's outputs and more; unrecorded if an argument is volatile."""
+    """The result of `run`, a custom function's outputs and more; unrecorded if an argument is volatile."""
     if not demands(arguments):
         return run()
     with _unrecorded():

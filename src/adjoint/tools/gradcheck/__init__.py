@@ -1,12 +1,12 @@
 """Checking derivatives against differences.
 
-messages     GradcheckError and what it says
+messages     GradcheckError and its text
 functions    the checked inputs and outputs of a function, and its values at perturbed inputs
 bases        along which directions and cotangents: all unit vectors, or one random vector (fast mode)
 numerical    derivatives by differences
 analytical   the same by backward and by forward mode
-diagnosis    where the two differ most, and what fault that looks like
-contracts    what else is expected of a backward pass: linear, undefined and batched cotangents
+diagnosis    where the two differ most, and the likely fault
+contracts    further properties of a backward pass: linear, undefined and batched cotangents
 check        gradcheck and gradgradcheck
 derivatives  check_derivatives: all orders and modes in one call
 older        functions of older releases

@@ -16,7 +16,7 @@ from .functions import Array, Function, as_tuple, checked, tensor_like, wide
 
 
 class Pulled(NamedTuple):
-    """What backward mode gives for one output: a matrix for each input, and whether sizes and dtypes were right."""
+    """The result of backward mode for one output: a matrix for each input, and whether sizes and dtypes were right."""
 
     matrices: list[Array]
     sizes: bool

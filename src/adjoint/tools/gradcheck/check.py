@@ -287,7 +287,7 @@ def basis_of(x: Tensor, seed: tuple[int, int], fast: bool) -> Units:
 
 
 class Problem:
-    """What is compared with what: the function, its inputs and outputs, and their bases.
+    """The data of a comparison: the function, its inputs and outputs, and their bases.
 
     Inputs and outputs are those that require a gradient; `input_places` and `output_places` say where they are.
     """
@@ -325,7 +325,7 @@ class Problem:
 class Pair:
     """One Jacobian, or its part for the real or the imaginary part of something, by both ways.
 
-    input, output: indices among those checked. about: what it is, in words. unit: 1j for an imaginary part.
+    input, output: indices among those checked. about: a description in words. unit: 1j for an imaginary part.
     """
 
     forward = False
@@ -419,7 +419,7 @@ def compare_all(problem: Problem, pairs: Iterator[Pair]) -> None:
 
 
 def closeness(problem: Problem, pair: Pair) -> Callable[[Array, Array], Array]:
-    """A function that tells which entries of two Jacobians agree."""
+    """A function that returns the mask of equal entries of two Jacobians."""
     weight = problem.directions[pair.input].weight
     if not pair.forward:
         weight *= problem.cotangents[pair.output].weight

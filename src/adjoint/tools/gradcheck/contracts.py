@@ -1,4 +1,4 @@
-"""What is expected of a derivative besides its value: that it is linear, and takes undefined ones and batches."""
+"""Properties of a derivative besides its value: it is linear, and accepts undefined cotangents and batches."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _warn() -> None:
 
 
 def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
-    """For each input, an undefined tangent gives what zeros give, whatever the tangents of the others are."""
+    """For each input, an undefined tangent has the effect of zeros, whatever the tangents of the others are."""
     rng = numpy.random.default_rng(0)
     tangents = {i: noise(x, rng) for i, x in checked(inputs).items()}
     for i, x in checked(inputs).items():
@@ -133,7 +133,7 @@ def same(a: Tensor | None, b: Tensor | None) -> bool:
 
 
 def check_batched_grad(inputs: Sequence[Tensor], output: Tensor, index: int) -> None:
-    """One backward pass with a batch of cotangents gives what one pass for each gives."""
+    """One backward pass with a batch of cotangents gives the results of one pass for each."""
     rng = numpy.random.default_rng(0)
     cotangents = [noise(output, rng) for _ in range(_BATCH)]
     stacked = tensor_of(numpy.stack([v._array for v in cotangents]))
@@ -150,7 +150,7 @@ def check_batched_grad(inputs: Sequence[Tensor], output: Tensor, index: int) -> 
 
 
 def check_batched_jvp(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
-    """Forward mode with a batch of tangents gives what one pass for each gives."""
+    """Forward mode with a batch of tangents gives the results of one pass for each."""
     rng = numpy.random.default_rng(0)
     remedy = messages.FAILED_BATCHED_GRAD_MSG_FWD_AD
     for index, (i, x) in enumerate(checked(inputs).items()):

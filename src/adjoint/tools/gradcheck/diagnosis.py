@@ -1,6 +1,6 @@
 """Where two Jacobians differ most, and which fault of a backward formula that looks like.
 
-A fault is a guess at what the analytical Jacobian would be if it were made: the first guess that comes true is named.
+A fault predicts the analytical Jacobian that it would cause. The first fault whose prediction is right is named.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Case(NamedTuple):
     """Two Jacobians that differ: rows by element of the input, columns by element of the output.
 
     unit: 1j where they are those of the imaginary part of an output (or of an input, in forward mode), else 1.
-    close: tells which entries agree.
+    close: returns the mask of equal entries.
     """
 
     numerical: Array

@@ -1,4 +1,4 @@
-"""What is checked of a function: its inputs, its outputs, and its values while inputs are perturbed."""
+"""The function under check: its inputs, its outputs, and its values while inputs are perturbed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checked(values: tuple[Any, ...]) -> dict[int, Tensor]:
 
 
 def results_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the function returns, as a tuple of tensors. Raises TypeError for anything else."""
+    """The function's results as a tuple of tensors. Raises TypeError for anything else."""
     results = as_tuple(func(*inputs))
     for index, result in enumerate(results):
         if not isinstance(result, Tensor):

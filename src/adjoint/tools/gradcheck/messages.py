@@ -1,4 +1,4 @@
-"""GradcheckError, and what the checks say, in torch's words where it has them."""
+"""GradcheckError, and the texts of the checks, in torch's words where it has them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Mismatch(NamedTuple):
 
     input, output: their places among the arguments and results of the function. input_at, output_at: the elements.
     numerical, analytical: the two derivatives; error: their distance. wrong, entries: how many entries of this Jacobian
-    differ, of how many. fault: what that looks like, None if it looks like nothing in particular.
+    differ, of how many. fault: the likely fault, None if none fits.
     """
 
     input: int

@@ -3,8 +3,8 @@
 The derivatives by the real and by the imaginary parts of an input are two real matrices of one row for each direction
 and one column for each element of an output. Both conventions follow from them:
 
-    tangents    of a step t: the directional derivative along t, what forward mode gives
-    gradients   of a real part s of an output: ds/dx + i ds/dy for an input x + iy, what backward mode gives
+    tangents    of a step t: the directional derivative along t, as forward mode computes it
+    gradients   of a real part s of an output: ds/dx + i ds/dy for an input x + iy, as backward mode computes it
 """
 
 from __future__ import annotations
@@ -124,11 +124,11 @@ class Numerical:
         ]
 
     def tangents(self, output: int, unit: complex) -> Array:
-        """What forward mode gives for steps along the basis, times 1 or 1j."""
+        """The results of forward mode for steps along the basis, times 1 or 1j."""
         return self.partials[unit][output]
 
     def gradients(self, output: int, part: str) -> Array:
-        """What backward mode gives for the real or the imaginary part of an output."""
+        """The results of backward mode for the real or the imaginary part of an output."""
         parts = [getattr(matrices[output], part) for matrices in self.partials.values()]
         return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
 

@@ -1,5 +1,5 @@
-"""The profiler: what each operation costs, forward and backward.
+"""The profiler: the time and memory of each operation, forward and backward.
 
-`recorder` notes while the program runs, `events` are what was noted, `tables` and `traces` show them, `profile` ties
-these together, `steps` does so for training loops.
+`recorder` takes notes while the program runs, `events` are made from them, `tables` and `traces` show them, `profile`
+combines these, `steps` does so for training loops.
 """

@@ -1,4 +1,4 @@
-"""What a profiler can watch, and the count of steps that all profilers of a program share."""
+"""The devices that a profiler can watch, and the count of steps that all profilers of a program share."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Clock:
         return any(isinstance(array, self.array_type) for array in arrays)
 
     def mark(self) -> Any:
-        """A mark that the device passes when it has done what it was given so far."""
+        """A mark that the device passes when it has finished all earlier work."""
         event = self.cuda.Event()
         event.record()
         return event

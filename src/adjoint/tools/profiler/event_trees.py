@@ -1,4 +1,4 @@
-"""Events made of what was noted."""
+"""Events made from notes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def completed(notes: list[tuple[Any, ...]]) -> list[Note]:
 
 
 def is_backward(note: Note) -> bool:
-    """True for nodes and for what the engine does around them."""
+    """True for nodes and for the engine's work around them."""
     return note.scope == NODE or note.name.startswith(names.EVALUATE)
 
 

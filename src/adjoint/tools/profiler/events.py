@@ -77,7 +77,7 @@ class Kernel(NamedTuple):
 
 
 class StringTable(defaultdict[str, str]):
-    """Names by themselves: a name that is asked for first is entered as it is.
+    """Names by themselves: an unknown name is added as it is.
 
     >>> from adjoint.autograd.profiler_util import StringTable
     >>> StringTable()["t"]
@@ -153,7 +153,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     Times are in microseconds since the profiler was started. `cpu_children` are the calls inside of it. `sequence_nr`
     is the number of the node that an operation recorded, and of the node in the backward pass; -1 where there is none.
-    `event_metadata` is made of `extra_meta`, what a trace of a device says. Arguments about kernels, flows and Python's
+    `event_metadata` is made from `extra_meta`, the entry in a device's trace. Arguments about kernels, flows and Python
     own frames are kept for events that other tools recorded.
     """
 
@@ -243,7 +243,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.self_cpu_percent = self.total_cpu_percent = self.total_device_percent = -1
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
-        """Add what this call ran on a device."""
+        """Add a kernel that this call ran on a device."""
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
@@ -261,7 +261,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def key(self) -> str:
-        """What calls are averaged by."""
+        """The key by which calls are averaged."""
         return self.name
 
     @property
@@ -447,7 +447,7 @@ class EventList(list[Any]):
         self[:] = [event for event in self if id(event) in keep]
 
     def _set_backward_stacktraces(self) -> None:
-        """Give the nodes of backward passes, and what is inside, the lines of the operations that made them."""
+        """Give the nodes of backward passes, and the events inside, the lines of the operations that recorded them."""
         stacks = {
             (event.thread, event.sequence_nr): event.stack
             for event in self
@@ -502,7 +502,7 @@ class EventList(list[Any]):
         Path(path).write_text(json.dumps(trace_events(self), indent=1))
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What `export_stacks` can count."""
+        """The metrics that `export_stacks` can count."""
         return list(STACK_METRICS)
 
     def export_stacks(self, path: str | Path, metric: str) -> None:

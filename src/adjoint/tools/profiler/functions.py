@@ -48,7 +48,7 @@ def release() -> None:
 
 
 def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
-    """Replace a function where it stands, unless the user has put another one there."""
+    """Replace a function in its module, unless the user has replaced it."""
     if vars(owner).get(name) is old:
         setattr(owner, name, new)
 
@@ -63,7 +63,7 @@ def wrapped() -> list[tuple[Any, str, Function, Function]]:
 
 
 def attributes() -> Iterator[tuple[Any, str, Function, str]]:
-    """The places with what the function's event is called."""
+    """The attributes to replace, with the names of the functions' events."""
     operation_names = {names.OPERATIONS.get(name, name) for name in operations}
     for (namespace, name), declared in COMPOSITES.items():
         event = names.function(name, namespace)
@@ -84,7 +84,7 @@ def attributes() -> Iterator[tuple[Any, str, Function, str]]:
 
 
 def public_form(owner: Any, name: str, function: Function) -> Function:
-    """What stands under a public name for a function: itself, or what checks its arguments."""
+    """The object under a public name for a function: itself, or the wrapper that checks its arguments."""
     own = vars(owner).get(name)
     return own if getattr(own, "__wrapped__", None) is function else function
 

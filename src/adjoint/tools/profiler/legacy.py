@@ -13,7 +13,7 @@ from adjoint.tools.profiler.events import EventList, FunctionEventAvg
 class profile:
     """Deprecated: `autograd.profiler.profile`, which takes these arguments too.
 
-    Raises RuntimeError where it is entered twice, or asked for results before its block has ended.
+    Raises RuntimeError if it is entered twice, or if results are read before its block has ended.
 
     >>> import adjoint
     >>> with adjoint.autograd.profiler_legacy.profile() as prof:

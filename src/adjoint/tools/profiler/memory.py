@@ -1,4 +1,4 @@
-"""Memory over time: who took which array's memory, what for, and when it was given back."""
+"""Memory over time: the operation that allocated each array, its use, and the time of its release."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Memory(NamedTuple):
 
 
 class Block:
-    """The memory of one array: from when to when it was held, by which operation and line, and what for.
+    """The memory of one array: the times of allocation and release, the operation and line, and the use.
 
-    start: None for what was there before the profiler. uses: its categories as (time, category), one after the other.
+    start: None for memory from before the profiler. uses: its categories as (time, category), one after the other.
     """
 
     def __init__(self, nbytes: int, start: int | None, name: str, location: Location | None, category: str) -> None:
@@ -46,7 +46,7 @@ class Block:
 
     @property
     def category(self) -> str:
-        """What it is held for now."""
+        """Its present use."""
         return self.uses[-1][1]
 
     def use(self, category: str) -> None:
@@ -55,7 +55,7 @@ class Block:
             self.uses.append((perf_counter_ns(), category))
 
     def save(self, more: int) -> None:
-        """Count the nodes that keep it; what has another use than a temporary one stays what it is."""
+        """Count the nodes that save it; memory with another use than a temporary one keeps that use."""
         self.savers += more
         if self.category in (TEMPORARY, SAVED):
             self.use(SAVED if self.savers else TEMPORARY)
@@ -64,7 +64,7 @@ class Block:
 class Arrays:
     """Follows the memory of arrays: notes it when it is first seen as a result, and when it is given back.
 
-    Memory is known by the array that owns it; of views the owner counts. What was there before is known and not noted.
+    Memory is identified by the array that owns it; of views the owner counts. Memory from before is not noted.
     """
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Arrays:
         return [self.blocks_by_id[id(array)][1] for array in owners(values) if id(array) in self.blocks_by_id]
 
     def recorded(self, node: Node) -> None:
-        """See a node that was made: what it keeps is held for the backward pass."""
+        """Note a new node: the memory of its saved values is used for the backward pass."""
         items = [item for _, item in node._ad_saved_items()]
         saved_blocks = {id(block): block for block in self.blocks_of(items)}
         for block in saved_blocks.values():
@@ -118,7 +118,7 @@ class Arrays:
             self.saved[node._ad_sequence_nr] = list(saved_blocks.values())
 
     def ran(self, node: Node) -> None:
-        """See a node that has run; what it freed is held no longer."""
+        """Note a node that has run; the memory of its freed values has that use no more."""
         if node._ad_sequence_nr in self.saved and not node._ad_saved_items():
             for block in self.saved.pop(node._ad_sequence_nr):
                 block.save(-1)
@@ -135,7 +135,7 @@ class Arrays:
 
 
 def owners(values: Any) -> list[Any]:
-    """The arrays that own the memory of what is given: arrays, Tensors and lists of them; other things have none."""
+    """The arrays that own the memory of values: arrays, Tensors and lists of them; other values have none."""
     names = []
     for value in as_list(values):
         array = underlying(array_of(value))
@@ -149,7 +149,7 @@ def owners(values: Any) -> list[Any]:
 
 
 def as_list(values: Any) -> list[Any]:
-    """What is in a list or tuple, else the one value."""
+    """The members of a list or tuple, else the one value."""
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
@@ -160,11 +160,11 @@ def array_of(value: Any) -> Any:
     return value._array if isinstance(value, TensorBase) else value
 
 
-# what came of it ------------------------------------------------------------------------------------------------------
+# results --------------------------------------------------------------------------------------------------------------
 
 
 class Owner(NamedTuple):
-    """Who holds memory at a peak: the line of the program, the operation, what for, and how much."""
+    """The holders of memory at a peak: the line of the program, the operation, the use, and the size."""
 
     line: str
     operation: str
@@ -191,11 +191,11 @@ def whose_line(owner: Owner) -> str:
 
 
 class MemoryTimeline:
-    """How much memory was held when, by what it was for.
+    """The memory in use over time, by category.
 
     times: microseconds since the profiler was started. sizes: for each category the bytes held from that time on.
     Categories are parameters (leaves that need a gradient), inputs (other arrays from before), gradients (of leaves),
-    what is saved for a backward pass, and temporary. peaks: a `Peak` for "total" and for each category that occurs.
+    values saved for a backward pass, and temporary. peaks: a `Peak` for "total" and for each category that occurs.
     """
 
     def __init__(self, blocks: Iterable[Block], origin: int) -> None:

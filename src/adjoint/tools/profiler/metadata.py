@@ -1,4 +1,4 @@
-"""What traces of devices say about a kernel or a collective, under the names of torch.autograd.profiler_util."""
+"""Metadata of kernels and collectives in traces of devices, under the names of torch.autograd.profiler_util."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_true(text: str) -> bool:
     return text.strip('"') == "true"
 
 
-#: What each entry of a trace is called, for the fields whose entries have other names.
+#: The names of entries in a trace, for the fields whose entries have other names.
 ENTRIES = {
     "registers_per_thread": "registers per thread",
     "shared_memory": "shared memory",

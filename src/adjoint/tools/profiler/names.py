@@ -1,4 +1,4 @@
-"""What events are called: torch's names for operations and public functions."""
+"""Names of events: torch's names for operations and public functions."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ FUNCTIONS = {
 }
 #: How the functions of a namespace begin; those of `masked` are no operations in torch.
 NAMESPACES = {"": "", "(method)": "", "linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
-#: Functions that say something about tensors and compute nothing, and those of which torch shows only what is inside.
+#: Functions that return properties of tensors and compute nothing, and those of which torch shows only the inside.
 QUIET = {
     "broadcast_shapes", "get_rng_state", "is_complex", "is_conj", "is_contiguous", "is_floating_point", "is_neg",
     "is_same_size", "is_set_to", "is_signed", "is_tensor", "numel", "result_type", "set_rng_state",
@@ -90,12 +90,12 @@ FUNCTIONS["__bool__"] = "is_nonzero"
 
 
 def operation(name: str) -> str:
-    """What the event of a declared operation is called."""
+    """The event name of a declared operation."""
     return PREFIX + OPERATIONS.get(name, name)
 
 
 def function(name: str, namespace: str) -> str | None:
-    """What the event of a public function is called, without the prefix; None if it has none."""
+    """The event name of a public function, without the prefix; None if it has none."""
     start = NAMESPACES.get(namespace)
     if start == "":
         return None if name in QUIET else FUNCTIONS.get(name, name)

@@ -35,19 +35,19 @@ class profile:
     Operations appear as "aten::" and their name, the nodes of backward passes under their own names, each inside an
     event "autograd::engine::evaluate_function: ..." of the engine's, and blocks under their labels
     (`record_function`). Inside of nodes are the operations of their formulas. Functions that are no single operation,
-    and those that make tensors, are events too, unless they were imported by name: those are known by what is inside.
+    and those that make tensors, are events too, unless they were imported by name: of those only the inside is known.
     The events are those of the calling thread and of the threads that backward passes start.
 
     enabled: False makes the block do nothing.
     record_shapes: note the shapes of arguments, for `key_averages(group_by_input_shape=True)`.
     with_flops: estimate floating point operations of matrix products, convolutions, sums and products.
-    profile_memory: note the memory of arrays that is taken for results and given back, and what it is held for, see
+    profile_memory: note the memory that results take and give back, and its use, see
         `memory_timeline`.
     with_stack: note the lines of the program that lead to an operation, for `key_averages(group_by_stack_n=...)` and
         `export_stacks`.
-    use_cpu: False, which needs use_kineto, leaves out what runs on the processor, which is everything here.
-    use_device, use_cuda: times on a device by its own clock, for "cuda" with CuPy's arrays; where there is no such
-        device this warns and is ignored.
+    use_cpu: False, which needs use_kineto, leaves out events on the processor, which are all events here.
+    use_device, use_cuda: times on a device by its own clock, for "cuda" with CuPy's arrays; without such a device
+    this warns and is ignored.
     custom_trace_id_callback: gives the name of the trace; a random one otherwise.
     with_modules, use_kineto, experimental_config, acc_events, post_processing_timeout_s, activity_filters: kept as
         attributes; they change nothing here.
@@ -132,7 +132,7 @@ class profile:
         return uuid.uuid4().hex.upper()
 
     def create_trace_id(self) -> str:
-        """The name for this trace: what custom_trace_id_callback gives, otherwise the default."""
+        """The name of this trace: the result of custom_trace_id_callback, otherwise the default."""
         callback = self.custom_trace_id_callback
         return self.default_trace_id() if callback is None else callback()
 
@@ -148,10 +148,10 @@ class profile:
             self._collecting = is_kept
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Stop, or go on, noting inside the block, to leave out what does not matter.
+        """Stop or continue recording inside the block.
 
-        activities: what to stop or go on with; only `ProfilerActivity.CPU` makes a difference. Outside of the block
-        nothing happens.
+        activities: the activities to stop or continue; only `ProfilerActivity.CPU` makes a difference. Outside of the
+        block nothing happens.
 
         >>> import adjoint
         >>> from adjoint.autograd.profiler import ProfilerActivity, profile
@@ -199,7 +199,7 @@ class profile:
         return events
 
     def memory_timeline(self) -> MemoryTimeline:
-        """How much memory was held when, for what, and which lines held it at the peaks.
+        """The memory in use over time, by category, and the lines that hold it at the peaks.
 
         Raises RuntimeError without profile_memory, or before the block has ended.
 
@@ -338,7 +338,7 @@ class record_function:
             begun[0].end(self.name, begun[1])
 
     def __call__(self, function: F) -> F:
-        """The function, each call of which is such a block."""
+        """The function, whose calls each are such a block."""
 
         @wraps(function)
         def labelled(*args: Any, **kwargs: Any) -> Any:
@@ -369,7 +369,7 @@ def kineto_available() -> bool:
 
 
 def available_clock(device: str | None, by_flag: bool) -> Clock | None:
-    """The clock of the device whose times are wanted; None, with a warning that says why, where there is none."""
+    """The clock of a device; None, with a warning that gives the reason, if there is none."""
     if by_flag:
         message = "The attribute `use_cuda` will be deprecated soon, please use ``use_device = 'cuda'`` instead."
         warnings.warn(message, FutureWarning, stacklevel=3)

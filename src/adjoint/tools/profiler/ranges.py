@@ -56,7 +56,7 @@ class Ranges(ProfilerHook):
             self.pop()
 
     def sizes(self, values: list[Any]) -> str:
-        """The sizes of arguments, where they are wanted; of those that are no tensors, []."""
+        """The sizes of arguments, if they are recorded; [] for those that are no tensors."""
         return f", sizes={[shape_of(value) for value in values]}" if self.shapes else ""
 
     def begin(self, name: str) -> Any:
@@ -69,7 +69,7 @@ class Ranges(ProfilerHook):
 
 
 class emit_ranges:
-    """What `emit_nvtx` and `emit_itt` have in common: a context manager that can be entered once."""
+    """The common part of `emit_nvtx` and `emit_itt`: a context manager that can be entered once."""
 
     kind = ""
     package = ""
@@ -107,7 +107,7 @@ class emit_ranges:
             ) from error
 
     def functions(self, package: Any) -> tuple[Callable[[str], object], Callable[[], object]]:
-        """What opens and what closes a range."""
+        """The functions that open and close a range."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to open a range")
 
 
@@ -116,7 +116,7 @@ class emit_nvtx(emit_ranges):
 
     Ranges of operations are called `aten::mul, seq=<N>`, where N is the number of the node that the operation records
     if it does; those of nodes of a backward pass `MulBackward0, stashed seq=<N>`, where N is the number that the node
-    was given. So N tells which operation a node belongs to. While nothing is recorded N is 0.
+    was given. So N identifies the operation of a node. While nothing is recorded N is 0.
 
     enabled: False makes the block do nothing. record_shapes: names end with the sizes of the arguments, as
     `, sizes=[[2, 3], []]`; arguments that are no tensors have `[]`.

@@ -1,4 +1,4 @@
-"""What notes, while a profiler is on, when operations, nodes of backward passes and labelled blocks begin and end."""
+"""The recorder: notes the begin and end of operations, nodes of backward passes and labelled blocks."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def thread_number(ident: int) -> int:
 class Recorder(ProfilerHook):
     """Notes events of the threads in whose modes it stands.
 
-    shapes, flops, memory, stack: what else to note besides times. clock: sets marks on a device's timeline. The fields
-    of a `Note` lie in `notes` for each event, as plain tuples, which are made quicker.
+    shapes, flops, memory, stack: further notes besides times. clock: sets marks on a device's timeline. The fields of a
+    `Note` are stored in `notes` as plain tuples, which are faster to create.
     """
 
     def __init__(self, shapes: bool, flops: bool, memory: bool, stack: bool, clock: Clock | None = None) -> None:
@@ -103,7 +103,7 @@ class Recorder(ProfilerHook):
         return result
 
     def note_memory(self, arrays: Arrays, result: Any, title: str, number: int) -> None:
-        """Note what an operation took, and what its node keeps."""
+        """Note the memory of an operation's result, and the memory that its node saves."""
         location = self.running or caller()
         arrays.take(result, title, location)
         if number >= 0:
@@ -118,7 +118,7 @@ class Recorder(ProfilerHook):
         if arrays is not None:
             arrays.know(received)
         shapes = [shape_of(value) for value in received] if self.shapes else None
-        # what is held here could not become the gradient of a leaf without being copied
+        # a reference here would keep the array from becoming the gradient of a leaf without a copy
         del received
         leaf = isinstance(node, AccumulateGrad)
         outer, self.running = self.running, None if leaf else self.made_at.get(node._ad_sequence_nr)
@@ -140,7 +140,7 @@ class Recorder(ProfilerHook):
         return pulled
 
     def begin(self, name: str) -> Any:
-        """Start a labelled block; what is returned is to be handed to `end`."""
+        """Start a labelled block; the returned value is the argument of `end`."""
         return perf_counter_ns(), user_stack() if self.stack else None
 
     def end(self, name: str, begun: Any) -> None:
@@ -151,7 +151,7 @@ class Recorder(ProfilerHook):
 
 
 def shape_of(value: Any) -> list[Any]:
-    """The shape of a Tensor or array, nothing for what is neither."""
+    """The shape of a Tensor or array, nothing for other values."""
     return list(getattr(array_of(value), "shape", ()))
 
 

@@ -39,7 +39,7 @@ class ProfilerAction(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be watched here: the processor, and CUDA where CuPy and a GPU are.
+    """The activities that can be watched here: the processor, and CUDA with CuPy and a GPU.
 
     >>> import adjoint
     >>> adjoint.profiler.ProfilerActivity.CPU in adjoint.profiler.supported_activities()
@@ -55,8 +55,8 @@ def schedule(
 ) -> Callable[[int], ProfilerAction]:
     """Which steps to note: skip `skip_first`, then again and again wait, warm up, and note `active` steps.
 
-    repeat: how many such cycles, 0 for as many as there are. skip_first_wait: other than 0, the first cycle does not
-    wait. Returns what a profiler asks for each step's action.
+    repeat: the number of these cycles, 0 for no limit. skip_first_wait: other than 0, the first cycle does not wait.
+    Returns a function from the number of a step to the profiler's action.
 
     Raises AssertionError for negative numbers, or if no step would be noted.
 
@@ -102,7 +102,7 @@ def always(step: int) -> ProfilerAction:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """What writes each trace into a directory, under names that TensorBoard's plug-in for profiles looks for.
+    """A function that writes each trace into a directory, under the names that TensorBoard's plug-in looks for.
 
     worker_name: the beginning of the names, by default host and process. use_gzip: write compressed files.
     use_python_export: has no effect, there is one way only. Raises RuntimeError for a directory that cannot be made.
@@ -130,9 +130,10 @@ def tensorboard_trace_handler(
 class profile:
     """A profiler for loops: it notes the steps that a schedule names and hands each trace to a handler.
 
-    activities: what to watch, by default all that can be; `ProfilerActivity.CUDA` needs CuPy. schedule: what to do in
-    each step, see `schedule`; without one everything is noted. on_trace_ready: called with this profiler when a trace
-    is complete. acc_events: keep the events of earlier cycles. The others as in `autograd.profiler.profile`.
+    activities: the activities to watch, by default all available ones; `ProfilerActivity.CUDA` needs CuPy. schedule:
+    the action of each step, see `schedule`; by default everything is recorded. on_trace_ready: called with this
+    profiler when a trace is complete. acc_events: keep the events of earlier cycles. The others as in
+    `autograd.profiler.profile`.
 
     Call `step()` at the end of each step. Raises AssertionError for activities that there are none of.
 
@@ -310,7 +311,7 @@ class profile:
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def memory_timeline(self) -> MemoryTimeline:
-        """Memory by what it was held for, see `autograd.profiler.profile.memory_timeline`."""
+        """Memory by its use, see `autograd.profiler.profile.memory_timeline`."""
         return self._noted("asking for memory").memory_timeline()
 
     def plot(self) -> Any:

@@ -95,7 +95,7 @@ _linear(_batch_sum, lambda ops, g, batches: ops.batch_spread(g, batches))
 _linear(_batch_spread, lambda ops, g, batches: batch_sum_over(ops, g, batches))
 
 
-# edges from batched nodes to what is not batched ----------------------------------------------------------------------
+# edges from batched nodes to nodes without a batch -------------------------------------------------------------------
 
 
 class SumOverBatch(FunctionNode):

@@ -1,6 +1,6 @@
 """Batched arrays: one more kind of array under the Tensor, on which vmap rests.
 
-A `BatchedArray` stands for one member of a batch and holds all of them, the batch axis in front; its shape is that of a
+A `BatchedArray` represents one member of a batch and holds all of them, the batch axis in front; its shape is that of a
 member. Its namespace runs each declared operation in its batch form. Nested batches are batched arrays of batched
 arrays: the one with the highest level (made last, so the innermost vmap) is outermost, and an operation on it is an
 operation on its data, which may be batched at lower levels.
@@ -383,7 +383,7 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
 
 
 def aligned(name: str, args: tuple[Any, ...]) -> Any:
-    """An elementwise operation where no axes must be put in: the ranks are equal, or the others are numbers."""
+    """An elementwise operation that needs no new axes: the ranks are equal, or the others are numbers."""
     level = rank = 0
     for value in args:
         if isinstance(value, BatchedArray):
@@ -417,7 +417,7 @@ class Namespace:
     full, eye, arange = staticmethod(numpy.full), staticmethod(numpy.eye), staticmethod(numpy.arange)
 
     def asarray(self, value: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-        """The array, with another data type or in other memory if asked for."""
+        """The array, with another dtype or in other memory if requested."""
         if not isinstance(value, BatchedArray):
             return numpy.asarray(value, dtype=dtype, copy=copy)
         if dtype is not None and value.dtype != dtype:
@@ -448,7 +448,7 @@ class Namespace:
         return of_underlying(array, lambda plain: make(plain, dtype=dtype))
 
     def sum(self, array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
-        """The sum over axes, in another data type if asked for."""
+        """The sum over axes, in another dtype if requested."""
         return batched_ops.sum(array if dtype is None else array.astype(dtype), axis, keepdims)
 
     def reshape(self, array: Any, shape: tuple[int, ...]) -> Any:

@@ -125,7 +125,7 @@ def narrowed(leaves: list[Any], dims: list[int | None], start: int, stop: int) -
 
 
 class Results:
-    """What a function gave for a batch, led out of it.
+    """The results of a function for a batch, without the batch axis.
 
     outputs: the leaves. places: where the batch axis of each is, None where it is the same for all members.
     """
@@ -200,7 +200,7 @@ def described(structure: TreeDef, indent: int = 0) -> str:
 
 
 def spread(dims: Any, structure: TreeDef) -> list[Any] | None:
-    """Numbers for the leaves of a structure from a tree of them whose leaves may stand for whole containers.
+    """Numbers for the leaves of a structure from a tree of them; a leaf of the tree may cover a whole container.
 
     None where the trees do not fit.
     """

@@ -1,7 +1,7 @@
 """The context of a custom function, which is also its node in the graph.
 
-`FunctionCtx` is what forward and setup_context say to it; `BackwardCFunction` adds the node: what it keeps, and the
-way back through the user's backward.
+`FunctionCtx` holds the declarations of forward and setup_context; `BackwardCFunction` adds the node: its saved values,
+and the call of the user's backward.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class FunctionCtx:
     def save_for_forward(self, *tensors: Tensor) -> None:
         """Save tensors (inputs, outputs, or None) for jvp, where they are `ctx.saved_tensors`.
 
-        Raises AssertionError for what is no tensor.
+        Raises AssertionError for an object that is no tensor.
         """
         for tensor in tensors:
             if not (isinstance(tensor, TensorBase) or tensor is None):
@@ -111,10 +111,10 @@ class FunctionCtx:
     def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
         """Say in which dtype backward wants the gradient of each returned value; None: in whichever it has.
 
-        To be called at most once, with one argument for each returned value; None also for what has no gradient.
+        To be called at most once, with one argument for each returned value, None for one without a gradient.
         Without this call gradients have the dtypes of the outputs.
 
-        Raises TypeError for what is no dtype.
+        Raises TypeError for an object that is no dtype.
         """
         for kind in dtypes:
             if not (isinstance(kind, dtype) or kind is None):
@@ -212,7 +212,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             drop(self._ad_saved)
             self._ad_saved = None
 
-    # the way back -----------------------------------------------------------------------------------------------------
+    # backward pass ----------------------------------------------------------------------------------------------------
 
     def apply(self, *args: Any) -> Any:
         """The result of the function's backward for these gradients."""

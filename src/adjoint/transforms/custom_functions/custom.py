@@ -1,7 +1,7 @@
 """`custom`: derivatives for a plain function, without a class.
 
-Rules are written as in this package's own table: the names of a rule's parameters say what is saved. Arguments and
-results may be trees of tensors. What is not given follows by transposition: the jvp from the vjp, or the vjp from the
+Rules are written as in this package's own table: the names of a rule's parameters are the saved values. Arguments and
+results may be trees of tensors. A missing rule follows by transposition: the jvp from the vjp, or the vjp from the
 jvp, each of which is linear.
 """
 
@@ -96,12 +96,12 @@ class CustomFunction(KeptByName):
         return rule
 
     def needs(self) -> list[str]:
-        """What the rules need to be saved."""
+        """The values that the rules save."""
         names = (name for rules in self.rules.values() for rule in rules.values() for name in needs_of(rule))
         return list(dict.fromkeys(names))
 
     def run_vjp(self, g: Tree, values: dict[str, Tree], names: set[str]) -> dict[str, Tree]:
-        """The cotangents of the wanted parameters, as the rules say."""
+        """The cotangents of some parameters, by the rules."""
         rules: dict[Any, Rule] = self.rules["vjp"]
         if None in rules:
             returned = rules[None](g, *[values[name] for name in needs_of(rules[None])])
@@ -124,7 +124,7 @@ class CustomFunction(KeptByName):
         return functools.reduce(added, parts) if parts else None
 
     def by_name(self, returned: Any, kind: str) -> dict[str, Tree]:
-        """What one rule for all parameters returned, by the names of the parameters."""
+        """The cotangents that one rule for all parameters returned, by the names of the parameters."""
         if isinstance(returned, dict) and set(returned) <= set(self.names):
             return returned
         if len(self.names) == 1:
@@ -144,21 +144,21 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
     Args:
         function: takes and returns tensors, alone or in trees (tuples, lists, dicts, named tuples, dataclasses), and
             whatever else. It runs without recording, so it may leave the tensors, for NumPy or another library.
-        vjp: gets the cotangent `g` of the result first, then what its parameters name: arguments of the function, and
-            the result as `y`; nothing else is saved. Returns the cotangent of the argument, a tuple of them if there
-            are several, or a dict by name; None where there is none. Or a dict of such rules, one for each argument
-            that has a derivative; only those that are needed are run.
+        vjp: gets the cotangent `g` of the result first, then the values that its parameters name: arguments of the
+        function, and the result as `y`; only these are saved. Returns the cotangent of the argument, a tuple of them if
+        there are several, or a dict by name; None where there is none. Or a dict of such rules, one for each argument
+        that has a derivative; only those that are needed are run.
         jvp: gets the tangent `t` of the argument (a tuple for several) first, and returns that of the result. Or a dict
             of such rules, whose results are added.
 
     One of the two is enough, since each follows from the other by transposition. Rules of differentiable operations can
     be differentiated again. vmap runs function and rules on batched tensors.
 
-    Cotangents and tangents have the structure of what they belong to; they are zeros where nothing arrived, and None
-    for what is no floating-point or complex tensor. Rules may also be added later: `@f.vjp`, `@f.jvp("x")`.
+    Cotangents and tangents have the structure of their arguments and results. A missing one is zeros, and None for an
+    object that is no floating-point or complex tensor. Rules may also be added later: `@f.vjp`, `@f.jvp("x")`.
 
     Raises:
-        TypeError: a rule asks for what the function does not have.
+        TypeError: a rule has a parameter that the function does not have.
         RuntimeError: the function is differentiated, and there is no rule.
 
     >>> import adjoint, numpy
@@ -251,7 +251,7 @@ def check_rules(custom: CustomFunction) -> None:
 
 
 def values_of(ctx: Any) -> dict[str, Tree]:
-    """What was saved for the rules, by name."""
+    """The saved values of the rules, by name."""
     tensors = iter(ctx.saved_tensors)
     leaves: Iterator[Any] = (next(tensors) if rest is None else rest[0] for rest in ctx.rest)
     return ctx.form.unflatten(leaves)
@@ -345,12 +345,12 @@ def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: An
 
 
 def needs_of(rule: Rule) -> tuple[str, ...]:
-    """What a rule needs besides its first argument, the cotangent or tangent."""
+    """The parameters of a rule after the first one, the cotangent or tangent."""
     return tuple(inspect.signature(rule).parameters)[1:]
 
 
 def driver_of(kind: str) -> str:
-    """What the first argument of a rule is called in this package's own rules."""
+    """The name of a rule's first argument in this package's own rules."""
     return {"vjp": "g", "jvp": "t"}[kind]
 
 

@@ -1,8 +1,8 @@
 """Custom functions: `Function`, whose subclasses say how they are computed and differentiated.
 
-`apply` runs forward without recording, makes what it returned the outputs of one node (`record`), then runs the jvp at
-each level of forward mode at which an argument has a tangent (`evaluate`). Inside vmap a function that sets
-generate_vmap_rule runs on batched tensors like any code; a vmap rule of its own is asked by `by_rule`.
+`apply` runs forward without recording, makes its returned values the outputs of one node (`record`), then runs the jvp
+at each level of forward mode at which an argument has a tangent (`evaluate`). Inside vmap a function that sets
+generate_vmap_rule runs on batched tensors like any code; `by_rule` calls a vmap rule of the function's own.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     """A function with a derivative of its own: subclass it, and call `apply`.
 
     forward(ctx, *args) computes and returns a Tensor, or a tuple in which there may be other values too; or
-    forward(*args) does, and setup_context(ctx, inputs, output) says what there is to say to `ctx` (`FunctionCtx`).
-    It runs without recording; an input that it changes must be told to ctx.mark_dirty and returned.
+    forward(*args) does, and setup_context(ctx, inputs, output) makes the declarations on `ctx` (`FunctionCtx`).
+    It runs without recording; an input that it modifies must be passed to ctx.mark_dirty and returned.
 
-    backward(ctx, *grad_outputs) (or vjp) gets a gradient for each returned value, None for what is no tensor, and
-    returns one for each argument, None for what has none. With create_graph it is recorded, so a backward of
+    backward(ctx, *grad_outputs) (or vjp) gets a gradient for each returned value, None for one that is no tensor, and
+    returns one for each argument, None for one without a gradient. With create_graph it is recorded, so a backward of
     differentiable operations can be differentiated again.
 
     jvp(ctx, *tangents) gets a tangent for each argument and returns one for each returned value.
@@ -167,7 +167,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Say to ctx what backward and jvp need, where forward does not take it."""
+        """Declare on ctx the values for backward and jvp, if forward has no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
@@ -175,7 +175,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """The gradients of the arguments from those of the outputs."""
         raise NotImplementedError(NO_BACKWARD)
 
-    # vjp and backward are two names for one thing
+    # vjp and backward are two names of one method
     vjp = _no_backward = backward
 
     @staticmethod
@@ -189,7 +189,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: VmapInfo, in_dims: tuple[Any, ...], *args: Any) -> tuple[Any, Any]:
         """The outputs for a whole batch, and the axes along which the members lie in them.
 
-        in_dims has the structure of args, with the axis of the batch for what is batched and None for what is not.
+        in_dims has the structure of args, with the axis of the batch for a batched argument and None for another.
         """
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -200,8 +200,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function; arguments may be given by the names that forward has for them.
 
-        Raises what forward raises; RuntimeError for what ctx was told against the rules; TypeError for arguments that
-        forward does not take.
+        Raises the errors of forward; RuntimeError for declarations on ctx that break the rules; TypeError for arguments
+        that forward does not take.
         """
         separate = cls.setup_context is not _no_setup_context
         if kwargs or separate:
@@ -285,7 +285,7 @@ def parameters_of(cls: type[Function]) -> tuple[inspect.Signature, int, float]:
 
 
 def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[Any, tuple[Any, ...], bool]:
-    """Run a function: its node, what it returned as a tuple, and whether it returned one value and no tuple.
+    """Run a function: its node, the returned values as a tuple, and whether it returned one value and no tuple.
 
     separate: forward takes no ctx.
     """
@@ -321,7 +321,7 @@ def record(cls: type[Function], args: tuple[Any, ...], separate: bool) -> tuple[
 
 
 def is_new(node: Any, args: tuple[Any, ...], value: Any) -> bool:
-    """True for an ordinary result: one tensor with a gradient, in memory of its own, of which nothing was said."""
+    """True for an ordinary result: one tensor with a gradient, in memory of its own, without declarations."""
     if not isinstance(value, TensorBase) or type(value._array) is not numpy.ndarray:
         return False
     if node.dirty_tensors or node.non_differentiable or node._ad_grad_dtypes or value._view is not None:
@@ -353,7 +353,7 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
 
 
 def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], records: bool) -> tuple[Any, ...]:
-    """What the function returned as outputs of its node, with what it said of them and of its inputs."""
+    """The returned values as outputs of the node, with the declarations about them and the inputs."""
     dirty = checked_dirty(node, returned)
     inputs = {id(value): position for position, value in enumerate(args) if isinstance(value, TensorBase)}
     if not dirty <= inputs.keys():
@@ -385,7 +385,7 @@ def finished(node: Any, args: tuple[Any, ...], returned: tuple[Any, ...], record
 def checked_dirty(node: Any, returned: tuple[Any, ...]) -> set[int]:
     """The tensors that were modified in place, by their ids; their versions are counted.
 
-    Raises RuntimeError for what is no tensor or was not returned.
+    Raises RuntimeError for an object that is no tensor or was not returned.
     """
     if not node.dirty_tensors:
         return set()
@@ -403,7 +403,7 @@ def checked_dirty(node: Any, returned: tuple[Any, ...]) -> set[int]:
 
 
 def checked_constants(node: Any) -> tuple[Tensor, ...]:
-    """The outputs that have no gradient. Raises RuntimeError for what is no tensor."""
+    """The outputs that have no gradient. Raises RuntimeError for an object that is no tensor."""
     for tensor in node.non_differentiable or ():
         if not isinstance(tensor, TensorBase):
             raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}")
@@ -441,7 +441,7 @@ def check_in_place(tensor: TensorBase, records: bool, n_outputs: int) -> None:
 
 
 def describe_outputs(node: Any, outputs: Sequence[Any]) -> None:
-    """Note in the node what its outputs are, so that cotangents are made fit for them."""
+    """Store shapes and dtypes of the outputs in the node, for the conversion of cotangents."""
     arrays = [value._array if isinstance(value, TensorBase) else None for value in outputs]
     shapes = tuple([None if array is None else array.shape for array in arrays])
     kinds = tuple([None if array is None else array.dtype for array in arrays])
@@ -479,7 +479,7 @@ def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]) -> Any:
-    """Run a function at these levels of forward mode; returns what `record` does."""
+    """Run a function at these levels of forward mode; returns the results of `record`."""
     if not levels:
         return record(cls, args, has_setup_context(cls))
     *outer, level = levels
@@ -514,7 +514,7 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
 def check_modified(returned: Tensor | None, expected: Tensor, version: int | None) -> None:
     """Raise RuntimeError unless jvp modified the tangent of a modified input in place, and returned that very tensor.
 
-    As in torch, the first message is for what has the version that the tangent had before, whatever tensor it is.
+    As in torch, the first message is for a tensor with the version that the tangent had before, whatever tensor it is.
     """
     if returned is None or (version_of(returned) == version and not expected.is_inference()):
         raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
@@ -539,7 +539,7 @@ def given_tangent(
 ) -> Tensor | None:
     """The tangent of one argument as jvp gets it; of one that was modified, the tensor to be modified.
 
-    `coming` is the tangent of another argument: what is modified is batched as it is.
+    `coming` is the tangent of another argument: the modified tensor is batched as it is.
     """
     if tangent is not None or not isinstance(value, TensorBase) or not is_inexact(value._array.dtype):
         return tangent
@@ -549,7 +549,7 @@ def given_tangent(
 
 
 def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
-    """What jvp makes of the tangents, one for each returned value."""
+    """The result of jvp for the tangents, one for each returned value."""
     node._ad_in_jvp = True
     try:
         returned = node.apply_jvp(*tangents)
@@ -622,7 +622,7 @@ def base_of(tensor: TensorBase) -> TensorBase:
 
 
 class VmapInfo(NamedTuple):
-    """What a vmap rule is told: the size of the batch, and what random numbers are for its members."""
+    """The first argument of a vmap rule: the size of the batch, and the randomness of its members."""
 
     batch_size: int
     randomness: str
@@ -637,7 +637,7 @@ def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
 
 
 def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
-    """What `apply_in_transforms` does, without noting it."""
+    """`apply_in_transforms` without a record for the profiler."""
     args = tuple(args)
     state = current()
     if state.transforms:
@@ -690,7 +690,7 @@ def differentiates_inside(level: int) -> bool:
 
 
 def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """What a forward without ctx returns, by the vmap rule if the arguments are batched and there is one."""
+    """The result of a forward without ctx, by the vmap rule if the arguments are batched and there is one."""
     if current().batches:
         level = batch_level(args)
         if level and asks_rule(cls):
@@ -751,7 +751,7 @@ def led_in(output: Any, out_dims: Any, level: int) -> Any:
 
 
 class Error(FunctionNode):
-    """The node of what must not be differentiated."""
+    """The node of a result that must not be differentiated."""
 
     __slots__ = ()
 
@@ -855,7 +855,7 @@ class NestedIOFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, structure: Any, *leaves: Any) -> Any:
-        """What forward_extended returns, leaf by leaf, and its structure."""
+        """The results of forward_extended, leaf by leaf, and their structure."""
         ctx._ad_structures = [structure]
         outputs, shape = flatten(ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves)))
         ctx._ad_structures.append(shape)
@@ -863,7 +863,7 @@ class NestedIOFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """What backward_extended returns, leaf by leaf."""
+        """The results of backward_extended, leaf by leaf."""
         structure, shape = ctx._ad_structures
         nested = shape.unflatten(gradients[:-1])
         grads = nested if isinstance(nested, tuple) else (nested,)

@@ -59,7 +59,7 @@ def const_graph_unary(fun: Function) -> Function:
             if end is None:
                 raise ValueError("Output is independent of input")
             nodes.extend(reversed(list(toposort(end))))
-            # what the function holds can be freed
+            # the values that the function holds can be freed
             waiting.clear()
             return value
         values = {nodes[0]: x}
@@ -73,8 +73,8 @@ def const_graph_unary(fun: Function) -> Function:
 def const_graph(fun: Function, *args: Any, **kwargs: Any) -> Function:
     """The function with its first arguments given, run once: later calls repeat the primitives that this run called.
 
-    So its branches must not depend on values, and it must not depend on what changes besides its arguments. A function
-    that takes derivatives inside is run in each call.
+    So its branches must not depend on values, and it must not depend on anything that changes besides its arguments. A
+    function that takes derivatives inside is run in each call.
     """
     cached = const_graph_unary(lambda rest: fun(*args, *rest, **kwargs))
 

@@ -51,5 +51,5 @@ def make_diagonal(D: _Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _
 
 
 def __getattr__(name: str) -> _Any:
-    # submodules of NumPy, and what it makes when asked for
+    # submodules of NumPy, and attributes that it creates on demand
     return getattr(_numpy, name)

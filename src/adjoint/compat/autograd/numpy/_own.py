@@ -1,4 +1,4 @@
-"""What the namespace has in the place of NumPy's functions."""
+"""The namespace's own forms of some of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _where = wrapped(numpy.where)
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
     """numpy.where, with x and y also by name.
 
-    The result for Python's own numbers and lists is made of such, and an array in all other cases. Raises ValueError if
-    one of x and y is missing.
+    The result for Python's own numbers and lists consists of Python's numbers, and is an array in all other cases.
+    Raises ValueError if one of x and y is missing.
     """
     if not args and not kwargs:
         return _where(condition)

@@ -1,4 +1,4 @@
-"""What authors of primitives use to undo broadcasting."""
+"""Functions for authors of primitives, to undo broadcasting."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from adjoint.compat.autograd import numpy as np
 def unbroadcast(x: Any, target_meta: tuple[Any, ...], broadcast_idx: int = 0) -> Any:
     """The sum over the axes along which an argument was broadcast, real if the argument was.
 
-    target_meta: what numpy_wrapper.metadata() says of the argument. broadcast_idx: where the axes that the argument did
-    not have are, 0 for in front, -1 for behind.
+    target_meta: the result of numpy_wrapper.metadata() for the argument. broadcast_idx: the position of the axes that
+    the argument did not have, 0 for in front, -1 for behind.
     """
     shape, ndim, _, is_complex = target_meta
     while np.ndim(x) > ndim:
@@ -46,7 +46,7 @@ def match_complex(target: Any, x: Any) -> Any:
 
 
 def repeat_to_match_shape(g: Any, shape: tuple[int, ...], dtype: Any, axis: Any, keepdims: bool) -> tuple[Any, int]:
-    """What a reduction gave, along the reduced axes as often as there were elements, and how many these were.
+    """The result of a reduction, repeated along the reduced axes for each element, and the number of these.
 
     >>> repeat_to_match_shape(2.0, (3,), float, None, False)
     (array([2., 2., 2.]), 3)

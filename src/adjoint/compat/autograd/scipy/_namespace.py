@@ -22,7 +22,12 @@ NO_TRACE |= {scipy.special.gammasgn}
 
 def primitive_of(name: str, of_scipy: Callable[..., Any]) -> Primitive:
     """A function of SciPy, by its name in the table, that also takes boxes."""
-    return Primitive(of_scipy, functools.partial(_on_boxes, FUNCTIONS[name]))
+    return over_boxes(of_scipy, FUNCTIONS[name])
+
+
+def over_boxes(of_scipy: Callable[..., Any], over_tensors: Callable[..., Any]) -> Primitive:
+    """A function of SciPy, by its counterpart over Tensors, that also takes boxes."""
+    return Primitive(of_scipy, functools.partial(_on_boxes, over_tensors))
 
 
 def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -30,7 +35,7 @@ def _on_boxes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
-    """Fill a namespace with everything of a module of SciPy, what has derivatives made primitives."""
+    """Fill a namespace with everything of a module of SciPy; functions with derivatives become primitives."""
     for name in dir(old):
         if name.startswith("_") or name in new:
             continue

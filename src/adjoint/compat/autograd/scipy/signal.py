@@ -45,7 +45,7 @@ def convolve(
     ):
         raise ValueError(f"For 'valid' mode, one must be at least as large as the other in every axis, got {sizes_a} "
                          f"and {sizes_b}")  # fmt: skip
-    # what is convolved comes first, and each array is large in its own rest
+    # convolved axes come first, and each array is large in its other axes
     left = np.transpose(A, (*along_a, *dot_a, *rest_a))
     right = np.transpose(B, (*along_b, *dot_b, *rest_b))
     larger_is_a = _numpy.prod(sizes_a) >= _numpy.prod(sizes_b)

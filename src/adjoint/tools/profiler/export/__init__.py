@@ -1,1 +1,1 @@
-"""What the profiler writes: tables, traces, pictures."""
+"""The profiler's output: tables, traces, pictures."""

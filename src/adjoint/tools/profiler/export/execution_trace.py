@@ -71,7 +71,7 @@ class _Observer(ProfilerHook):
             self.add(number, node.name(), described(self, []), described(self, []), int(sequence), NODE)
 
     def add(self, number: int, name: str, inputs: Any, outputs: Any, sequence: int, scope: int) -> None:
-        """Note what has ended."""
+        """Write an event that has ended."""
         attributes = {"seq_id": sequence, "scope": scope, "tid": thread_number(get_ident())}
         attrs = [{"name": key, "type": "int64", "value": value} for key, value in attributes.items()]
         entry = {"id": number, "name": name, "ctrl_deps": self.open[-1], "inputs": inputs, "outputs": outputs}
@@ -92,7 +92,7 @@ class _Observer(ProfilerHook):
         self.add(number, name, described(self, []), described(self, []), -1, 7)
 
     def tensor(self, array: Any) -> list[Any]:
-        """What stands for a tensor: two numbers of its own, where it starts, its elements, their bytes, its device."""
+        """The entry of a tensor: two numbers of its own, its offset, its elements, their bytes, its device."""
         if id(array) not in self.numbers_of_arrays:
             # held, as another array could have the same address later on
             self.numbers_of_arrays[id(array)] = self.number(), array
@@ -124,7 +124,7 @@ def one(observer: _Observer, value: Any) -> tuple[Any, Any, Any, Any]:
 
 
 class ExecutionTraceObserver:
-    """Writes the operations of the calling thread, with what they were given and gave, into a file of JSON.
+    """Writes the operations of the calling thread, with their arguments and results, into a file of JSON.
 
     The file has the form of torch's execution traces: nodes with an id, a name, the id of the node that they ran in
     (ctrl_deps), inputs, outputs and attributes.

@@ -46,7 +46,7 @@ def format_memory(nbytes: int) -> str:
 
 
 def flops_unit(least: float) -> tuple[str, float]:
-    """The header of a column of floating point operations whose least entry is this, and what to divide by."""
+    """The header of a column of floating point operations whose least entry is this, and the divisor of the column."""
     prefixes = ("", "K", "M", "G", "T", "P")
     power = min(int(math.log10(least) / 3), len(prefixes) - 1) if least >= 1 else 0
     return f"Total {prefixes[power]}FLOPs", 1000.0**power

@@ -36,7 +36,7 @@ class Picture:
 
 
 def picture(events: Any) -> Picture:
-    """Calls over time, one band for each thread, and below the memory by what it was held for, where it was noted."""
+    """Calls over time, one band for each thread, and below the memory by its use, if it was recorded."""
     calls = [event for event in events if event.on_cpu and event.name != "[memory]"]
     first, last = span(calls)
     scale = (WIDTH - LEFT) / (last - first)
@@ -82,7 +82,7 @@ def depth(event: Any) -> int:
 
 
 def kind(event: Any) -> str:
-    """What kind of call it is, for its colour."""
+    """The kind of a call, for its colour."""
     if event.is_user_annotation:
         return "label"
     while event is not None:

@@ -13,7 +13,7 @@ SOURCE = "Source Location"
 
 
 class Column(NamedTuple):
-    """A column: its title, its width, and what it says of an event."""
+    """A column: its title, its width, and its text for an event."""
 
     title: str
     width: int
@@ -152,7 +152,7 @@ def flops_columns(events: Any) -> list[Column]:
 def device_of(events: Any) -> str:
     """The name of the device that events have times or memory on, in capitals; empty where they have none.
 
-    Raises RuntimeError if they have times and the list does not say on what.
+    Raises RuntimeError if they have times and the list does not name the device.
     """
     device = events._use_device
     used = any(event.device_time_total or event.device_memory_usage for event in events)
@@ -162,7 +162,7 @@ def device_of(events: Any) -> str:
 
 
 def device_time(events: Any) -> float:
-    """Microseconds on a device: of the device's own events if there are such, which are what calls launched."""
+    """Microseconds on a device: of the device's own events if there are any, which are the launched kernels."""
     own = [event for event in events if event.device_type.name != "CPU"]
     return float(sum(event.self_device_time_total for event in own or events))
 
@@ -178,7 +178,7 @@ def cut(text: str, most: int) -> str:
 
 
 def source_line(event: Any, k: int, width: int) -> str:
-    """The k-th line of the program that leads to an event; of a long one the end, which tells most."""
+    """The k-th line of the program that leads to an event; of a long one the end."""
     stack = event.stack or ()
     text = str(stack[k]) if k < len(stack) else ""
     return text if len(text) <= width else "..." + text[len(text) - width + 3 :]

@@ -20,7 +20,7 @@ def trace_events(events: Any) -> list[Entry]:
 
 
 def names(process: int, threads: Iterable[int]) -> Iterable[Entry]:
-    """What process and threads are called."""
+    """The names of process and threads."""
     yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "ts": 0, "args": {"name": "python"}}
     for thread in threads:
         name = {"name": f"thread {thread}"}
@@ -74,7 +74,7 @@ def arrows(process: int, events: Any) -> Iterable[Entry]:
 
 
 def memory(process: int, events: Any) -> Iterable[Entry]:
-    """How much memory was held after each change: by what it was for, or if that is not known, taken and not freed."""
+    """The memory in use after each change: by use, or, if that is unknown, allocated and not freed."""
     common: Entry = {"ph": "C", "name": "memory", "pid": process, "tid": 0}
     timeline = getattr(events, "_timeline", None)
     if timeline is not None:

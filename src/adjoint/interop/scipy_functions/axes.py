@@ -1,0 +1,70 @@
+"""What filters share: arrays that go on beyond their edges, windows along an axis, linear functions as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.interop.numpy_functions import FUNCTIONS
+from adjoint.interop.operands import inexact, kind_of, promoted, tensor_of
+from adjoint.tensor.table import ops
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+#: The longest axis along which a linear function of SciPy is taken as a matrix.
+LONGEST = 4096
+
+
+def tensors(*values: Any) -> list[Tensor]:
+    """Tensors of one floating-point or complex dtype."""
+    return promoted(*[inexact(tensor_of(value)) for value in values])
+
+
+def moved(tensor: Tensor, source: Any, destination: Any) -> Tensor:
+    """The Tensor with an axis elsewhere."""
+    return FUNCTIONS["moveaxis"](tensor, source, destination)
+
+
+def taken(x: Tensor, axis: int, places: numpy.ndarray) -> Tensor:
+    """The elements at places along an axis."""
+    return ops.index_select(x, axis, new_tensor(numpy.asarray(places, numpy.int64)))
+
+
+def extended(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any = 0.0) -> Tensor:
+    """More elements at both ends of an axis. mode: NumPy's name of a way to continue an array, or "constant"."""
+    if not (before or after):
+        return x
+    n = x.shape[axis]
+    if mode != "constant":
+        return taken(x, axis, numpy.pad(numpy.arange(n), (before, after), mode))  # type: ignore[call-overload]
+    shape = list(x.shape)
+    parts = [x]
+    for width, place in ((before, 0), (after, len(parts))):
+        if width:
+            shape[axis] = width
+            part = ops.expand(tensors(fill, x)[0], tuple(shape))
+            parts.insert(0 if place == 0 else len(parts), part)
+    return ops.cat(parts, axis)
+
+
+def windows(x: Tensor, axis: int, size: int) -> Tensor:
+    """All windows of a length along an axis; their elements lie along a last axis."""
+    return ops.unfold(x, axis, size, 1)
+
+
+def by_matrix(function: Callable[[Any], Any], x: Tensor, axis: int) -> Tensor:
+    """A linear function of vectors along an axis: the matrix of what SciPy's function makes of unit vectors.
+
+    function: of the rows of a matrix. Raises ValueError for an axis of more than 4096 elements.
+    """
+    n = x.shape[axis]
+    if n > LONGEST:
+        raise ValueError(f"along an axis of {n} elements; over Tensors this function takes at most {LONGEST}")
+    matrix = numpy.asarray(function(numpy.eye(n)))
+    kind = numpy.result_type(kind_of(x), matrix.dtype)
+    rows = moved(x, axis, -1) @ new_tensor(matrix.astype(kind))
+    return moved(rows, -1, axis)

@@ -1,0 +1,118 @@
+"""Functions by pieces, of which a branch sees its own elements alone, and results whose values come from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.interop.operands import kind_of, values_of
+from adjoint.tensor.differentiate import grad
+from adjoint.tensor.table import ops
+from adjoint.transforms.custom_functions.custom import custom
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+Formula = Callable[..., Any]
+
+
+def shape_of(tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """The shape that all broadcast to."""
+    return numpy.broadcast_shapes(*[tensor._array.shape for tensor in tensors])
+
+
+def plain(tensor: Tensor) -> numpy.ndarray:
+    """The values, for comparisons and for SciPy."""
+    return numpy.asarray(values_of(tensor))
+
+
+def piecewise(conditions: Sequence[Any], functions: Sequence[Any], *tensors: Tensor) -> Tensor:
+    """The function of the first condition that holds, element by element; the last one where none does.
+
+    Each function, which may be a number, gets vectors of its own elements and no others: what it would give for those
+    of other branches reaches neither values nor derivatives.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor([0.0, 4.0], dtype=adjoint.float64, requires_grad=True)
+    >>> piecewise([x.detach().numpy() > 0], [adjoint.sqrt, 0.0], x).sum().backward()
+    >>> x.grad
+    tensor([0.0000, 0.2500], dtype=adjoint.float64)
+    """
+    shape = shape_of(tensors)
+    places = _places([numpy.broadcast_to(condition, shape) for condition in conditions], shape)
+    size = int(numpy.prod(shape, dtype=int))
+    for function, own in zip(functions, places, strict=True):
+        if own.size == size and callable(function):
+            # all elements are of one branch, the usual case
+            return ops.expand(function(*tensors), shape)
+    vectors = [ops.reshape(ops.expand(tensor, shape), (-1,)) for tensor in tensors]
+    parts = [_part(f, own, vectors) for f, own in zip(functions, places, strict=True) if own.size]
+    joined = ops.cat(parts, 0) if parts else ops.zeros_like(vectors[0])
+    order = numpy.argsort(numpy.concatenate(places))
+    return ops.reshape(joined[order] if size else joined, shape)
+
+
+def _places(conditions: list[numpy.ndarray], shape: tuple[int, ...]) -> list[numpy.ndarray]:
+    """The flat places of each branch, each place once."""
+    rest = numpy.ones(shape, bool)
+    places = []
+    for condition in conditions:
+        places.append(numpy.flatnonzero(rest & condition))
+        rest &= ~condition
+    return [*places, numpy.flatnonzero(rest)]
+
+
+def _part(function: Any, places: numpy.ndarray, vectors: list[Tensor]) -> Tensor:
+    if callable(function):
+        return ops.expand(function(*[vector[places] for vector in vectors]), places.shape)
+    return new_tensor(numpy.full(places.shape, function, kind_of(vectors[0])))
+
+
+# results whose values come from elsewhere -----------------------------------------------------------------------------
+
+
+@custom
+def valued(formula: Tensor, value: Any) -> Any:
+    """A value that another library computes, with the derivatives of a formula of the same function."""
+    return new_tensor(numpy.broadcast_to(value, formula._array.shape).astype(kind_of(formula)))
+
+
+@valued.vjp("formula")
+def _(g: Any) -> Any:
+    return g
+
+
+@custom
+def antiderivative(z: Tensor, value: Any, slope: Formula) -> Any:
+    """A value that another library computes, by the place z alone; slope: its derivative, a formula."""
+    return new_tensor(numpy.broadcast_to(value, z._array.shape).astype(kind_of(z)))
+
+
+@antiderivative.vjp("z")
+def _(g: Any, z: Any, slope: Any) -> Any:
+    return g * slope(z)
+
+
+@custom
+def inverse(target: Tensor, parameters: tuple[Tensor, ...], value: Any, function: Formula, slope: Formula) -> Any:
+    """The place y = value, known, at which function(y, *parameters) is the target. slope: the derivative by y.
+
+    Its derivatives are those of an implicit function: dy = (d target - the sum of df / dp * dp) / slope.
+    """
+    return new_tensor(numpy.asarray(value).astype(kind_of(target)))
+
+
+@inverse.vjp
+def _(g: Any, y: Any, parameters: Any, function: Any, slope: Any) -> Any:
+    by_target = g / slope(y, *parameters)
+    with enable_grad():
+        own = [_in_graph(p) for p in parameters]
+        of_function = grad(function(y, *own), own, -by_target, create_graph=True, materialize_grads=True) if own else ()
+    return {"target": by_target, "parameters": tuple(of_function)}
+
+
+def _in_graph(parameter: Tensor) -> Tensor:
+    return ops.clone(parameter) if parameter.requires_grad else parameter.detach().requires_grad_()

@@ -1,0 +1,256 @@
+"""Recursive and smoothing filters of scipy.signal over Tensors: signals and coefficients have derivatives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor
+from adjoint.interop.numpy_functions import function
+from adjoint.interop.operands import axis_of, kind_of
+from adjoint.interop.scipy_functions.axes import by_matrix, extended, moved, tensors, windows
+from adjoint.interop.scipy_functions.distributions.pieces import plain as values_of
+from adjoint.interop.scipy_functions.distributions.quadrature import constants
+from adjoint.tensor.table import ops
+from adjoint.transforms.custom_functions.custom import custom
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+
+# the recursion --------------------------------------------------------------------------------------------------------
+
+
+@custom
+def recursion(a: Tensor, u: Tensor) -> Tensor:
+    """y[n] = u[n] - a[1] * y[n - 1] - ... along the last axis; a[0] counts as 1."""
+    import scipy.signal
+
+    first = values_of(a).copy()
+    first[0] = 1
+    y = scipy.signal.lfilter(numpy.ones(1), first, values_of(u), axis=-1)
+    return new_tensor(numpy.ascontiguousarray(y.astype(kind_of(u))))
+
+
+@recursion.vjp
+def _(g: Any, y: Any, a: Any) -> Any:
+    # the transpose is the same recursion backward in time, with conjugate coefficients
+    back = ops.flip(recursion(_conjugate(a), ops.flip(g, (-1,))), (-1,))
+    n = y.shape[-1]
+    rows = [0 * ops.sum(back)]
+    for j in range(1, a.shape[0]):
+        rows.append(-ops.sum(back[..., j:] * _conjugate(y[..., : n - j])) if j < n else 0 * ops.sum(back))
+    return {"a": ops.stack(rows, 0), "u": back}
+
+
+def _conjugate(x: Any) -> Any:
+    return ops.conj(x) if kind_of(x).kind == "c" else x
+
+
+def _delayed(x: Any, steps: int) -> Any:
+    """A signal that begins later, with zeros before."""
+    return ops.constant_pad_nd(x, (steps, 0))[..., : x.shape[-1]]
+
+
+def _normalised(b: Any, a: Any, *others: Any) -> list[Any]:
+    """Coefficients with a[0] = 1, of one dtype with others. Raises ValueError where a[0] is 0."""
+    b, a, *rest = tensors(b, a, *others)
+    b, a = (ops.reshape(c, (1,)) if c.ndim == 0 else c for c in (b, a))
+    if values_of(a)[0] == 0:
+        raise ValueError("The leading coefficient of a must not be 0.")
+    return [b / a[0], a / a[0], *rest]
+
+
+def _filtered(b: Any, a: Any, x: Any, start: Any = None) -> Any:
+    """A filter with normalised coefficients along the last axis; start: the state of its delays."""
+    u = b[0] * x
+    for i in range(1, min(b.shape[0], x.shape[-1])):
+        u = u + b[i] * _delayed(x, i)
+    if start is not None:
+        n = min(start.shape[-1], x.shape[-1])
+        form = (*x.shape[:-1], n)
+        u = u + ops.constant_pad_nd(ops.expand(start[..., :n], form), (0, x.shape[-1] - n))
+    return recursion(a, u)
+
+
+def _final_state(b: Any, a: Any, x: Any, y: Any, start: Any) -> Any:
+    """The state of the delays after the last element."""
+    n, size = x.shape[-1], max(b.shape[0], a.shape[0]) - 1
+    state = []
+    for k in range(size):
+        total = ops.expand(start[..., k + n], tuple(x.shape[:-1])) if k + n < size else 0 * x[..., 0]
+        for i in range(k + 1, min(size, k + n) + 1):
+            place = n + k - i
+            if i < b.shape[0]:
+                total = total + b[i] * x[..., place]
+            if i < a.shape[0]:
+                total = total - a[i] * y[..., place]
+        state.append(total)
+    return ops.stack(state, -1) if state else x[..., :0]
+
+
+@function("scipy.signal.lfilter")
+def lfilter(b, a, x, axis=-1, zi=None):
+    """A signal through a rational filter; with the state zi of its delays, the state afterwards, too."""
+    others = [x] if zi is None else [x, zi]
+    b, a, *others = _normalised(b, a, *others)
+    axis = axis_of(axis, others[0].ndim)
+    x, *start = [moved(each, axis, -1) for each in others]
+    y = _filtered(b, a, x, *start)
+    if zi is None:
+        return moved(y, -1, axis)
+    return moved(y, -1, axis), moved(_final_state(b, a, x, y, start[0]), -1, axis)
+
+
+@function("scipy.signal.lfilter_zi")
+def lfilter_zi(b, a):
+    """The state of a filter's delays that answers a constant 1 with a constant."""
+    b, a = _normalised(b, a)
+    n = max(b.shape[0], a.shape[0])
+    b, a = (ops.constant_pad_nd(c, (0, n - c.shape[0])) for c in (b, a))
+    shift = constants(numpy.eye(n - 1, k=1), a)
+    unit = constants(numpy.eye(n - 1)[:, :1], a)
+    matrix = constants(numpy.eye(n - 1), a) - shift + a[1:, None] * ops.transpose(unit, 0, 1)
+    return ops.linalg_solve(matrix, (b[1:] - a[1:] * b[0])[:, None])[:, 0]
+
+
+# sections in a row ----------------------------------------------------------------------------------------------------
+
+
+def _sections(sos: Any) -> list[tuple[Any, Any]]:
+    if sos.ndim != 2 or sos.shape[1] != 6:
+        raise ValueError("sos array must be shape (n_sections, 6)")
+    return [(sos[i, :3], sos[i, 3:]) for i in range(sos.shape[0])]
+
+
+@function("scipy.signal.sosfilt")
+def sosfilt(sos, x, axis=-1, zi=None):
+    """A signal through sections of the second order; with their states zi, the states afterwards, too."""
+    sos, x = tensors(sos, x)
+    start = None if zi is None else tensors(zi, x)[0]
+    axis = axis_of(axis, x.ndim)
+    states = []
+    for i, (b, a) in enumerate(_sections(sos)):
+        if start is None:
+            x = lfilter(b, a, x, axis)
+        else:
+            x, state = lfilter(b, a, x, axis, start[i])
+            states.append(state)
+    return x if start is None else (x, ops.stack(states, 0))
+
+
+@function("scipy.signal.sosfilt_zi")
+def sosfilt_zi(sos):
+    """The states of sections that answer a constant 1 with constants."""
+    states, gain = [], 1.0
+    for b, a in _sections(tensors(sos)[0]):
+        states.append(gain * lfilter_zi(b, a))
+        gain = gain * ops.sum(b, (0,)) / ops.sum(a, (0,))
+    return ops.stack(states, 0)
+
+
+# forward and backward -------------------------------------------------------------------------------------------------
+
+#: How a signal goes on beyond its ends.
+_PADS = ("odd", "even", "constant", None)
+
+
+def _both_ways(x: Any, axis: int, padtype: Any, width: int, one_way: Any) -> Any:
+    """A filter forward, then backward, over a signal that goes on at both ends. one_way: of it and its first value."""
+    if padtype not in _PADS:
+        raise ValueError(
+            f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
+        )
+    width = 0 if padtype is None else width
+    x = moved(x, axis, -1)
+    if x.shape[-1] <= width:
+        raise ValueError(f"The length of the input vector x must be greater than padlen, which is {width}.")
+    y = _padded(x, padtype, width)
+    for _ in range(2):
+        y = ops.flip(one_way(y, y[..., :1]), (-1,))
+    return moved(y[..., width : y.shape[-1] - width], -1, axis)
+
+
+def _padded(x: Any, padtype: Any, width: int) -> Any:
+    if not width:
+        return x
+    last = x.ndim - 1
+    if padtype == "constant":
+        return extended(x, last, width, width, "edge")
+    even = extended(x, last, width, width, "reflect")
+    if padtype == "even":
+        return even
+    n = x.shape[-1]
+    low, high = 2 * x[..., :1] - even[..., :width], 2 * x[..., -1:] - even[..., width + n :]
+    return ops.cat([low, x, high], -1)
+
+
+@function("scipy.signal.filtfilt")
+def filtfilt(b, a, x, axis=-1, padtype="odd", padlen=None, method="pad", irlen=None):
+    """A signal through a filter forward and backward."""
+    if method != "pad":
+        raise TypeError("filtfilt: over Tensors there is only method='pad'")
+    b, a, x = _normalised(b, a, x)
+    start = lfilter_zi(b, a)
+    width = 3 * max(b.shape[0], a.shape[0]) if padlen is None else padlen
+    return _both_ways(x, axis_of(axis, x.ndim), padtype, width, lambda y, first: _filtered(b, a, y, start * first))
+
+
+@function("scipy.signal.sosfiltfilt")
+def sosfiltfilt(sos, x, axis=-1, padtype="odd", padlen=None):
+    """A signal through sections of the second order forward and backward."""
+    sos, x = tensors(sos, x)
+    start = sosfilt_zi(sos)
+    zeros = min((values_of(sos)[:, 2] == 0).sum(), (values_of(sos)[:, 5] == 0).sum())
+    width = 3 * (2 * sos.shape[0] + 1 - int(zeros)) if padlen is None else padlen
+
+    def one_way(y: Any, first: Any) -> Any:
+        for i, (b, a) in enumerate(_sections(sos)):
+            b, a = _normalised(b, a)
+            y = _filtered(b, a, y, start[i] * first)
+        return y
+
+    return _both_ways(x, axis_of(axis, x.ndim), padtype, width, one_way)
+
+
+# smoothing and resampling ---------------------------------------------------------------------------------------------
+
+_WAYS = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
+
+
+@function("scipy.signal.savgol_filter")
+def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0):
+    """A signal smoothed by polynomials over windows."""
+    import scipy.signal
+
+    x = tensors(x)[0]
+    axis = axis_of(axis, x.ndim)
+    if mode not in (*_WAYS, "interp"):
+        raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
+    if mode == "interp" and window_length > x.shape[axis]:
+        raise ValueError("If mode is 'interp', window_length must be less than or equal to the size of x.")
+    weights = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta)[::-1].copy()
+    half = window_length // 2
+    if mode != "interp":
+        x = extended(x, axis, half, window_length - 1 - half, _WAYS[mode], cval)
+    inner = windows(x, axis, window_length) @ constants(weights, x)
+    if mode != "interp":
+        return inner
+
+    def of_window(rows: Any) -> Any:
+        return scipy.signal.savgol_filter(rows, window_length, polyorder, deriv, delta, axis=1)
+
+    first, last = x.narrow(axis, 0, window_length), x.narrow(axis, x.shape[axis] - window_length, window_length)
+    ends = [by_matrix(of_window, part, axis) for part in (first, last)]
+    return ops.cat([ends[0].narrow(axis, 0, half), inner, ends[1].narrow(axis, half + 1, half)], axis)
+
+
+@function("scipy.signal.resample")
+def resample(x, num, t=None, axis=0, window=None, domain="time"):
+    """A signal at another number of places, by its Fourier series: a linear function of it."""
+    import scipy.signal
+
+    if t is not None or domain != "time":
+        raise TypeError("resample: over Tensors there is no t, and only domain='time'")
+    x = tensors(x)[0]
+    return by_matrix(lambda rows: scipy.signal.resample(rows, num, axis=1, window=window), x, axis_of(axis, x.ndim))

@@ -1,0 +1,162 @@
+"""scipy.ndimage and the filters of scipy.signal over Tensors: values are SciPy's, gradients those of differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.ndimage
+import scipy.signal
+
+import adjoint
+from adjoint.scipy import ndimage, signal
+
+Call = Callable[..., Any]
+RNG = np.random.default_rng(1)
+IMAGE = RNG.normal(size=(9, 8))
+WEIGHTS, WEIGHTS_1 = RNG.normal(size=(3, 4)), RNG.normal(size=4)
+WIDTH = np.array(1.3)
+INSIDE = np.stack([RNG.uniform(0.2, 7.8, 5), RNG.uniform(0.2, 6.8, 5)])
+OUTSIDE = np.stack([RNG.uniform(-6, 13, 7), RNG.uniform(-5, 12, 7)])
+SERIES, ROWS = RNG.normal(size=40), RNG.normal(size=(40, 3))
+B, A = scipy.signal.butter(3, 0.3)
+SECTIONS = scipy.signal.butter(4, 0.25, output="sos")
+STATE = RNG.normal(size=3)
+MODES = ("reflect", "mirror", "nearest", "wrap", "constant", "grid-mirror", "grid-wrap", "grid-constant")
+
+IMAGES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    **{
+        f"correlate1d, {mode}": (lambda n, x, w, m=mode: n.correlate1d(x, w, 0, mode=m, cval=0.7), (IMAGE, WEIGHTS_1))
+        for mode in MODES
+    },
+    **{
+        f"correlate, {mode}": (
+            lambda n, x, w, m=mode: n.correlate(x, w, mode=m, cval=0.7, origin=(1, -1)), (IMAGE, WEIGHTS))
+        for mode in MODES
+    },
+    **{f"convolve, {mode}": (lambda n, x, w, m=mode: n.convolve(x, w, mode=m), (IMAGE, WEIGHTS)) for mode in MODES},
+    "convolve1d": (lambda n, x, w: n.convolve1d(x, w, origin=1), (IMAGE, WEIGHTS_1)),
+    "uniform_filter": (lambda n, x: n.uniform_filter(x, (3, 4), origin=(1, 0)), (IMAGE,)),
+    "uniform_filter1d": (lambda n, x: n.uniform_filter1d(x, 5), (IMAGE,)),
+    "gaussian_filter": (lambda n, x, s: n.gaussian_filter(x, s), (IMAGE, WIDTH)),
+    "gaussian_filter, one axis": (lambda n, x: n.gaussian_filter(x, (1.1, 0), (1, 0), mode="wrap"), (IMAGE,)),
+    **{
+        f"gaussian_filter1d, order {k}": (lambda n, x, s, k=k: n.gaussian_filter1d(x, s, order=k), (IMAGE, WIDTH))
+        for k in range(4)
+    },
+    "sobel": (lambda n, x: n.sobel(x, 0), (IMAGE,)),
+    "prewitt": (lambda n, x: n.prewitt(x), (IMAGE,)),
+    "laplace": (lambda n, x: n.laplace(x, mode="wrap"), (IMAGE,)),
+    "gaussian_laplace": (lambda n, x, s: n.gaussian_laplace(x, s), (IMAGE, WIDTH)),
+    "gaussian_gradient_magnitude": (lambda n, x, s: n.gaussian_gradient_magnitude(x, s), (IMAGE, WIDTH)),
+    "spline_filter1d": (lambda n, x: n.spline_filter1d(x, 3, 0), (IMAGE,)),
+    "spline_filter": (lambda n, x: n.spline_filter(x, 4, mode="reflect"), (IMAGE,)),
+    **{
+        f"map_coordinates, {mode}, order {k}, {where}": (
+            lambda n, x, c, k=k, m=mode: n.map_coordinates(x, c, order=k, mode=m, cval=0.3), (IMAGE, places))
+        for mode in ("constant", "nearest", "mirror", "reflect", "grid-wrap")
+        for k in (0, 1, 2, 3, 5)
+        for where, places in (("inside", INSIDE), ("outside", OUTSIDE))
+    },
+    "map_coordinates, coefficients": (
+        lambda n, x, c: n.map_coordinates(x, c, mode="mirror", prefilter=False), (IMAGE, INSIDE)),
+}  # fmt: skip
+
+SIGNALS: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
+    "lfilter": (lambda n, b, a, x: n.lfilter(b, a, x), (B, 1.7 * A, SERIES)),
+    "lfilter, axis": (lambda n, b, a, x: n.lfilter(b, a, x, axis=0), (B, A, ROWS)),
+    "lfilter, no recursion": (lambda n, b, x: n.lfilter(b, 1.0, x), (B, SERIES)),
+    "lfilter, short": (lambda n, b, a, x: n.lfilter(b, a, x), (B, A, SERIES[:2])),
+    "lfilter, complex": (lambda n, b, a, x: n.lfilter(b, a, x), (B + 0.1j, A, SERIES)),
+    "lfilter, state": (lambda n, b, a, x, z: n.lfilter(b, a, x, zi=z)[0], (B, A, SERIES, STATE)),
+    "lfilter, last state": (lambda n, b, a, x, z: n.lfilter(b, a, x, zi=z)[1], (B, A, SERIES, STATE)),
+    "lfilter, short state": (lambda n, b, a, x, z: n.lfilter(b, a, x, zi=z)[1], (B, A, SERIES[:2], STATE)),
+    "lfilter_zi": (lambda n, b, a: n.lfilter_zi(b, a), (B, 1.7 * A)),
+    "sosfilt": (lambda n, s, x: n.sosfilt(s, x), (SECTIONS, SERIES)),
+    "sosfilt, state": (lambda n, s, x: n.sosfilt(s, x, zi=n.sosfilt_zi(s))[0], (SECTIONS, SERIES)),
+    "sosfilt, last state": (lambda n, s, x: n.sosfilt(s, x, zi=n.sosfilt_zi(s))[1], (SECTIONS, SERIES)),
+    "filtfilt": (lambda n, b, a, x: n.filtfilt(b, a, x), (B, A, SERIES)),
+    "filtfilt, even": (lambda n, b, a, x: n.filtfilt(b, a, x, 0, "even", 7), (B, A, ROWS)),
+    "filtfilt, constant": (lambda n, b, a, x: n.filtfilt(b, a, x, padtype="constant"), (B, A, SERIES)),
+    "filtfilt, none": (lambda n, b, a, x: n.filtfilt(b, a, x, padtype=None), (B, A, SERIES)),
+    "sosfiltfilt": (lambda n, s, x: n.sosfiltfilt(s, x), (SECTIONS, SERIES)),
+    "resample": (lambda n, x: n.resample(x, 27, axis=0), (ROWS,)),
+    **{
+        f"savgol_filter, {mode}": (lambda n, x, m=mode: n.savgol_filter(x, 7, 3, 1, 0.5, 0, m, 0.3), (ROWS,))
+        for mode in ("mirror", "nearest", "wrap", "constant", "interp")
+    },
+}
+
+
+def check(ours: Any, theirs: Any, call: Call, arrays: tuple[np.ndarray, ...]) -> None:
+    tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
+    found, expected = call(ours, *tensors), call(theirs, *arrays)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
+    weights = RNG.normal(size=expected.shape).astype(expected.dtype)
+    gradients = adjoint.autograd.grad(
+        found, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
+    )
+    ways = [RNG.normal(size=array.shape) for array in arrays]
+    for array, way in zip(arrays, ways, strict=True):
+        if array is SECTIONS:
+            way[:, 3] = 0  # SciPy wants ones there
+    ahead, behind = (call(theirs, *[a + h * way for a, way in zip(arrays, ways, strict=True)]) for h in (1e-6, -1e-6))
+    slope = float(np.sum(weights * (ahead - behind)).real) / 2e-6
+    exact = sum(float(np.sum(g.numpy() * way).real) for g, way in zip(gradients, ways, strict=True))
+    assert exact == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_images(name: str) -> None:
+    check(ndimage, scipy.ndimage, *IMAGES[name])
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_signals(name: str) -> None:
+    check(signal, scipy.signal, *SIGNALS[name])
+
+
+def test_second_order_and_forward_mode() -> None:
+    tensors = [adjoint.tensor(array, requires_grad=True) for array in (B, A, SERIES[:6])]
+    assert adjoint.autograd.gradcheck(signal.lfilter, tensors, check_forward_ad=True)
+    assert adjoint.autograd.gradgradcheck(signal.lfilter, tensors)
+
+
+def test_arrays_in_arrays_out() -> None:
+    def total(x: Any) -> Any:
+        return np.sum(ndimage.gaussian_filter1d(x, 1.0) * np.arange(40.0))
+
+    gradient = adjoint.func.grad(total)(SERIES)
+    np.testing.assert_allclose(gradient, scipy.ndimage.gaussian_filter1d(np.eye(40), 1.0, 1) @ np.arange(40.0))
+    assert type(gradient) is np.ndarray
+
+
+T, V = adjoint.tensor(IMAGE, requires_grad=True), adjoint.tensor(SERIES, requires_grad=True)
+REFUSED: list[tuple[Call, type[Exception], str]] = [
+    (lambda: ndimage.correlate1d(T, WEIGHTS_1, mode="other"), RuntimeError, "not supported"),
+    (lambda: ndimage.correlate1d(T, WEIGHTS_1, output=np.zeros((9, 8))), TypeError, "there is no output="),
+    (lambda: ndimage.correlate1d(T, WEIGHTS_1, origin=3), ValueError, "invalid origin"),
+    (lambda: ndimage.correlate(T, WEIGHTS_1), RuntimeError, "incorrect shape"),
+    (lambda: ndimage.gaussian_filter(T, (1.0, 2.0, 3.0)), RuntimeError, "length equal to input rank"),
+    (lambda: ndimage.map_coordinates(T, INSIDE, mode="wrap"), TypeError, "there are the modes"),
+    (lambda: ndimage.map_coordinates(T, INSIDE, mode="nearest", prefilter=False), TypeError, "prefilter=True"),
+    (lambda: signal.resample(adjoint.zeros(5000, requires_grad=True), 7), ValueError, "takes at most 4096"),
+    (lambda: signal.resample(V, 7, domain="freq"), TypeError, "only domain='time'"),
+    (lambda: signal.lfilter(B, [0.0, 1.0], V), ValueError, "must not be 0"),
+    (lambda: signal.sosfilt(WEIGHTS, V), ValueError, "must be shape"),
+    (lambda: signal.filtfilt(B, A, V, method="gust"), TypeError, "only method='pad'"),
+    (lambda: signal.filtfilt(B, A, V, padtype="other"), ValueError, "padtype must be"),
+    (lambda: signal.filtfilt(B, A, V[:5]), ValueError, "greater than padlen"),
+    (lambda: signal.savgol_filter(V, 5, 2, mode="other"), ValueError, "mode must be"),
+    (lambda: signal.savgol_filter(V[:3], 5, 2), ValueError, "less than or equal to the size"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[2])
+def test_refused(case: Any) -> None:
+    call, error, message = case
+    with pytest.raises(error, match=message):
+        call()
