@@ -11,17 +11,18 @@ README = ROOT / "README.md"
 FLOORS = runpy.run_path(str(ROOT / "tests" / "architecture" / "test_floors.py"))
 
 
-def test_example_prints_what_it_says(capsys):
-    example = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert example is not None
-    exec(compile(example[1], str(README), "exec"), {})
-    expected = re.search(r"# (\[.*)$", example[1], re.MULTILINE)
+EXAMPLES = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_example_prints_what_it_says(number, capsys):
+    exec(compile(EXAMPLES[number], str(README), "exec"), {})
+    expected = re.search(r"# (\[.*)$", EXAMPLES[number], re.MULTILINE)
     assert capsys.readouterr().out.split() == expected[1].split()
 
 
-def test_example_is_short():
-    example = re.search(r"```python\n(.*?)```", README.read_text(), re.DOTALL)[1]
-    assert len(example.strip().splitlines()) <= 20
+def test_examples_are_short():
+    assert [len(example.strip().splitlines()) <= 20 for example in EXAMPLES] == [True, True]
 
 
 def test_every_package_has_its_floor():

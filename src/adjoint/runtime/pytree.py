@@ -278,6 +278,8 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     >>> map(lambda a, b: a + b, {"x": 1, "y": (2,)}, {"y": (20,), "x": 10})
     {'x': 11, 'y': (22,)}
     """
+    if not others and _kind_of(type(tree)) is None:
+        return function(tree)
     leaves, structure = flatten(tree)
     columns = [structure.flatten_up_to(other) for other in others]
     return structure.unflatten(function(*values) for values in zip(leaves, *columns, strict=True))

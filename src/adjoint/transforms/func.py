@@ -122,8 +122,9 @@ class Recording:
                 run.take_in(self.inputs)
                 self.result = function(*arguments, **kwargs)
                 run.hand_out(flatten(self.result)[0])
-        if any(tensor.grad_fn is not node for tensor, node in zip(self.inputs, nodes, strict=True)):
-            raise errors.LEAF_IN_PLACE.error()
+        for tensor, node in zip(self.inputs, nodes, strict=True):
+            if tensor.grad_fn is not node:
+                raise errors.LEAF_IN_PLACE.error()
         # the function may have kept its arguments
         self.inputs = [twin(tensor) for tensor in self.inputs]
 
@@ -154,7 +155,8 @@ class Recording:
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
         record = is_grad_enabled() and (self.outer or any(c.requires_grad for _, c in pairs))
-        ends, drivers = zip(*pairs, strict=True)
+        # one tensor takes the quick way through `grad`
+        ends, drivers = pairs[0] if len(pairs) == 1 else zip(*pairs, strict=True)
         gradients = differentiate.grad(
             ends,
             self.inputs,

@@ -53,6 +53,8 @@ def are_arrays(leaves: Iterable[Any]) -> bool:
 
 def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
     """The positions that argnums names and that exist; the transformation refuses all others."""
+    if type(argnums) is int:
+        return (argnums,) if -n <= argnums < n else ()
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     return tuple([number for number in numbers if isinstance(number, int) and -n <= number < n])
 
@@ -130,6 +132,8 @@ def for_calls(transform: T) -> T:
         @wraps(func, updated=())
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             positions = positions_in(argnums, len(args))
+            if len(positions) == 1 and isinstance(args[positions[0]], TensorBase):
+                return of_tensors(*args, **kwargs)
             leaves = [leaf for position in positions for leaf in flatten(args[position])[0]]
             if not are_arrays(leaves):
                 return of_tensors(*args, **kwargs)

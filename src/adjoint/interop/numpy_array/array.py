@@ -233,13 +233,14 @@ class NumpyArray(ArrayHolder):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if overrides(inputs) or any(isinstance(value, TensorBase) for value in inputs):
+        if overrides(inputs):
             return NotImplemented
         return run_ufunc(type(self), ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Function, types: Any, args: Any, kwargs: Any) -> Any:
-        if any(issubclass(kind, TensorBase) for kind in types):
-            return NotImplemented
+        for kind in types:
+            if issubclass(kind, TensorBase):
+                return NotImplemented
         return dispatch(type(self), function, args, kwargs)
 
     # methods that are not NumPy's functions of the same name

@@ -22,6 +22,7 @@ from adjoint.tensor.table import ops
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
+_ndarray = numpy.ndarray
 Kind = type[ArrayHolder]
 
 
@@ -57,14 +58,16 @@ _SILENT = (None, numpy.ndarray.__array_ufunc__)
 
 
 def overrides(inputs: Any) -> bool:
-    """True if a foreign array among the operands has a say in what a ufunc does, as those of xarray have.
+    """True if a foreign array among the operands decides what a ufunc does, as those of xarray do; a Tensor, too.
 
     Subclasses of ndarray, as PennyLane's, are taken as arrays.
     """
     for value in inputs:
         kind = type(value)
-        if not issubclass(kind, ArrayHolder) and getattr(kind, "__array_ufunc__", None) not in _SILENT:
-            return not isinstance(value, (TensorBase, numpy.ndarray))
+        if kind is float or kind is _ndarray or issubclass(kind, ArrayHolder):
+            continue
+        if getattr(kind, "__array_ufunc__", None) not in _SILENT:
+            return not isinstance(value, numpy.ndarray)
     return False
 
 
