@@ -20,10 +20,17 @@ from typing import Any
 
 import numpy as np
 import scipy
+import scipy.interpolate
 from scipy import constants, differentiate, fft, integrate, optimize, signal, special, stats
 from scipy.spatial.transform import Rotation
 
 import adjoint
+from adjoint.interop import scipy_functions
+from adjoint.interop.numpy_functions import FUNCTIONS
+from adjoint.interop.scipy_functions.distributions.tables.rows import ROWS
+from adjoint.interop.scipy_functions.distributions.univariate import Univariate
+from adjoint.interop.scipy_functions.functions_of_functions import integrals, optimizers
+from adjoint.interop.scipy_functions.interpolation.face import functions as interpolated
 
 TARGET = Path(__file__).parents[1] / "docs/scipy-coverage.md"
 Call = Callable[..., Any]
@@ -130,6 +137,15 @@ arrays instead, a Tensor that requires grad raises; where it overwrites what a d
 """
 
 
+OWN = """
+# adjoint.scipy
+
+Functions of `adjoint.scipy` take Tensors and Arrays without that mode, and ufuncs of scipy.special do so by themselves.
+
+| module | differentiated |
+|---|---|"""
+
+
 def leaves(result: Any) -> list[Any]:
     """All arrays in a result."""
     return [leaf for member in result for leaf in leaves(member)] if isinstance(result, (list, tuple)) else [result]
@@ -175,6 +191,36 @@ def outcomes() -> dict[str, str]:
         return {name: failure(call, arrays) for name, (call, arrays) in CASES.items()}
 
 
+def own_functions() -> list[str]:
+    """What adjoint.scipy differentiates, one row of a table for each module."""
+    scipy_functions.load()
+    rows: dict[str, set[str]] = defaultdict(set)
+    for name in FUNCTIONS:
+        library, _, rest = name.partition(".")
+        module, _, own = rest.rpartition(".")
+        if library == "scipy":
+            rows[module].add(own)
+    for module, names in (
+        ("interpolate", {*interpolated(scipy.interpolate)}),
+        ("optimize", {*optimizers(optimize)}),
+        ("integrate", {*integrals(integrate)}),
+    ):
+        rows[module] |= names
+    of_numbers = {
+        name for name in stats.__all__ if isinstance(getattr(stats, name), (stats.rv_continuous, stats.rv_discrete))
+    }
+    refused = sorted(name for name, row in ROWS.items() if row.refused)
+    methods = ", ".join(f"`{name}`" for name in Univariate("norm", stats.norm).methods)
+    lines = [
+        f"| scipy.{module} | {', '.join(f'`{name}`' for name in sorted(names))} |"
+        for module, names in sorted(rows.items())
+    ]
+    counts = (
+        f"{len(of_numbers) - len(refused)} of {len(of_numbers)} distributions of numbers (all but {', '.join(refused)})"
+    )
+    return [*lines, f"| scipy.stats | {counts}: {methods} |"]
+
+
 def text(found: dict[str, str]) -> str:
     """The whole page."""
     works = defaultdict(list)
@@ -191,6 +237,8 @@ def text(found: dict[str, str]) -> str:
         "\n| not differentiated | because |",
         "|---|---|",
         *[f"| `scipy.{name}` | {why} |" for name, why in sorted(found.items()) if why],
+        OWN,
+        *own_functions(),
     ]
     return "\n".join(lines) + "\n"
 

@@ -71,10 +71,7 @@ class RawOps:
         self._xp = xp
 
     def __getattr__(self, name):
-        operation = operations.get(name)
-        if operation is None:
-            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
-        kernel = operation.kernel_for(self._xp)
+        kernel = operation_named(name).kernel.kernel_for(self._xp)
         setattr(self, name, kernel)
         return kernel
 
@@ -83,11 +80,17 @@ class TensorOps:
     """The operations on Tensors: formulas run in it where the derivative itself is recorded."""
 
     def __getattr__(self, name):
-        operation = operations.get(name)
-        if operation is None:
-            raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+        operation = operation_named(name)
         setattr(self, name, operation)
         return operation
+
+
+def operation_named(name):
+    """The declared operation of this name; AttributeError if there is none."""
+    operation = operations.get(name)
+    if operation is None:
+        raise AttributeError(f"no operation {name!r} is declared; a formula can use only declared operations")
+    return operation
 
 
 #: All declared operations by name.

@@ -1,6 +1,7 @@
 """SciPy's names for code that Tensors may come into: `from adjoint.scipy import linalg, special, stats`.
 
-Everything is SciPy's own but for the functions that have a derivative, which compute with Tensors where they get some.
+Everything is SciPy's own but for the functions that have a derivative, which compute with Tensors and Arrays where they
+get some: what you pass is what you get. `docs/scipy-coverage.md` lists them.
 
 >>> import adjoint
 >>> from adjoint.scipy import special
@@ -8,6 +9,10 @@ Everything is SciPy's own but for the functions that have a derivative, which co
 >>> special.logsumexp(x).backward()
 >>> x.grad
 tensor([0.1824, 0.8176], dtype=adjoint.float64)
+>>> import numpy
+>>> from adjoint.scipy import stats
+>>> adjoint.func.grad(lambda a: numpy.sum(stats.gamma.logpdf([1.0, 2.0], a)))(2.0).round(4)
+np.float64(-0.1524)
 """
 
 from adjoint.interop.scipy_functions import load as _load

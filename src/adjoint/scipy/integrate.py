@@ -6,10 +6,13 @@ from typing import Any as _Any
 
 import scipy.integrate as _integrate
 
+from adjoint.core.operations.naming import known_by as _known_by
 from adjoint.interop.namespaces import over_tensors as _over_tensors
+from adjoint.interop.scipy_functions.functions_of_functions import integrals as _integrals
 
 globals().update({name: getattr(_integrate, name) for name in _integrate.__all__})
 globals().update(_over_tensors("scipy.integrate.", _integrate))
+globals().update({name: _known_by(own, __name__, name) for name, own in _integrals(_integrate).items()})
 
 __all__ = list(_integrate.__all__)
 

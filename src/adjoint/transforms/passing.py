@@ -51,6 +51,11 @@ def are_arrays(leaves: Iterable[Any]) -> bool:
     return of_arrays
 
 
+def has_tensor(trees: Iterable[Any]) -> bool:
+    """True if one of these is a Tensor itself, so that `are_arrays` need not look into them."""
+    return any(isinstance(tree, TensorBase) for tree in trees)
+
+
 def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
     """The positions that argnums names and that exist; the transformation refuses all others."""
     if type(argnums) is int:
@@ -132,7 +137,7 @@ def for_calls(transform: T) -> T:
         @wraps(func, updated=())
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             positions = positions_in(argnums, len(args))
-            if len(positions) == 1 and isinstance(args[positions[0]], TensorBase):
+            if has_tensor([args[position] for position in positions]):
                 return of_tensors(*args, **kwargs)
             leaves = [leaf for position in positions for leaf in flatten(args[position])[0]]
             if not are_arrays(leaves):
@@ -155,6 +160,8 @@ def for_primals(transform: T) -> T:
 
     @wraps(transform)
     def public(func: Function, *primals: Any, **options: Any) -> Any:
+        if has_tensor(primals):
+            return transform(func, *primals, **options)
         named = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}
         leaves = flatten((primals, named))[0]
         if not are_arrays(leaves):

@@ -7,7 +7,6 @@ from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused
 
-cdef int _TIMES, _PLUS, _MINUS, _OVER
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64
 
 
@@ -20,14 +19,11 @@ cdef class Kernel:
     cdef dict kernels
     cdef object on_numpy
     cdef readonly object quick
-    cdef readonly bint is_ufunc
-    cdef int symbol
     cdef bint fuses
     cdef readonly Fused fused
     cdef readonly Fused fused_call
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
-    cpdef object compute_two(self, object left, object right)
     cpdef tuple unwrap(self, list values)
     cpdef object run(self, list raw, object half)
     cdef bint has_large(self, list raw)

@@ -25,10 +25,6 @@ if not cython.compiled:
 _ndarray = numpy.ndarray
 _asarray = numpy.asarray
 
-# ufuncs that are quicker as Python's operators
-_TIMES, _PLUS, _MINUS, _OVER = range(1, 5)
-_SYMBOLS = {numpy.multiply: _TIMES, numpy.add: _PLUS, numpy.subtract: _MINUS, numpy.divide: _OVER}
-
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 _numpy = namespace(numpy.zeros(0))
 
@@ -52,11 +48,9 @@ class Kernel:
         self.kernels = {}
         self.on_numpy = self.kernel_for(_numpy)
         self.quick = self.on_numpy if rule.fast is None else getattr(_numpy, rule.fast)
-        self.is_ufunc = isinstance(self.quick, numpy.ufunc)
-        self.symbol = _SYMBOLS.get(self.quick, 0) if self.is_ufunc else 0
         self.fuses = fuses
         # kernels are traced with one or two arrays; with all arguments, some of them by name, where they differ
-        self.fused = Fused(self.quick, (), self.is_ufunc)
+        self.fused = Fused(self.quick, (), isinstance(self.quick, numpy.ufunc))
         names, n = arguments.names, arguments.n_positional
         same = rule.fast is None and n == len(names)
         self.fused_call = self.fused if same else Fused(self.on_numpy, names[n:])
@@ -89,22 +83,10 @@ class Kernel:
             # a program makes large results in memory that is kept
             out = self.fused.two(left, right, False, large) if self.fuses or large else None
             if out is None:
-                out = with_kept_memory(self.compute_two, (left, right)) if large else self.compute_two(left, right)
+                out = with_kept_memory(self.quick, (left, right)) if large else self.quick(left, right)
         except Exception as error:
             self.fail(error, [left, right])
         return out if type(out) is _ndarray else _asarray(out)
-
-    def compute_two(self, left, right):
-        """The kernel itself on two plain arrays, or one and a number."""
-        if self.symbol == _TIMES:
-            return left * right
-        if self.symbol == _PLUS:
-            return left + right
-        if self.symbol == _MINUS:
-            return left - right
-        if self.symbol == _OVER:
-            return left / right
-        return self.quick(left, right)
 
     def unwrap(self, values):
         """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""

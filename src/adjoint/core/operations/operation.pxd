@@ -64,6 +64,9 @@ cdef class Operation:
     cdef object record_in_place(self, TensorBase tensor, list values, object mask, bint is_complex, bint half, object out)
 
 
+cdef object plain_operand(object value, bint takes_numbers)
+
+
 cdef inline object call_operation(Operation operation, PyObject** args, Py_ssize_t n, PyObject* names):
     """Call an operation with n arguments from a C array, and behind them those for the keywords in a tuple of names."""
     if names == NULL and operation.fast and n == operation.n_inputs:

@@ -96,83 +96,43 @@ class Operation:
     def __repr__(self):
         return f"<operation {self.name}({', '.join(self.arguments.names)})>"
 
-    def kernel_for(self, xp):
-        """The kernel bound to an array library's namespace."""
-        return self.kernel.kernel_for(xp)
-
     # one or two plain arguments ---------------------------------------------------------------------------------------
 
     def unary(self, x):
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
-        if not isinstance(x, TensorBase):
-            return self.apply([x, *self.tail])
-        tensor: TensorBase = x
         state: ThreadState = current()
-        array = tensor._array
-        if state.unusual:
+        if state.unusual and isinstance(x, TensorBase):
             return self.profiled([x])
-        if _overriding and overrides(x):
-            return self.apply([x, *self.tail])
-        if type(array) is not _ndarray:
-            return self.apply([x, *self.tail])
-        dtype = dtype_of(array)
-        if dtype is not _FLOAT32 and dtype is not _FLOAT64:
+        array = plain_operand(x, False)
+        if array is None:
             return self.apply([x, *self.tail])
         out = self.kernel.one(array)
         result: TensorBase = new_tensor(out)
-        if self.differentiable and state.grad_enabled and needs_grad(tensor):
-            self.recorder.record_quick(tensor, None, self.recorder.real_plan(1), out, result)
+        if self.differentiable and state.grad_enabled and needs_grad(x):
+            self.recorder.record_quick(x, None, self.recorder.real_plan(1), out, result)
         return result
 
     def binary(self, x, y):
         """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
-        a: TensorBase
-        b: TensorBase
-        mask: cython.int = 0
         state: ThreadState = current()
         if state.unusual:
             return self.profiled([x, y])
-        if _overriding and (overrides(x) or overrides(y)):
+        left = plain_operand(x, self.arguments.takes_numbers)
+        right = plain_operand(y, self.arguments.takes_numbers)
+        has_left: cython.bint = type(left) is _ndarray
+        has_right: cython.bint = type(right) is _ndarray
+        if left is None or right is None or not (has_left or has_right):
             return self.apply([x, y, *self.tail])
-        if isinstance(x, TensorBase):
-            a = x
-            left = a._array
-            if type(left) is not _ndarray:
-                return self.apply([x, y, *self.tail])
-            dtype = dtype_of(left)
-            if dtype is not _FLOAT32 and dtype is not _FLOAT64:
-                return self.apply([x, y, *self.tail])
-            if isinstance(y, TensorBase):
-                b = y
-                right = b._array
-                if type(right) is not _ndarray or dtype_of(right) is not dtype:
-                    return self.apply([x, y, *self.tail])
-                if state.grad_enabled:
-                    mask = needs_grad(a) | (needs_grad(b) << 1)
-            elif self.arguments.takes_numbers and (type(y) is float or type(y) is int):
-                right = y
-                if state.grad_enabled:
-                    mask = needs_grad(a)
-            else:
-                return self.apply([x, y, *self.tail])
-        elif self.arguments.takes_numbers and (type(x) is float or type(x) is int) and isinstance(y, TensorBase):
-            b = y
-            left, right = x, b._array
-            if type(right) is not _ndarray:
-                return self.apply([x, y, *self.tail])
-            dtype = dtype_of(right)
-            if dtype is not _FLOAT32 and dtype is not _FLOAT64:
-                return self.apply([x, y, *self.tail])
-            if state.grad_enabled:
-                mask = needs_grad(b) << 1
-        else:
+        if has_left and has_right and dtype_of(left) is not dtype_of(right):
             return self.apply([x, y, *self.tail])
         out = self.kernel.two(left, right)
         if out is None:
             return self.apply([x, y, *self.tail])
         result: TensorBase = new_tensor(out)
-        if mask and self.differentiable:
-            self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
+        if self.differentiable and state.grad_enabled:
+            mask: cython.int = (has_left and needs_grad(x)) | ((has_right and needs_grad(y)) << 1)
+            if mask:
+                self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
         return result
 
     def profiled(self, operands: list):
@@ -406,6 +366,19 @@ class Operation:
         rebase(tensor, node)
         if state.unusual:
             node.finish(tuple(values))
+
+
+def plain_operand(value, takes_numbers):
+    """The array of a Tensor for the quick way, or a number where numbers are taken; None for all others."""
+    if isinstance(value, TensorBase):
+        array = cython.cast(TensorBase, value)._array
+        if type(array) is _ndarray and not (_overriding and overrides(value)):
+            dtype = dtype_of(array)
+            if dtype is _FLOAT64 or dtype is _FLOAT32:
+                return array
+    elif takes_numbers and (type(value) is float or type(value) is int):
+        return value
+    return None
 
 
 def document_instances(own_type, help_of):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
-from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import current
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, unwrap, values, wrapped
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read

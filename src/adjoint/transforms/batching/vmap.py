@@ -34,6 +34,8 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(func, updated=())
         def mapped(*args: Any, **kwargs: Any) -> Any:
+            if isinstance(in_dims, int) and passing.has_tensor(args):
+                return of_tensors(*args, **kwargs)
             leaves, structure = flatten(args, _is_none)
             dims = spread(in_dims, structure) if isinstance(in_dims, (int, tuple)) else None
             numbers = [] if dims is None else [n for n, dim in enumerate(dims) if dim is not None]

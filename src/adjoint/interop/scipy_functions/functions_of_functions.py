@@ -1,0 +1,282 @@
+"""SciPy's solvers and integrals of functions with parameters, over Tensors and Arrays.
+
+SciPy finds the solution of the function of plain numbers; its derivatives by the parameters in `args` are those of an
+implicit function (`adjoint.implicit`), of any order. An integral is computed again over the intervals that SciPy ended
+with, so that its derivatives are exact for that rule.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.interop.namespaces import entered, left
+from adjoint.interop.numpy_array.base import values
+from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensor_of, tensors_in
+from adjoint.interop.scipy_functions.distributions.pieces import plain as values_of
+from adjoint.interop.scipy_functions.distributions.pieces import valued
+from adjoint.solvers import implicit, ode
+from adjoint.tensor.table import ops
+
+Function = Callable[..., Any]
+
+#: Gauss and Legendre's rule on (0, 1), for the intervals that SciPy ended with.
+_NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(21)
+_NODES, _WEIGHTS = 0.5 * (_NODES + 1), 0.5 * _WEIGHTS
+
+
+def constant(value: Any) -> Any:
+    """Nested containers with Tensors detached and plain values in the place of Arrays."""
+    return mapped(lambda tensor: tensor.detach(), TensorBase, values(value))
+
+
+def plain_function(function: Function, args: tuple[Any, ...], seen: list[type] | None = None) -> Function:
+    """A function of plain numbers for SciPy, with constant parameters.
+
+    seen: notes the classes of its results, which the function may bring itself. Without it, such a function raises
+    TypeError unless what it brings is constant: the solution would silently be.
+    """
+    known = constant(args)
+
+    @functools.wraps(function)
+    def call(*point: Any) -> Any:
+        with no_grad():
+            result = function(*point, *known)
+        kind = class_of_results(result)
+        if kind is None:
+            return result
+        if seen is not None:
+            seen.append(kind)
+        elif class_of_results(args) is None:
+            _refuse_tracked(function(*point, *known), getattr(function, "__name__", "the function"))
+        return values_of(entered(result))
+
+    return call
+
+
+def _refuse_tracked(result: Any, name: str) -> None:
+    if any(is_tracked(tensor) for tensor in tensors_in(entered(result))):
+        raise TypeError(
+            f"{name} uses a Tensor or an Array that requires a derivative and is none of its arguments: the solution "
+            "would silently be a constant. Give it in args=(...)"
+        )
+
+
+def over_tensors(function: Function, kind: type | None) -> Function:
+    """A function of Tensors for adjoint's solvers: the user's gets and gives objects of the class of results."""
+
+    @functools.wraps(function)
+    def call(*point: Any) -> Any:
+        return tensor_of(entered(function(*left(kind, point))))
+
+    return call
+
+
+def tupled(args: Any) -> tuple[Any, ...]:
+    """Parameters as SciPy takes them: one that is no tuple counts as one."""
+    return args if isinstance(args, tuple) else (args,)
+
+
+# roots ----------------------------------------------------------------------------------------------------------------
+
+
+def _root_near(function: Function, start: Any, args: tuple[Any, ...], kind: type | None) -> Any:
+    """The root near a solution, as a function of the parameters."""
+    x = new_tensor(numpy.asarray(start, float))
+    return left(kind, implicit.root(over_tensors(function, kind), x, *entered(args)))
+
+
+def scalar_root(of_scipy: Function) -> Function:
+    """A solver for a root of one variable: bisect, brenth, brentq, ridder, toms748 and newton."""
+
+    @functools.wraps(of_scipy)
+    def solve(f: Function, *places: Any, args: Any = (), **options: Any) -> Any:
+        args = tupled(args)
+        kind = class_of_results(args)
+        found = of_scipy(plain_function(f, args), *constant(places), **options)
+        if kind is None:
+            return found
+        if options.get("full_output"):
+            return _root_near(f, found[0], args, kind), *found[1:]
+        return _root_near(f, found, args, kind)
+
+    return solve
+
+
+def with_result(of_scipy: Function, refine: Function) -> Function:
+    """A solver whose result has an entry x: root, root_scalar (root), minimize and minimize_scalar."""
+
+    @functools.wraps(of_scipy)
+    def solve(fun: Function, *places: Any, args: Any = (), **options: Any) -> Any:
+        args = tupled(args)
+        kind = class_of_results(args)
+        found = of_scipy(plain_function(fun, args), *constant(places), **_constant_options(options, args))
+        if kind is not None:
+            refine(found, fun, args, kind, options)
+        return found
+
+    return solve
+
+
+def _constant_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """Options whose functions get the parameters, too."""
+    return {
+        name: plain_function(value, args) if callable(value) and name in ("jac", "hess", "hessp", "fprime") else value
+        for name, value in options.items()
+    }
+
+
+def _refine_root(found: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
+    place = "root" if "root" in found else "x"
+    found[place] = _root_near(fun, found[place], args, kind)
+
+
+def _refine_minimum(found: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
+    """The stationary point near a minimum. Raises TypeError where the minimum may lie on a boundary."""
+    given = [name for name in ("bounds", "constraints") if options.get(name) is not None]
+    if given:
+        raise TypeError(f"minimize: over Tensors there are no {given[0]}; the minimum must be a stationary point")
+    x = new_tensor(numpy.asarray(found.x, float))
+    function = over_tensors(fun, kind)
+    place = implicit.minimize_stationary(
+        lambda x, *args: ops.sum(function(x, *args)), x, *entered(args), method="newton"
+    )
+    found.x = left(kind, place)
+    found.fun = left(kind, ops.reshape(function(place, *entered(args)), ()))
+
+
+def optimizers(module: Any) -> dict[str, Function]:
+    """The functions of scipy.optimize that also take Tensors and Arrays as parameters."""
+    scalar = {name: scalar_root(getattr(module, name)) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")}
+    return scalar | {
+        "newton": scalar_root(module.newton),
+        "root": with_result(module.root, _refine_root),
+        "root_scalar": with_result(module.root_scalar, _refine_root),
+        "minimize": with_result(module.minimize, _refine_minimum),
+        "minimize_scalar": with_result(module.minimize_scalar, _refine_minimum),
+    }
+
+
+# integrals ------------------------------------------------------------------------------------------------------------
+
+
+def quadrature(of_scipy: Function) -> Function:
+    """scipy.integrate.quad, differentiated by its limits, by args, and by Tensors that the function itself brings."""
+
+    @functools.wraps(of_scipy)
+    def quad(func: Function, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:
+        args = tupled(args)
+        seen: list[type] = []
+        kind = class_of_results((a, b, args))
+        ends = [float(values_of(entered(end))) if class_of_results(end) else end for end in (a, b)]
+        found = of_scipy(plain_function(func, args, seen), *ends, full_output=1, **options)
+        kind = kind or (seen[0] if seen else None)
+        value, error, details, *message = found
+        if message and not full_output:
+            from scipy.integrate import IntegrationWarning
+
+            warnings.warn(message[0], IntegrationWarning, stacklevel=2)
+        if kind is not None:
+            if options.get("weight") is not None or options.get("points") is not None:
+                raise TypeError("quad: over Tensors there are neither weight= nor points=")
+            value = _integrated(over_tensors(func, kind), a, b, args, details, value, max(error, 1e-7 * abs(value)))
+            value = left(kind, value)
+        return (value, error, details, *message) if full_output else (value, error)
+
+    return quad
+
+
+def _integrated(function: Function, a: Any, b: Any, args: Any, details: Any, value: float, error: float) -> Any:
+    """The integral over the intervals that SciPy ended with. Raises ArithmeticError unless it is SciPy's value."""
+    n = details["last"]
+    starts, ends = details["alist"][:n], details["blist"][:n]
+    low, high, *args = entered((a, b, *args))
+    total: Any = 0.0
+    for start, end in zip(starts, ends, strict=True):
+        for node, weight in zip(start + (end - start) * _NODES, (end - start) * _WEIGHTS, strict=True):
+            for place, factor in _mapped(float(node), low, high):
+                total = total + weight * factor * function(place, *args)
+    total = tensor_of(total)
+    if not abs(float(values_of(total)) - value) <= 10 * error + 1e-12:
+        raise ArithmeticError(
+            f"quad: the rule that is differentiated gives {float(values_of(total)):.10g}, but SciPy's value is "
+            f"{value:.10g}"
+        )
+    return valued(total, numpy.asarray(value))
+
+
+def _mapped(node: float, a: Any, b: Any) -> list[tuple[Any, Any]]:
+    """A node of QUADPACK's as places of the function and factors: infinite ranges are mapped to (0, 1]."""
+    infinite = [not isinstance(end, TensorBase) and bool(numpy.isinf(end)) for end in (a, b)]
+    away = (1 - node) / node
+    if not any(infinite):
+        # the intervals are parts of the range; places move with its ends
+        low, high = (float(values_of(tensor_of(end))) for end in (a, b))
+        share = (node - low) / (high - low) if high != low else 0.0
+        moving = (b - a) / (high - low) if high != low else 1.0
+        return [(a + (b - a) * share, moving)]
+    if all(infinite):
+        sign = 1.0 if b > a else -1.0
+        return [(away, sign / node**2), (-away, sign / node**2)]
+    if infinite[1]:
+        sign = 1.0 if b > 0 else -1.0
+        return [(a + sign * away, sign / node**2)]
+    sign = 1.0 if a < 0 else -1.0
+    return [(b - sign * away, sign / node**2)]
+
+
+#: Methods of SciPy's that adjoint's solver has.
+_METHODS = {"RK45": "dopri5", "RK23": "bosh3"}
+
+
+def initial_value(of_scipy: Function) -> Function:
+    """scipy.integrate.solve_ivp, differentiated by y0 and args: the steps themselves are."""
+
+    @functools.wraps(of_scipy)
+    def solve_ivp(
+        fun: Function, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None, args: Any = None, **options: Any
+    ) -> Any:
+        parameters = () if args is None else tupled(args)
+        kind = class_of_results((y0, parameters))
+        if kind is None:
+            return of_scipy(fun, t_span, y0, method, t_eval, args=args, **options)
+        others = {name for name, value in options.items() if value} - {"rtol", "atol"}
+        if method not in _METHODS or others:
+            raise TypeError(
+                f"solve_ivp: over Tensors there are the methods {', '.join(_METHODS)}, t_eval, args, rtol and atol; "
+                "adjoint.implicit.odeint has more"
+            )
+        found = of_scipy(
+            plain_function(fun, parameters), t_span, values_of(tensor_of(entered(y0))), method, t_eval, **options
+        )
+        flat = tensor_of(entered(y0))
+
+        def field(t: Any, y: Any, *args: Any) -> Any:
+            result = fun(*left(kind, (t, y, *args)))
+            members = entered(result)
+            return tensor_of(members) if not isinstance(members, (list, tuple)) else ops.stack(_rows(members), 0)
+
+        tolerances = {name: options.get(name, default) for name, default in (("rtol", 1e-3), ("atol", 1e-6))}
+        times = numpy.concatenate([[t_span[0]], found.t])
+        states = ode.odeint(field, flat, times, *entered(parameters), method=_METHODS[method], **tolerances)
+        found.y = left(kind, ops.permute(states[1:], (*range(1, states.ndim), 0)))
+        return found
+
+    return solve_ivp
+
+
+def _rows(members: Any) -> list[Any]:
+    rows = [tensor_of(member) for member in members]
+    like = next(row for row in rows if is_tracked(row) or row.ndim) if any(map(is_tracked, rows)) else rows[0]
+    return [ops.expand(row, tuple(like.shape)) for row in rows]
+
+
+def integrals(module: Any) -> dict[str, Function]:
+    """The functions of scipy.integrate that also take functions of Tensors and Arrays."""
+    return {"quad": quadrature(module.quad), "solve_ivp": initial_value(module.solve_ivp)}
