@@ -97,7 +97,9 @@ from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
 
 if _typing.TYPE_CHECKING:
     from . import accelerator, backends, cpu, cuda, func, mps, mtia, profiler, return_types, testing, utils, xpu
+    from .autograd import custom
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
+    from .transforms.choice import safe_where
 
 __version__ = "0.1.0.dev0"
 
@@ -131,13 +133,17 @@ _LATER = frozenset(
     ("accelerator", "backends", "compat", "cpu", "cuda", "distributed", "func", "implicit", "integrate", "mps", "mtia")
     + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
 )
-# functions of functions, which are in adjoint.func, too
-_TRANSFORMS = frozenset(("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"))
+# names of other modules that are public here, too, by the module that is imported when one is first used
+_MADE_LATER = {
+    "custom": "adjoint.autograd",
+    "safe_where": "adjoint.transforms.choice",
+    **dict.fromkeys(("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"), "adjoint.func"),
+}
 # the floors behind the public names; `tensor` is public as a function
 _FLOORS = frozenset(
     ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
 )
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER | _TRANSFORMS)
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER | _MADE_LATER.keys())
 
 
 def __dir__() -> list[str]:
@@ -147,8 +153,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name in _LATER:
         return _import_module(f"adjoint.{name}")
-    if name in _TRANSFORMS:
-        return globals().setdefault(name, getattr(_import_module("adjoint.func"), name))
+    if name in _MADE_LATER:
+        return globals().setdefault(name, getattr(_import_module(_MADE_LATER[name]), name))
     return _made_when_asked_for(name)
 
 

@@ -514,6 +514,8 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
     """The integrals from the first place up to each other one, by the trapezoidal rule; see trapezoid()."""
 
+from adjoint.transforms.custom_functions.custom import custom as custom
+
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians."""
 
@@ -1521,6 +1523,8 @@ def rsqrt_(input: Tensor) -> Tensor:
 
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input"""
+
+from adjoint.transforms.choice import safe_where as safe_where
 
 from adjoint.tensor.memory.files import save as save
 

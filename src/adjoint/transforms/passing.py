@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from adjoint.core.graph import TensorBase
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.runtime import pytree
 from adjoint.runtime.pytree import flatten
 
@@ -25,7 +26,7 @@ class Values:
     is_value: whether something is an array or a number. enter(value, name): its Tensor. give(tensor): what a function
     gets for it. take(value): the Tensor of what a function returned, or the value itself if it is no array; constants
     become Tensors, too, with take(value, True). leave(tensor, held): what the caller gets; held: as a differentiable
-    array.
+    array. plain(tensor): its values.
     """
 
     load: Callable[[], dict[str, Function]] = dict
@@ -224,6 +225,27 @@ def outward(function: Any) -> Any:
         return pytree.map(values.take, function(*arguments, **named))
 
     return on_tensors
+
+
+def on_values(function: Function, is_rule: bool = False) -> Function:
+    """A function of plain arrays as Tensors call it; a rule gets differentiable arrays where derivatives go on."""
+
+    @wraps(function, updated=())
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        arguments, named = pytree.map(_of_rule if is_rule else _plain, (args, kwargs))
+        return pytree.map(lambda leaf: values.take(leaf, True), function(*arguments, **named))
+
+    return on_tensors
+
+
+def _plain(leaf: Any) -> Any:
+    return values.plain(leaf) if isinstance(leaf, TensorBase) else leaf
+
+
+def _of_rule(leaf: Any) -> Any:
+    if isinstance(leaf, TensorBase) and (is_grad_enabled() or current().dual_stack or current().batches):
+        return values.leave(leaf, False)
+    return _plain(leaf)
 
 
 def inward(function: Function) -> Function:

@@ -21,6 +21,13 @@ WHOLE = (
 )
 
 
+BATCHED = (
+    "vmap: a function of plain arrays cannot run for all members of a batch at once, and one is called with a batch: "
+    "call it for one member after the other, numpy.stack([f(x) for x in batch]), or write it with NumPy's functions "
+    "on differentiable arrays"
+)
+
+
 def is_value(leaf: Any) -> bool:
     """True for an array or a number; truth values of Python are options."""
     return type(leaf) is not bool and (isinstance(leaf, (*_NUMBERS, ArrayHolder)) or is_array(leaf))
@@ -63,13 +70,28 @@ def take(value: Any, constants: bool = False) -> Any:
 
 
 def leave(tensor: Any, held: bool) -> Any:
-    """What the caller gets: a differentiable array if derivatives go on, else a plain array or number."""
-    if held or is_tracked(tensor):
+    """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
+    if held or is_tracked(tensor) or hasattr(tensor._array, "batches"):
         return Array.wrap(tensor)
+    return plain(tensor)
+
+
+def plain(tensor: Any) -> Any:
+    """The values of a Tensor as an array or a number. Raises RuntimeError under vmap."""
     array = tensor._array
+    if hasattr(array, "batches"):
+        raise RuntimeError(BATCHED)
     return raw(tensor) if type(array) is numpy.ndarray else array
 
 
 def answers() -> dict[str, Callable[..., Any]]:
     """The functions that say it."""
-    return {"is_value": is_value, "is_held": is_held, "enter": enter, "give": give, "take": take, "leave": leave}
+    return {
+        "is_value": is_value,
+        "is_held": is_held,
+        "enter": enter,
+        "give": give,
+        "take": take,
+        "leave": leave,
+        "plain": plain,
+    }

@@ -20,6 +20,7 @@ from adjoint.core.operations.naming import KeptByName
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
+from adjoint.transforms import passing
 from adjoint.transforms.custom_functions.function import Function, FunctionMeta
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class CustomFunction(KeptByName):
         self.signature = inspect.signature(function)
         self.names = tuple(self.signature.parameters)
         self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
+        #: The same for arrays, made when it is first called with some.
+        self.of_arrays: CustomFunction | None = None
         title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
         self.function_class: Any = FunctionMeta(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
         for kind, rules in (("vjp", vjp), ("jvp", jvp)):
@@ -54,8 +57,24 @@ class CustomFunction(KeptByName):
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves, structure = flatten(dict(bound.arguments))
+        if not any(isinstance(leaf, TensorBase) for leaf in leaves):
+            return self.on_arrays(leaves, structure, bound)
         *outputs, shape = self.function_class.apply(structure, *leaves)
         return shape.unflatten(outputs)
+
+    def on_arrays(self, leaves: list[Any], structure: TreeDef, bound: inspect.BoundArguments) -> Any:
+        """A call without Tensors: of plain values, or of differentiable arrays, for which the function gets plain ones."""
+        if not any(passing.values.is_held(leaf) for leaf in leaves):
+            return self.function(*bound.args, **bound.kwargs)
+        if self.of_arrays is None:
+            rules = {
+                kind: {name: passing.on_values(rule, True) for name, rule in table.items()}
+                for kind, table in self.rules.items()
+            }
+            self.of_arrays = CustomFunction(passing.on_values(self.function), None, None)
+            self.of_arrays.rules = rules
+        *outputs, shape = self.of_arrays.function_class.apply(structure, *[passing.values.take(x) for x in leaves])
+        return passing.Leaving(leaves).result(shape.unflatten(outputs))
 
     def vjp(self, rule: Any) -> Any:
         """Decorate the vjp: of all parameters, or with `@f.vjp("x")` of one."""
@@ -93,6 +112,7 @@ class CustomFunction(KeptByName):
         if (name is None) != (None in rules) and rules:
             raise TypeError(f"{message} cannot be added: give either one rule for all parameters, or one for each")
         rules[name] = rule
+        self.of_arrays = None
         return rule
 
     def needs(self) -> list[str]:
@@ -143,7 +163,9 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
 
     Args:
         function: takes and returns tensors, alone or in trees (tuples, lists, dicts, named tuples, dataclasses), and
-            whatever else. It runs without recording, so it may leave the tensors, for NumPy or another library.
+            whatever else. It runs without recording, so it may leave the tensors, for NumPy or another library. Called
+            with differentiable arrays, it gets plain NumPy arrays, so it may call C, Fortran or a simulator; rules get
+            plain arrays, too, or differentiable ones where derivatives of them are taken.
         vjp: gets the cotangent `g` of the result first, then the values that its parameters name: arguments of the
         function, and the result as `y`; only these are saved. Returns the cotangent of the argument, a tuple of them if
         there are several, or a dict by name; None where there is none. Or a dict of such rules, one for each argument
@@ -161,7 +183,7 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
         TypeError: a rule has a parameter that the function does not have.
         RuntimeError: the function is differentiated, and there is no rule.
 
-    >>> import adjoint, numpy
+    >>> import adjoint, math, numpy
     >>> @adjoint.autograd.custom(vjp=lambda g, y: g * y)
     ... def exp(x):
     ...     return adjoint.from_numpy(numpy.exp(x.detach().numpy()))
@@ -169,6 +191,12 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
     >>> exp(x).sum().backward()
     >>> x.grad
     tensor([1.0000, 2.7183])
+
+    >>> @adjoint.custom(vjp=lambda g, x: g * numpy.cos(x))
+    ... def sine(x):
+    ...     return numpy.array([math.sin(value) for value in x])  # a call of C
+    >>> adjoint.grad(lambda x: numpy.sum(sine(x)))(numpy.array([0.0, 1.0])).round(4)
+    array([1.    , 0.5403])
 
     >>> @adjoint.autograd.custom
     ... def scaled(params, x):
