@@ -62,9 +62,9 @@ def take(value: Any, constants: bool = False) -> Any:
     return value
 
 
-def leave(tensor: Any, held: bool) -> Any:
+def leave(tensor: Any, is_held: bool) -> Any:
     """What the caller gets: a differentiable array if derivatives go on, else a plain array or number."""
-    if held or is_tracked(tensor):
+    if is_held or is_tracked(tensor):
         return Array.wrap(tensor)
     array = tensor._array
     return raw(tensor) if type(array) is numpy.ndarray else array
