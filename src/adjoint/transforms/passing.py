@@ -81,7 +81,7 @@ def holds_tensor(tree: Any) -> bool:
     return any(isinstance(leaf, TensorBase) for leaf in flatten(tree)[0])
 
 
-def taken(result: Any, has_aux: bool = False) -> Any:
+def to_results(result: Any, has_aux: bool = False) -> Any:
     """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
     if has_aux and type(result) is tuple and len(result) == 2:
         return to_results(result[0]), pytree.map(values.take, result[1])
@@ -231,6 +231,6 @@ def inward(function: Function) -> Function:
 
     @wraps(function, updated=())
     def on_arrays(*args: Any) -> Any:
-        return given(function(*pytree.map(values.take, args)))
+        return to_arguments(function(*pytree.map(values.take, args)))
 
     return on_arrays
