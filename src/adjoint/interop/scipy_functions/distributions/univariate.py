@@ -300,8 +300,8 @@ class Univariate(StandardForm):
 def _moved_inside(z: Tensor, low: Any, high: Any) -> Tensor:
     """Places on the edge of the support moved to the next number inside, of which powers and logarithms are finite."""
     at = plain(z)
-    # its square and reciprocal are numbers, too
-    tiny = numpy.sqrt(numpy.finfo(kind_of(z)).tiny)
+    # its square and reciprocal are numbers, too, of which SciPy's functions know values
+    tiny = numpy.cbrt(numpy.finfo(kind_of(z)).tiny)
     inside = numpy.where(at == low, numpy.inf, numpy.where(at == high, -numpy.inf, at)).astype(at.dtype)
     steps = numpy.where(at == 0, numpy.copysign(tiny, inside), numpy.nextafter(at, inside) - at)
     return z + constants(steps, z)
