@@ -99,7 +99,7 @@ if _typing.TYPE_CHECKING:
     from . import accelerator, backends, cpu, cuda, func, mps, mtia, profiler, return_types, testing, utils, xpu
     from .autograd import custom
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
-    from .transforms.choice import safe_where
+    from .interop.choice import safe_where
 
 __version__ = "0.1.0.dev0"
 
@@ -136,7 +136,7 @@ _LATER = frozenset(
 # names of other modules that are public here, too, by the module that is imported when one is first used
 _MADE_LATER = {
     "custom": "adjoint.autograd",
-    "safe_where": "adjoint.transforms.choice",
+    "safe_where": "adjoint.interop.choice",
     **dict.fromkeys(("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"), "adjoint.func"),
 }
 # the floors behind the public names; `tensor` is public as a function

@@ -1524,7 +1524,7 @@ def rsqrt_(input: Tensor) -> Tensor:
 def rsub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input"""
 
-from adjoint.transforms.choice import safe_where as safe_where
+from adjoint.interop.choice import safe_where as safe_where
 
 from adjoint.tensor.memory.files import save as save
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy
 import pytest
+import scipy.signal
 import scipy.special
 import scipy.stats
 
 import adjoint
 from adjoint import numpy as np
+from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.scipy import fft, integrate, linalg, signal, special, stats
 from adjoint.tensor.protocol_hooks import protocols
 
@@ -93,6 +96,18 @@ def test_importing_adjoint_imports_neither_scipy_nor_the_namespaces() -> None:
     names = {"scipy", "adjoint.numpy", "adjoint.scipy", "adjoint.compat"}
     code = f"import adjoint, sys; assert not {names} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda x: scipy.stats.gamma.logpdf(x, 2.0).sum(), "adjoint.scipy.stats keep it"),
+        (lambda x: scipy.signal.lfilter([1.0], [1.0, 0.5], x).sum(), "adjoint.scipy.signal keep it"),
+    ],
+)
+def test_scipys_own_functions_of_arrays_name_those_that_keep_the_derivative(call: Any, names: str) -> None:
+    with pytest.raises(LostDerivativeError, match=names):
+        adjoint.func.grad(call)(numpy.array([0.5, 2.0]))
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_95_of_104_continuous_distributions_are_differentiated() -> None:
     )
     every = (getattr(scipy.stats, name) for name in scipy.stats.__all__)
     kinds = (scipy.stats.rv_continuous, scipy.stats.rv_discrete)
-    assert {d.name for d in every if isinstance(d, kinds)} <= {*CONTINUOUS, *DISCRETE, *REFUSED}
+    assert {d.name for d in every if isinstance(d, kinds)} <= {*CONTINUOUS, *DISCRETE, *REFUSED, "trapz"}
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)

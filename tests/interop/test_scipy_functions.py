@@ -364,7 +364,11 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "integrate.cumulative_trapezoid": [((normal(4), positive(4).cumsum()), {"initial": 0}),
                                        ((normal(2, 4),), {"axis": 0}),
                                        ((normal(2, 4), positive(2, 4).cumsum(1)), {})],
-    "integrate.simpson": [((normal(5),), {"dx": 0.5}), ((normal(2, 4),), {"x": D.tolist() + [5.0]})],
+    "integrate.simpson": [((normal(5),), {"dx": 0.5}), ((normal(2, 4),), {"x": D.tolist() + [5.0]}),
+                          ((normal(6), positive(6).cumsum()), {}), ((normal(7), positive(7).cumsum()), {}),
+                          ((normal(2, 5), positive(2, 5).cumsum(1)), {"axis": 1}), ((normal(2),), {})],
+    "integrate.cumulative_simpson": [((normal(6),), {"dx": 0.5}), ((normal(5, 2),), {"axis": 0, "initial": 0.3}),
+                                     ((normal(2, 7),), {"x": D.tolist() + [5.0, 6.0, 7.5, 8.0]}), ((normal(2),), {})],
     "stats.multivariate_normal.logpdf": [((normal(4, 3), normal(3)), {"cov": 2.0}), ((normal(3),), {}),
                                          ((normal(4), np.zeros(1)), {}),
                                          ((normal(2, 3), normal(3)), {"cov": [1.0, 2.0, 3.0]})],
@@ -495,8 +499,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception], str]]
     ("signal.detrend", (V,), {"type": "cubic"}, ValueError, "must be 'linear' or 'constant'"),
     ("signal.detrend", (V,), {"bp": 2}, TypeError, "no break points"),
     ("integrate.cumulative_trapezoid", (V,), {"initial": 1}, ValueError, "must be `None` or `0`"),
-    ("integrate.simpson", (V, V), {}, TypeError, "no derivative by the places x"),
-    ("integrate.simpson", (T, np.ones((3, 3))), {}, TypeError, "x must have one axis"),
+    ("integrate.simpson", (V, V[:3]), {}, ValueError, "length of x along axis"),
 ]
 
 

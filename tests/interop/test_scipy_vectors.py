@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 import scipy.stats
 
 import adjoint
@@ -55,6 +56,8 @@ def test_values_and_gradients(case: Any) -> None:
     family, _, method = name.partition(".")
     if not hasattr(scipy.stats, family):
         pytest.skip(f"this SciPy has no {family}")
+    if np.inf in [v for v in arguments if np.ndim(v) == 0] and scipy.__version__ < "1.16":
+        pytest.skip("this SciPy has a mistake there")
     function = getattr(getattr(scipy.stats, family), method)
     tensors = [adjoint.tensor(np.asarray(v, float), requires_grad=i not in fixed) for i, v in enumerate(arguments)]
     found, expected = getattr(getattr(stats, family), method)(*tensors), function(*arguments)

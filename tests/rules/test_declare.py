@@ -148,7 +148,6 @@ def test_the_batch_form_follows_from_what_is_declared(options: dict[str, Any], b
     def kernel(xp: Any, input: Array, dim: int) -> Any: ...
 
     assert kernel.batching == batching
-    assert kernel.batch_is_loop == (batching == "loop")
 
 
 def test_a_partial_may_be_a_name_a_number_or_a_function() -> None:
@@ -306,6 +305,6 @@ def test_a_hook_changes_arguments_or_asks_for_a_loop() -> None:
 def test_an_empty_batch_cannot_be_run_one_by_one() -> None:
     rule: Rule = TABLE["tensordot"]
     values = {"input": np.ones((0, 3)), "other": np.ones(3), "dims_self": (0,), "dims_other": (0,)}
-    assert rule.batch_is_loop
+    assert rule.batching == "loop"
     with pytest.raises(ValueError, match="tensordot runs a batch one by one, and the batch is empty"):
         derive.batch(rule, NUMPY, values, {"input": 0})

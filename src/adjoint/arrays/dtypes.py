@@ -72,7 +72,12 @@ class dtype:
         return _TO_COMPLEX.get(self, self)
 
     def to_real(self) -> dtype:
-        """The type of the real part: float32 for complex64, the type itself where it is not complex."""
+        """The dtype of the real part: float32 for complex64; the dtype itself if it is not complex.
+
+        >>> import adjoint
+        >>> adjoint.complex128.to_real()
+        adjoint.float64
+        """
         return _TO_REAL.get(self, self)
 
     def __repr__(self) -> str:

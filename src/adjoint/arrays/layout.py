@@ -29,7 +29,10 @@ class memory_format:
         raise TypeError("cannot create 'adjoint.memory_format' instances")
 
     def order_for(self, ndim: int) -> tuple[int, ...] | None:
-        """The order for arrays of so many axes. Raises RuntimeError if there is none."""
+        """The order of the axes for arrays with this number of axes.
+
+        Raises RuntimeError for a number of axes that the format does not have.
+        """
         if self.order is not None and len(self.order) != ndim:
             raise RuntimeError(f"required rank {len(self.order)} tensor to use {self.name} format")
         return self.order

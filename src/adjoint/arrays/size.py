@@ -47,7 +47,12 @@ class Size(tuple[int, ...]):
         return tuple.__new__(cls, items)
 
     def numel(self) -> int:
-        """The number of elements of an array of this shape (1 for no dimensions)."""
+        """The number of elements of a tensor of this shape, 1 for an empty shape.
+
+        >>> import adjoint
+        >>> adjoint.Size([2, 3]).numel()
+        6
+        """
         return prod(self)
 
     def __repr__(self) -> str:

@@ -36,17 +36,28 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def name(self) -> str:
-        """The name of the node, such as 'MulBackward0'."""
+        """The name of the node.
+
+        >>> import adjoint
+        >>> (adjoint.ones(2, requires_grad=True) * 2).grad_fn.name()
+        'MulBackward0'
+        """
 
     @property
     @abc.abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
+        """The nodes of the inputs, as pairs (node, number of the output that was the input).
+
+        A pair is (None, 0) for an input that needs no gradient.
+        """
 
     @property
     @abc.abstractmethod
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for the user's own notes on this node."""
+        """A dictionary for the user's own notes about the node.
+
+        It lives as long as the node.
+        """
 
     @property
     @abc.abstractmethod

@@ -993,14 +993,14 @@ def gradient_edge(tensor: TensorBase) -> Node:
 def nodes_behind(waiting: list) -> list:
     """These nodes and those that led to them, each once; None among the first is passed over."""
     node: Node
-    seen: set = set()
+    visited: set = set()
     nodes: list = []
     waiting = list(waiting)
     while waiting:
         node = waiting.pop()
-        if node is None or node in seen:
+        if node is None or node in visited:
             continue
-        seen.add(node)
+        visited.add(node)
         nodes.append(node)
         for i in range(node._ad_n_edges):
             waiting.append(node._ad_edge(i))

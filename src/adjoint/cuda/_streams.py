@@ -24,27 +24,45 @@ class Stream:
 
     @property
     def cuda_stream(self) -> int:
-        """The address by which CUDA knows the stream."""
+        """The address of CUDA's stream, an integer.
+
+        Other libraries take it to use the same stream.
+        """
         return int(self._stream.ptr)
 
     def synchronize(self) -> None:
-        """Wait until all work in the stream is done."""
+        """Wait until all work in the stream is done.
+
+        The calling thread is blocked meanwhile.
+        """
         self._stream.synchronize()
 
     def query(self) -> bool:
-        """True if all work in the stream is done."""
+        """True if all work in the stream is done.
+
+        It does not wait.
+        """
         return bool(self._stream.done)
 
     def wait_event(self, event: Event) -> None:
-        """Let work that comes later wait for an event."""
-        self._stream.wait_event(event._made())
+        """Let later work of the stream wait for an event.
+
+        event: an Event that a stream has recorded.
+        """
+        self._stream.wait_event(event._event_of_cupy())
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let later work wait for the work that another stream has received so far."""
-        self._stream.wait_event(stream.record_event()._made())
+        """Let later work wait for the work that another stream has received so far.
+
+        stream: a Stream of the same or another device.
+        """
+        self._stream.wait_event(stream.record_event()._event_of_cupy())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event after the work that the stream has received so far."""
+        """Record an event after the work that the stream has received so far, and return it.
+
+        event: an Event; a new one unless it is passed.
+        """
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -69,27 +87,42 @@ class Event:
         self._options = {"block": blocking, "disable_timing": not enable_timing, "interprocess": interprocess}
         self._event = cuda_of("Event").Event(**self._options)
 
-    def _made(self) -> Any:
+    def _event_of_cupy(self) -> Any:
         return self._event
 
     def record(self, stream: Stream | None = None) -> None:
-        """Set the mark after the work that a stream, the current one unless given, has received so far."""
+        """Set the mark after the work that a stream has received so far.
+
+        stream: a Stream; the current one unless it is passed.
+        """
         self._event.record(None if stream is None else stream._stream)
 
     def synchronize(self) -> None:
-        """Wait until the device has come to the mark."""
+        """Wait until the device has reached the mark.
+
+        The calling thread is blocked meanwhile.
+        """
         self._event.synchronize()
 
     def query(self) -> bool:
-        """True if the device has come to the mark."""
+        """True if the device has reached the mark.
+
+        It does not wait.
+        """
         return bool(self._event.done)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let later work of a stream, the current one unless given, wait for the mark."""
+        """Let later work of a stream wait for the mark.
+
+        stream: a Stream; the current one unless it is passed.
+        """
         (current_stream() if stream is None else stream).wait_event(self)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this mark to another. Raises RuntimeError where an event keeps no times."""
+        """The milliseconds from this mark to the mark of another event.
+
+        Raises RuntimeError for events without `enable_timing`.
+        """
         if self._options["disable_timing"] or end_event._options["disable_timing"]:
             raise RuntimeError("Both events must be created with argument 'enable_timing=True'.")
         return float(cuda_of("Event").get_elapsed_time(self._event, end_event._event))

@@ -82,7 +82,7 @@ _OTHER_KINDS = (
 
 _NEVER = """False: adjoint has no tensors of which {name} is true.
 
-    The attribute is there for programs that ask, and has torch's answer for a tensor in main memory.
+    The attribute exists for programs written for torch, with torch's value for a tensor in main memory.
     """
 
 

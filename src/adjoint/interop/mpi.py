@@ -214,11 +214,17 @@ class GradientReducer:
         self._collected = self._shared = self._completed = 0
 
     def no_sync(self) -> AbstractContextManager[None]:
-        """Within it, backward passes accumulate on each rank alone; the next pass outside exchanges all of it."""
+        """A block in which backward passes accumulate gradients on each rank alone.
+
+        The next pass outside of the block exchanges all of them.
+        """
         return _Paused(self)
 
     def remove(self) -> None:
-        """Take the hooks off the parameters and free the communicators. Must be called on every rank."""
+        """Remove the hooks of the parameters and free the communicators.
+
+        Each rank must call it.
+        """
         for handle in self._handles:
             handle.remove()
         if self._handles:

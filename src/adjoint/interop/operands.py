@@ -114,12 +114,12 @@ def holds_tensor(value: Any) -> bool:
 
 def class_of_results(value: Any) -> type | None:
     """Of what class results of a call with these arguments are: Tensors, arrays that hold one, or plain (None)."""
-    found = None
+    result_class = None
     for kind in classes_in(value):
         if issubclass(kind, TensorBase):
             return TensorBase
-        found = kind
-    return found
+        result_class = kind
+    return result_class
 
 
 # dtypes ---------------------------------------------------------------------------------------------------------------

@@ -458,11 +458,6 @@ class Rule:
             return "align"
         return "loop" if self.batch_form is None else "joint"
 
-    @property
-    def batch_is_loop(self) -> bool:
-        """True if a batch is run one by one, whatever the arguments are."""
-        return self.batching == "loop"
-
     def _known(self, inputs: tuple[str, ...]) -> None:
         for name in inputs:
             if name not in self.inputs:

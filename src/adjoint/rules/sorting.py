@@ -118,17 +118,17 @@ def _first_of_equals(xp, input, indices, least, dim):
     same = input == least
     if kind_of(input) == "f" and count_true(underlying(least != least)):
         same = same | ((least != least) & (input != input))
-    taken = xp.take_along_axis(same, indices, axis=dim)
-    if count_true(underlying(same)) == count_true(underlying(taken)):
+    equal_places = xp.take_along_axis(same, indices, axis=dim)
+    if count_true(underlying(same)) == count_true(underlying(equal_places)):
         return indices
-    rows, taken, indices = (xp.moveaxis(array, dim, -1) for array in (same, taken, indices))
+    rows, equal_places, indices = (xp.moveaxis(array, dim, -1) for array in (same, equal_places, indices))
     n = rows.shape[-1]
     equal = xp.nonzero(xp.reshape(rows, (-1,)))[0]
     first = xp.reshape(xp.arange(rows.size // n, dtype=equal.dtype) * n, (*rows.shape[:-1], 1))
     # which of the equal elements of its row stands for each one that is taken
-    rank = xp.cumulative_sum(xp.astype(taken, equal.dtype), axis=-1) - 1
-    rank = xp.where(taken, xp.searchsorted(equal, first) + rank, 0)
-    return xp.moveaxis(xp.where(taken, xp.take(equal, rank) - first, indices), -1, dim)
+    rank = xp.cumulative_sum(xp.astype(equal_places, equal.dtype), axis=-1) - 1
+    rank = xp.where(equal_places, xp.searchsorted(equal, first) + rank, 0)
+    return xp.moveaxis(xp.where(equal_places, xp.take(equal, rank) - first, indices), -1, dim)
 
 
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):

@@ -118,7 +118,7 @@ class Flat:
     def argument(self, vector: Tensor) -> Tree:
         """The tree of a vector, as a function gets it."""
         tree = self.unravel(vector)
-        return passing.given(tree) if self.of_arrays else tree
+        return passing.to_arguments(tree) if self.of_arrays else tree
 
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

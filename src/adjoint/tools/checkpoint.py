@@ -111,7 +111,10 @@ class GraphExecGroup:
 
     @classmethod
     def number_of_run(cls) -> int:
-        """The number of the running pass, or that of the group that it belongs to; -1 outside of passes."""
+        """The number of the running backward pass, or of the group that it belongs to.
+
+        It is -1 outside of backward passes.
+        """
         group = getattr(cls._open, "number", None)
         return run_number() if group is None else group
 

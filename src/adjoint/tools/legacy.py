@@ -35,7 +35,10 @@ class ImperativeEngine:
         call_at_end(callback)
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether the backward pass that runs now accumulates into all leaves, as the older checkpoint needs it."""
+        """True if the current backward pass accumulates into all leaves.
+
+        Reentrant checkpoints need that.
+        """
         return accumulates()
 
 

@@ -64,7 +64,10 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        """The function's value."""
+        """The value of the function, computed without recording.
+
+        function: the checkpointed function. preserve_rng_state: whether the second run draws the same numbers.
+        """
         ctx.function = function
         ctx.random_state = random.get_rng_state() if preserve_rng_state else None
         ctx.tensor_positions = [i for i, arg in enumerate(args) if isinstance(arg, TensorBase)]
@@ -74,7 +77,10 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
-        """Cotangents of the arguments; those of parameters are accumulated on the way."""
+        """The cotangents of the arguments, from a second run of the function.
+
+        Cotangents of other leaves are accumulated into their `.grad`. Raises RuntimeError outside of `backward`.
+        """
         if not accumulates():
             raise RuntimeError(ONLY_BACKWARD)
         args = list(ctx.others)

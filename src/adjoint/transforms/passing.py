@@ -70,7 +70,7 @@ def entered(tree: Any, name: str) -> Any:
     return pytree.map(lambda leaf: values.enter(leaf, name) if values.is_value(leaf) else leaf, tree)
 
 
-def given(tree: Any) -> Any:
+def to_arguments(tree: Any) -> Any:
     """A tree of Tensors as a function gets it."""
     if isinstance(tree, TensorBase):
         return values.give(tree)
@@ -82,10 +82,10 @@ def holds_tensor(tree: Any) -> bool:
     return any(isinstance(leaf, TensorBase) for leaf in flatten(tree)[0])
 
 
-def taken(result: Any, has_aux: bool = False) -> Any:
+def to_results(result: Any, has_aux: bool = False) -> Any:
     """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
     if has_aux and type(result) is tuple and len(result) == 2:
-        return taken(result[0]), pytree.map(values.take, result[1])
+        return to_results(result[0]), pytree.map(values.take, result[1])
     return pytree.map(lambda leaf: values.take(leaf, True), result)
 
 
@@ -93,18 +93,18 @@ class Leaving:
     """How the results of one call come out: as differentiable arrays if some went in, else as plain ones."""
 
     def __init__(self, leaves: Iterable[Any]) -> None:
-        self.held = any(values.is_held(leaf) for leaf in leaves)
+        self.is_held = any(values.is_held(leaf) for leaf in leaves)
 
     def result(self, tree: Any) -> Any:
         """A tree of results; a function that is one takes arrays and gives arrays."""
         if isinstance(tree, TensorBase):
-            return values.leave(tree, self.held)
+            return values.leave(tree, self.is_held)
         return pytree.map(self.leaf, tree)
 
     def leaf(self, leaf: Any) -> Any:
         """One result."""
         if isinstance(leaf, TensorBase):
-            return values.leave(leaf, self.held)
+            return values.leave(leaf, self.is_held)
         return self.function(leaf) if callable(leaf) else leaf
 
     def function(self, of_tensors: Function) -> Function:
@@ -112,8 +112,8 @@ class Leaving:
 
         @wraps(of_tensors, updated=())
         def of_arrays(*trees: Any) -> Any:
-            held = self.held or any(values.is_held(leaf) for leaf in flatten(trees)[0])
-            leaving = self if held is self.held else Leaving(flatten(trees)[0])
+            is_held = self.is_held or any(values.is_held(leaf) for leaf in flatten(trees)[0])
+            leaving = self if is_held is self.is_held else Leaving(flatten(trees)[0])
             return leaving.result(of_tensors(*entered(trees, of_tensors.__name__)))
 
         return of_arrays
@@ -132,8 +132,8 @@ def for_calls(transform: T) -> T:
         def function(*args: Any, **kwargs: Any) -> Any:
             arguments = list(args)
             for position in positions_in(argnums, len(args)):
-                arguments[position] = given(arguments[position])
-            return taken(func(*arguments, **kwargs), has_aux)
+                arguments[position] = to_arguments(arguments[position])
+            return to_results(func(*arguments, **kwargs), has_aux)
 
         @wraps(func, updated=())
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -169,7 +169,7 @@ def for_primals(transform: T) -> T:
             return transform(func, *primals, **options)
 
         def function(*args: Any, **kwargs: Any) -> Any:
-            return taken(func(*given(args), **kwargs), bool(options.get("has_aux", False)))
+            return to_results(func(*to_arguments(args), **kwargs), bool(options.get("has_aux", False)))
 
         options |= {key: entered(tree, name) for key, tree in named.items()}
         return Leaving(leaves).result(transform(function, *entered(primals, name), **options))
@@ -253,6 +253,6 @@ def inward(function: Function) -> Function:
 
     @wraps(function, updated=())
     def on_arrays(*args: Any) -> Any:
-        return given(function(*pytree.map(values.take, args)))
+        return to_arguments(function(*pytree.map(values.take, args)))
 
     return on_arrays

@@ -207,12 +207,13 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
 /* Elements in blocks: in each the values are those that a block of this one element would have. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
-    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1, flags = adj_flags(ADJ_REPORTED_FLAGS);
+    int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1;
     for (int k = 0; k <= n_inputs; k++) dense &= steps[k] == size;
     if (dense && replaced->function == NULL) {
         replaced->loop.function(args, dimensions, steps, replaced->loop.data);
         return;
     }
+    int flags = adj_flags(ADJ_REPORTED_FLAGS);
     for (npy_intp start = 0; start < dimensions[0]; start += ADJ_BLOCK) {
         npy_intp count = ADJ_MIN(dimensions[0] - start, ADJ_BLOCK);
         adj_block gathered[2], results;

@@ -55,7 +55,10 @@ class Generator:
 
     @property
     def device(self) -> device:
-        """Where the numbers are drawn."""
+        """The device of the generator, always the CPU.
+
+        Numbers for other devices are drawn in main memory.
+        """
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
@@ -76,17 +79,31 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start over from a random seed of the operating system, and return it."""
+        """Seed the generator with a random number of the operating system, and return that number.
+
+        >>> import adjoint
+        >>> generator = adjoint.Generator()
+        >>> generator.seed() == generator.initial_seed()
+        True
+        """
         seed = int.from_bytes(os.urandom(8), "little")
         self.manual_seed(seed)
         return seed
 
     def initial_seed(self) -> int:
-        """The seed that the generator was last started from."""
+        """The last seed of the generator, from `manual_seed` or `seed`.
+
+        >>> import adjoint
+        >>> adjoint.Generator().manual_seed(3).initial_seed()
+        3
+        """
         return self._seed
 
     def get_state(self) -> Any:
-        """The state, a tensor of bytes for ``set_state``."""
+        """The state of the generator as a tensor of bytes.
+
+        `set_state` takes it, and the same numbers are drawn again.
+        """
         with self._lock:
             packed = _pack_state(self._seed, self._numpy.bit_generator.state)
         return self.shown(np.frombuffer(packed, dtype=np.uint8).copy())
@@ -119,7 +136,10 @@ class Generator:
     graphsafe_set_state = set_state
 
     def clone_state(self) -> Generator:
-        """A new generator in the same state."""
+        """A new generator with the same state.
+
+        Both draw the same numbers from here on.
+        """
         return Generator(self._device).set_state(self.get_state())
 
     def __reduce__(self) -> tuple[Any, ...]:

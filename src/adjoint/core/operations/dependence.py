@@ -6,6 +6,7 @@ there, which names the line. Outside, the caller may intend the conversion, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ LOST = (
     "{what} is a plain value, so that the derivative of the function which is being differentiated would be lost{at}. "
     "Compute with functions that keep it ({instead}); if the value is to count as a constant, say so with {constant}"
 )
+IN_SCIPY = "Inside of SciPy: {names} keep it, called in the place of SciPy's own"
 INSTEAD = "x.sin() for math.sin(x), adjoint.stack or a tensor that is assigned to for a plain array of numbers"
 
 
@@ -116,5 +118,10 @@ def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detac
     """The error for a plain value that replaces a tensor."""
     location = caller()
     at = "" if location is None else f" at {described(location)}"
-    error = LostDerivativeError(LOST.format(what=what, at=at, instead=instead, constant=constant))
+    message = LOST.format(what=what, at=at, instead=instead, constant=constant)
+    inside = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
+    if inside is not None:
+        package = "" if inside[1].startswith("_") else f".{inside[1]}"
+        message += ". " + IN_SCIPY.format(names=f"the functions of adjoint.scipy{package}")
+    error = LostDerivativeError(message)
     return errors.explained(error, "lost-derivative")

@@ -355,8 +355,8 @@ class Array(NumpyArray):
         if isinstance(values, TensorBase):
             tensor: Any = values
         else:
-            made = dispatch(Array, numpy.array, (values,), {})
-            tensor = made._tensor if isinstance(made, Array) else new_tensor(numpy.asarray(made, numpy.float64))
+            array = dispatch(Array, numpy.array, (values,), {})
+            tensor = array._tensor if isinstance(array, Array) else new_tensor(numpy.asarray(array, numpy.float64))
         if dtype is not None:
             tensor = dispatch(Array, numpy.astype, (Array.new(tensor), dtype), {})._tensor
         if tensor._array.dtype.kind not in "fc" and tensor._array.dtype.kind != "V":

@@ -179,14 +179,14 @@ def _arrays_in(args: Any) -> list[Any]:
     return [value for value in (*args, *members) if isinstance(value, ArrayHolder)]
 
 
-def _arguments(given: Any, clones: list[Tensor] | None = None) -> Any:
+def _arguments(values: Any, clones: list[Tensor] | None = None) -> Any:
     """Arguments as the table of functions takes them: Tensors for arrays, double precision for the extended one.
 
     clones: if not None, memory that can be written to is cloned, and the clones are noted there.
     """
-    if isinstance(given, dict):
-        return {name: _argument(value, clones) for name, value in given.items()} if given else given
-    return tuple([_argument(value, clones) for value in given])
+    if isinstance(values, dict):
+        return {name: _argument(value, clones) for name, value in values.items()} if values else values
+    return tuple([_argument(value, clones) for value in values])
 
 
 def _argument(value: Any, clones: list[Tensor] | None) -> Any:

@@ -69,9 +69,9 @@ def take(value: Any, constants: bool = False) -> Any:
     return value
 
 
-def leave(tensor: Any, held: bool) -> Any:
+def leave(tensor: Any, is_held: bool) -> Any:
     """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
-    if held or is_tracked(tensor) or hasattr(tensor._array, "batches"):
+    if is_held or is_tracked(tensor) or hasattr(tensor._array, "batches"):
         return Array.wrap(tensor)
     return plain(tensor)
 

@@ -103,14 +103,14 @@ def to_write(array: ArrayHolder) -> Tensor:
 def _take_over(array: ArrayHolder) -> None:
     """Give an array, and all that share its memory, memory of their own."""
     base = base_of(array._tensor)
-    shared = [known for reference in base.__dict__.pop(_SHARED, {}).values() if (known := reference()) is not None]
-    if not any(known is array for known in shared):
+    shared = [live for reference in base.__dict__.pop(_SHARED, {}).values() if (live := reference()) is not None]
+    if not any(live is array for live in shared):
         shared.append(array)
     own = make_writable(ops.clone(base))
-    for known in shared:
-        view = known._tensor._view
-        known._tensor = own if view is None else replay_view(view.replay, own)
-    own.__dict__[_SHARED] = {id(known): weakref.ref(known) for known in shared}
+    for live in shared:
+        view = live._tensor._view
+        live._tensor = own if view is None else replay_view(view.replay, own)
+    own.__dict__[_SHARED] = {id(live): weakref.ref(live) for live in shared}
 
 
 def has_view(result: Any, tensors: list[Tensor]) -> bool:

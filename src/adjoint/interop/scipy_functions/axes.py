@@ -15,7 +15,7 @@ from adjoint.tensor.table import ops
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-#: The longest axis along which a linear function of SciPy is taken as a matrix.
+#: The longest axis along which a linear function of SciPy is along_axis as a matrix.
 LONGEST = 4096
 
 
@@ -29,7 +29,7 @@ def moved(tensor: Tensor, source: Any, destination: Any) -> Tensor:
     return FUNCTIONS["moveaxis"](tensor, source, destination)
 
 
-def taken(x: Tensor, axis: int, places: numpy.ndarray) -> Tensor:
+def along_axis(x: Tensor, axis: int, places: numpy.ndarray) -> Tensor:
     """The elements at places along an axis."""
     return ops.index_select(x, axis, new_tensor(numpy.asarray(places, numpy.int64)))
 
@@ -40,14 +40,14 @@ def extended(x: Tensor, axis: int, before: int, after: int, mode: str, fill: Any
         return x
     n = x.shape[axis]
     if mode != "constant":
-        return taken(x, axis, numpy.pad(numpy.arange(n), (before, after), mode))  # type: ignore[call-overload]
+        return along_axis(x, axis, numpy.pad(numpy.arange(n), (before, after), mode))  # type: ignore[call-overload]
     shape = list(x.shape)
     parts = [x]
-    for width, place in ((before, 0), (after, len(parts))):
+    for width, position in ((before, 0), (after, len(parts))):
         if width:
             shape[axis] = width
             part = ops.expand(tensors(fill, x)[0], tuple(shape))
-            parts.insert(0 if place == 0 else len(parts), part)
+            parts.insert(0 if position == 0 else len(parts), part)
     return ops.cat(parts, axis)
 
 

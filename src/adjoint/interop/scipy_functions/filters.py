@@ -80,11 +80,11 @@ def _final_state(b: Any, a: Any, x: Any, y: Any, start: Any) -> Any:
     for k in range(size):
         total = ops.expand(start[..., k + n], tuple(x.shape[:-1])) if k + n < size else 0 * x[..., 0]
         for i in range(k + 1, min(size, k + n) + 1):
-            place = n + k - i
+            position = n + k - i
             if i < b.shape[0]:
-                total = total + b[i] * x[..., place]
+                total = total + b[i] * x[..., position]
             if i < a.shape[0]:
-                total = total - a[i] * y[..., place]
+                total = total - a[i] * y[..., position]
         state.append(total)
     return ops.stack(state, -1) if state else x[..., :0]
 

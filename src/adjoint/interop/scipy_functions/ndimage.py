@@ -318,7 +318,7 @@ def _spline_values(x, columns, order, mode):
         rows.append([(go_on(first + j, n).astype(int), weights[j]) for j in range(order + 1)])
     total = None
     for corner in itertools.product(*rows):
-        part = x[tuple(place for place, _ in corner)] * math.prod(weight for _, weight in corner)
+        part = x[tuple(index for index, _ in corner)] * math.prod(weight for _, weight in corner)
         total = part if total is None else total + part
     return total
 

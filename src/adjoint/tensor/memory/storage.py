@@ -42,18 +42,27 @@ class UntypedStorage:
         self._array = array
 
     def data_ptr(self) -> int:
-        """The address of the first byte."""
+        """The address of the first element.
+
+        Tensors that share memory have storages with the same address.
+        """
         return bounds(self._array)[0]
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """The number of bytes.
+
+        It counts the whole memory, also bytes outside of the tensor's view.
+        """
         start, stop = bounds(self._array)
         return stop - start
 
     size = nbytes
 
     def element_size(self) -> int:
-        """One: elements are bytes."""
+        """The number of bytes of one element, always 1.
+
+        Elements of an untyped storage are bytes.
+        """
         return 1
 
     def __len__(self) -> int:
@@ -61,12 +70,18 @@ class UntypedStorage:
 
     @property
     def device(self) -> device:
-        """The device of the memory."""
+        """The device of the memory.
+
+        A `device` of type "cpu", or "cuda" with CuPy's arrays.
+        """
         return device_of(self._array)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a CUDA device's."""
+        """True if the memory is a CUDA device's.
+
+        It then belongs to one of CuPy's arrays.
+        """
         return self.device.type == "cuda"
 
     @property
@@ -102,16 +117,25 @@ class UntypedStorage:
         self._bytes()[where] = _byte(value)
 
     def tolist(self) -> list[int]:
-        """The bytes."""
+        """The elements as a list of Python numbers.
+
+        The elements of an untyped storage are bytes.
+        """
         return self._bytes().tolist()
 
     def fill_(self, value: int) -> UntypedStorage:
-        """Set all bytes to a number, modulo 256. Raises RuntimeError for anything but an int."""
+        """Set all bytes to a number, modulo 256, and return the storage.
+
+        Raises RuntimeError for anything but an int.
+        """
         self._bytes()[...] = _byte(value)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> UntypedStorage:
-        """Copy the bytes of another storage. Raises RuntimeError for another size."""
+        """Copy the bytes of another storage, and return this one.
+
+        Raises RuntimeError for a storage of another size.
+        """
         source_bytes, own = source._bytes(), self._bytes()
         if len(source_bytes) != len(own):
             raise RuntimeError(f"size does not match, self was {len(own)} bytes but src was {len(source_bytes)} bytes")
@@ -119,15 +143,24 @@ class UntypedStorage:
         return self
 
     def clone(self) -> UntypedStorage:
-        """New memory with the same bytes."""
+        """A storage of new memory with the same elements.
+
+        Writes to it leave this storage unchanged.
+        """
         return UntypedStorage(self._bytes().copy())
 
     def cpu(self) -> UntypedStorage:
-        """The bytes in main memory: itself where it lies there."""
+        """A storage in main memory with the same elements.
+
+        It is this storage itself if it is in main memory.
+        """
         return UntypedStorage(on_device(self._array, _CPU)) if self.is_cuda else self
 
     def untyped(self) -> UntypedStorage:
-        """Itself."""
+        """The storage itself.
+
+        `TypedStorage.untyped` returns an object of this class.
+        """
         return self
 
     # whose it is ------------------------------------------------------------------------------------------------------
@@ -144,21 +177,33 @@ class UntypedStorage:
         return self.is_cuda or is_shared(self._array)
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the memory, with all tensors in it, to where processes that are forked share it."""
+        """Move the memory, with all tensors in it, to memory that forked processes share.
+
+        Each process sees the writes of the others. Returns the storage.
+        """
         if not self.is_shared():
             moved_to_shared(self)
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned, so that a device reads it at full speed."""
+        """True if the memory is pinned.
+
+        A device reads pinned memory at full speed.
+        """
         return is_pinned(self._array)
 
     def pin_memory(self, device: Any = None) -> UntypedStorage:
-        """The bytes in pinned memory: itself where it is pinned. Raises RuntimeError without a device."""
+        """A storage in pinned memory with the same elements.
+
+        It is this storage itself if it is pinned. Raises RuntimeError without a device.
+        """
         return self if self.is_pinned() else UntypedStorage(pinned(self._bytes()))
 
     def resizable(self) -> bool:
-        """False: NumPy's memory keeps its size. Tensor.resize_ takes larger memory."""
+        """False: NumPy's memory keeps its size.
+
+        Tensor.resize_ allocates larger memory.
+        """
         return False
 
 
@@ -183,43 +228,70 @@ class TypedStorage:
 
     @property
     def dtype(self) -> dtype:
-        """The type of the numbers."""
+        """The dtype of the elements.
+
+        It is fixed for the storage; `to` makes a storage of another one.
+        """
         return self._kind
 
     @property
     def device(self) -> device:
-        """The device of the memory."""
+        """The device of the memory.
+
+        A `device` of type "cpu", or "cuda" with CuPy's arrays.
+        """
         return self._untyped.device
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the memory is a CUDA device's."""
+        """True if the memory is a CUDA device's.
+
+        It then belongs to one of CuPy's arrays.
+        """
         return self._untyped.is_cuda
 
     def untyped(self) -> UntypedStorage:
-        """The memory as bytes."""
+        """The same memory as a storage of bytes.
+
+        A write to one changes the other.
+        """
         return self._untyped
 
     def element_size(self) -> int:
-        """Bytes of one number."""
+        """The number of bytes of one element.
+
+        It is the `itemsize` of the dtype.
+        """
         return int(self._kind.numpy.itemsize)
 
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of elements.
+
+        It counts the whole memory, also elements outside of the tensor's view.
+        """
         return self._untyped.nbytes() // self.element_size()
 
     __len__ = size
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """The number of bytes.
+
+        It counts the whole memory, also bytes outside of the tensor's view.
+        """
         return self._untyped.nbytes()
 
     def data_ptr(self) -> int:
-        """The address of the first number."""
+        """The address of the first element.
+
+        Tensors that share memory have storages with the same address.
+        """
         return self._untyped.data_ptr()
 
     def pickle_storage_type(self) -> str:
-        """The name of this kind of storage."""
+        """The name of this kind of storage in torch's files.
+
+        For float32 it is "FloatStorage".
+        """
         return f"{self._kind.long_name}Storage"
 
     def _values(self) -> Any:
@@ -235,49 +307,79 @@ class TypedStorage:
         self._values()[where] = value
 
     def tolist(self) -> list[Any]:
-        """The numbers."""
+        """The elements as a list of Python numbers.
+
+        The elements of an untyped storage are bytes.
+        """
         return self._values().tolist()
 
     def fill_(self, value: Any) -> TypedStorage:
-        """Set all numbers to one."""
+        """Set all elements to one number, and return the storage.
+
+        Tensors over the memory see the change.
+        """
         self._values()[...] = value
         return self
 
     def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
-        """Copy the bytes of another storage. Raises RuntimeError for another size."""
+        """Copy the bytes of another storage, and return this one.
+
+        Raises RuntimeError for a storage of another size.
+        """
         self._untyped.copy_(source.untyped())
         return self
 
     def clone(self) -> TypedStorage:
-        """New memory with the same numbers."""
+        """A storage of new memory with the same elements.
+
+        Writes to it leave this storage unchanged.
+        """
         return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.clone())
 
     def to(self, dtype: Any) -> TypedStorage:
-        """The numbers as another dtype: itself if it is this one."""
+        """A storage with the elements converted to another dtype.
+
+        It is this storage itself if it has that dtype.
+        """
         kind = as_dtype(dtype, "to")
         if kind is self._kind:
             return self
         return TypedStorage(dtype=kind, wrap_storage=UntypedStorage(self._values().astype(kind.numpy)))
 
     def cpu(self) -> TypedStorage:
-        """The numbers in main memory: itself where it lies there."""
+        """A storage in main memory with the same elements.
+
+        It is this storage itself if it is in main memory.
+        """
         return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.cpu()) if self.is_cuda else self
 
     def is_shared(self) -> bool:
-        """Whether processes that are forked share the memory."""
+        """True if forked processes share the memory.
+
+        `share_memory_` moves memory there.
+        """
         return self._untyped.is_shared()
 
     def share_memory_(self) -> TypedStorage:
-        """Move the memory, with all tensors in it, to where processes that are forked share it."""
+        """Move the memory, with all tensors in it, to memory that forked processes share.
+
+        Each process sees the writes of the others. Returns the storage.
+        """
         self._untyped.share_memory_()
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the memory is pinned."""
+        """True if the memory is pinned.
+
+        A device reads pinned memory at full speed.
+        """
         return self._untyped.is_pinned()
 
     def pin_memory(self, device: Any = None) -> TypedStorage:
-        """The numbers in pinned memory. Raises RuntimeError without a device."""
+        """A storage in pinned memory with the same elements.
+
+        It is this storage itself if it is pinned. Raises RuntimeError without a device.
+        """
         return TypedStorage(dtype=self._kind, wrap_storage=self._untyped.pin_memory())
 
     def __repr__(self) -> str:

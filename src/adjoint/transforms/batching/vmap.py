@@ -45,8 +45,8 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
             def of_arrays(*args: Any, **kwargs: Any) -> Any:
                 parts = flatten(args, _is_none)[0]
                 for n in numbers:
-                    parts[n] = passing.given(parts[n])
-                return passing.taken(func(*structure.unflatten(parts), **kwargs))
+                    parts[n] = passing.to_arguments(parts[n])
+                return passing.to_results(func(*structure.unflatten(parts), **kwargs))
 
             leaving = passing.Leaving([leaves[n] for n in numbers])
             for n in numbers:

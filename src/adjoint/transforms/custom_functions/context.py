@@ -97,15 +97,24 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Say which inputs were modified in place; all of them must be returned."""
+        """Declare the inputs that forward modifies in place.
+
+        All of them must be returned by forward.
+        """
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Say which outputs have no gradient. Integer outputs never have one."""
+        """Declare the outputs that have no gradient.
+
+        Integer outputs never have one.
+        """
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether gradients and tangents that are not there are zeros (True, the default) or None."""
+        """Declare whether missing gradients and tangents become zeros.
+
+        value: True, the default, for zeros; False for None.
+        """
         self.materialize_grads = value
 
     def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
@@ -122,7 +131,10 @@ class FunctionCtx:
         self._ad_grad_dtypes = dtypes
 
     def mark_shared_storage(self, *pairs: Any) -> None:
-        """Deprecated: shared memory is detected automatically."""
+        """Deprecated: shared memory is detected automatically.
+
+        The call causes a FutureWarning and changes nothing.
+        """
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
             "calls to `set_()` are not tracked",
@@ -190,7 +202,10 @@ class BackwardCFunction(ContextNode, FunctionCtx):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of `saved_tensors`."""
+        """The older name of `saved_tensors`.
+
+        Each access causes a DeprecationWarning, as in torch.
+        """
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
@@ -215,17 +230,26 @@ class BackwardCFunction(ContextNode, FunctionCtx):
     # backward pass ----------------------------------------------------------------------------------------------------
 
     def apply(self, *args: Any) -> Any:
-        """The result of the function's backward for these gradients."""
+        """The result of the function's backward for these gradients.
+
+        The gradients are tensors, one for each output.
+        """
         if self._forward_cls.boxed_grads_call:
             return way_back(self)(self, list(args))
         return way_back(self)(self, *args)
 
     def apply_boxed(self, grads: list[Any]) -> Any:
-        """The result of the function's backward for gradients in a list, which it may empty."""
+        """The result of the function's backward for gradients in a list.
+
+        The backward may remove gradients from the list to free them early.
+        """
         return way_back(self)(self, grads)
 
     def apply_jvp(self, *args: Any) -> Any:
-        """The result of the function's jvp for these tangents."""
+        """The result of the function's jvp for these tangents.
+
+        One tangent for each argument of forward.
+        """
         return self._forward_cls.jvp(self, *args)
 
     def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:

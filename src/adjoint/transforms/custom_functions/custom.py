@@ -63,7 +63,7 @@ class CustomFunction(KeptByName):
         return shape.unflatten(outputs)
 
     def on_arrays(self, leaves: list[Any], structure: TreeDef, bound: inspect.BoundArguments) -> Any:
-        """A call without Tensors: of plain values, or of differentiable arrays, for which the function gets plain ones."""
+        """A call without Tensors: of plain values, or of differentiable arrays, whose values the function gets."""
         if not any(passing.values.is_held(leaf) for leaf in leaves):
             return self.function(*bound.args, **bound.kwargs)
         if self.of_arrays is None:

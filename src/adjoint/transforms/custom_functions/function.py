@@ -162,17 +162,26 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the result: forward(ctx, *args), or forward(*args) together with setup_context."""
+        """Compute the result: forward(ctx, *args), or forward(*args) together with setup_context.
+
+        To be overridden. Returns a Tensor, or a tuple that may contain other values.
+        """
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Declare on ctx the values for backward and jvp, if forward has no ctx."""
+        """Declare on ctx the values for backward and jvp, if forward has no ctx.
+
+        inputs: the arguments of forward. output: its result. To be overridden.
+        """
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments from those of the outputs."""
+        """The gradients of the arguments from the gradients of the outputs.
+
+        To be overridden. Returns one gradient for each argument of forward, None for an argument without a gradient.
+        """
         raise NotImplementedError(NO_BACKWARD)
 
     # vjp and backward are two names of one method
@@ -180,7 +189,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """The tangents of the outputs from those of the arguments."""
+        """The tangents of the outputs from the tangents of the arguments.
+
+        To be overridden. Gets one tangent for each argument of forward, None for an argument that is no tensor.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -846,7 +858,10 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; `Function.apply` if it has a forward of its own."""
+        """Call the function with nested arguments.
+
+        It is `Function.apply` if the subclass has a forward of its own.
+        """
         if cls.forward is not NestedIOFunction.forward:
             return super().apply(*args, **kwargs)
         leaves, structure = flatten(args)
@@ -855,7 +870,10 @@ class NestedIOFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, structure: Any, *leaves: Any) -> Any:
-        """The results of forward_extended, leaf by leaf, and their structure."""
+        """The results of forward_extended, leaf by leaf, and their structure.
+
+        A subclass overrides forward_extended instead.
+        """
         ctx._ad_structures = [structure]
         outputs, shape = flatten(ctx._forward_cls.forward_extended(ctx, *structure.unflatten(leaves)))
         ctx._ad_structures.append(shape)
@@ -863,7 +881,10 @@ class NestedIOFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """The results of backward_extended, leaf by leaf."""
+        """The results of backward_extended, leaf by leaf.
+
+        A subclass overrides backward_extended instead.
+        """
         structure, shape = ctx._ad_structures
         nested = shape.unflatten(gradients[:-1])
         grads = nested if isinstance(nested, tuple) else (nested,)
@@ -871,9 +892,15 @@ class NestedIOFunction(Function):
         return (None, *structure.flatten_up_to(cotangents if isinstance(cotangents, tuple) else (cotangents,)))
 
     def forward_extended(self, *input: Any) -> Any:
-        """The result. To be overridden."""
+        """The result of the function, nested tensors.
+
+        To be overridden.
+        """
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> Any:
-        """The gradients of the inputs. To be overridden."""
+        """The gradients of the inputs, in the structure of the inputs.
+
+        To be overridden.
+        """
         raise NotImplementedError

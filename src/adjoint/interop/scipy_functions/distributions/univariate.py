@@ -280,28 +280,28 @@ class Univariate(StandardForm):
             allowed = self._allowed(arrays, scale)
         shape = shape_of((scale, *shapes))
         value = numpy.asarray(getattr(self.of_scipy, which)(*arrays), float)
-        given = [ops.expand(s, shape) for s in shapes]
-        if not given:
+        shapes_of_batch = [ops.expand(s, shape) for s in shapes]
+        if not shapes_of_batch:
             return constants(numpy.broadcast_to(value, shape), scale)
-        known = getattr(self.row, which)
+        own_formula = getattr(self.row, which)
         conditions = [~(allowed & numpy.isfinite(value))]
 
         def formula(value: Tensor, *shapes: Tensor) -> Tensor:
-            if known is not None:
-                return valued(known(*shapes), plain(value))
+            if own_formula is not None:
+                return valued(own_formula(*shapes), plain(value))
             own = self._expected(which, *shapes)
             self._check(plain(own), plain(value), 1e-6)
             return valued(own, plain(value))
 
         known_value = constants(numpy.broadcast_to(value, shape), scale)
-        return piecewise(conditions, [lambda value, *_: value, formula], known_value, *given)
+        return piecewise(conditions, [lambda value, *_: value, formula], known_value, *shapes_of_batch)
 
 
 def _moved_inside(z: Tensor, low: Any, high: Any) -> Tensor:
     """Places on the edge of the support moved to the next number inside, of which powers and logarithms are finite."""
     at = plain(z)
-    # its square and reciprocal are numbers, too
-    tiny = numpy.sqrt(numpy.finfo(kind_of(z)).tiny)
+    # its square and reciprocal are numbers, too, of which SciPy's functions know values
+    tiny = numpy.cbrt(numpy.finfo(kind_of(z)).tiny)
     inside = numpy.where(at == low, numpy.inf, numpy.where(at == high, -numpy.inf, at)).astype(at.dtype)
     steps = numpy.where(at == 0, numpy.copysign(tiny, inside), numpy.nextafter(at, inside) - at)
     return z + constants(steps, z)

@@ -37,13 +37,13 @@ class Interpolant:
         self._of_scipy = of_scipy
         self._make = make
         self._kind = kind
-        self._made: Any = None
+        self._interpolant: Any = None
 
     @property
     def _over_tensors(self) -> Any:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+        if self._interpolant is None:
+            self._interpolant = self._make()
+        return self._interpolant
 
     def _kind_with(self, value: Any) -> type | None:
         """The class of results, of the data and of the arguments of a call."""
@@ -84,10 +84,10 @@ def maker(of_scipy: Function, over_tensors: Function) -> Function:
         kind = class_of_results((args, kwargs))
         own = of_scipy(*args, **kwargs) if kind is None else None
         inside, options = entered(args), entered(kwargs)
-        made = Interpolant(own, lambda: over_tensors(*inside, **options), kind)
+        interpolant = Interpolant(own, lambda: over_tensors(*inside, **options), kind)
         if kind is not None:
-            made._over_tensors  # noqa: B018 - errors of the data are raised now
-        return made
+            interpolant._over_tensors  # noqa: B018 - errors of the data are raised now
+        return interpolant
 
     make.__name__ = make.__qualname__ = of_scipy.__name__
     make.__doc__ = of_scipy.__doc__

@@ -120,8 +120,8 @@ class interp1d:
             x, y = x[order], y[order]
         self.x, self.y, self.kind, self.fill_value = x, y, kind, fill_value
         self.extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
-        given = self.extrapolates or not (isinstance(fill_value, float) and math.isnan(fill_value))
-        self.bounds_error = not given if bounds_error is None else bounds_error
+        has_fill = self.extrapolates or not (isinstance(fill_value, float) and math.isnan(fill_value))
+        self.bounds_error = not has_fill if bounds_error is None else bounds_error
 
     def __call__(self, x: Any) -> Any:
         """The values at places."""
@@ -150,8 +150,8 @@ class interp1d:
             return self.y[numpy.searchsorted(middle, at, "left" if self.kind == "nearest" else "right")]
         if self.kind in _STEPS:
             side, shift = _STEPS[self.kind]
-            place = numpy.searchsorted(nodes, at, side) + shift  # type: ignore[call-overload]
-            return self.y[numpy.clip(place, 0, nodes.size - 1)]
+            index = numpy.searchsorted(nodes, at, side) + shift  # type: ignore[call-overload]
+            return self.y[numpy.clip(index, 0, nodes.size - 1)]
         k = self.kind if isinstance(self.kind, int) else DEGREES.get(self.kind)
         if k is None:
             raise NotImplementedError(f"{self.kind} is unsupported: Use fitpack routines for other types.")

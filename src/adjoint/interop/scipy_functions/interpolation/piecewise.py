@@ -166,9 +166,9 @@ def slopes_of_spline(x: Any, y: Any, bc_type: Any) -> Any:
 
 def conditions_of(bc_type: Any) -> list[Any]:
     """The conditions at both ends: "not-a-knot", "periodic", or the order of a derivative and its value."""
-    known = {"clamped": (1, 0.0), "natural": (2, 0.0)}
+    conditions = {"clamped": (1, 0.0), "natural": (2, 0.0)}
     both = [bc_type, bc_type] if isinstance(bc_type, str) else list(bc_type)
-    ends = [known.get(each, each) if isinstance(each, str) else each for each in both]
+    ends = [conditions.get(each, each) if isinstance(each, str) else each for each in both]
     for each in ends:
         if each not in ("not-a-knot", "periodic") if isinstance(each, str) else each[0] not in (1, 2):
             raise ValueError(f"bc_type={bc_type!r} is not allowed.")

@@ -117,13 +117,13 @@ def make_interp_spline(
     t = tensors(t, x)[0]
     rows, first = local_basis(x, t, k)
     right = [y]
-    for place, end in enumerate(ends):
+    for position, end in enumerate(ends):
         if end is not None:
-            row, start = _derivative_row(x[-place], t, k, end[0])
+            row, start = _derivative_row(x[-position], t, k, end[0])
             value = (tensors(end[1], y)[0] + 0 * y[0])[None]
-            rows = ops.cat([row, rows] if place == 0 else [rows, row], 0)
-            first = numpy.concatenate([start, first] if place == 0 else [first, start])
-            right = [value, *right] if place == 0 else [*right, value]
+            rows = ops.cat([row, rows] if position == 0 else [rows, row], 0)
+            first = numpy.concatenate([start, first] if position == 0 else [first, start])
+            right = [value, *right] if position == 0 else [*right, value]
     c = _solved(rows, first, ops.cat(right, 0), k)
     spline = BSpline(t, c, k)
     spline.axis = axis

@@ -41,16 +41,17 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
     """
     leaves = flatten((condition, on_true, on_false, args))[0]
     if any(isinstance(leaf, TensorBase) for leaf in leaves):
-        return chosen(as_tensor(condition), on_true, on_false, [as_tensor(arg) for arg in args])
+        return chosen(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
     tensors: list[Any] = [passing.values.take(arg, True) for arg in args]
-    branches = [passing.outward(branch) for branch in (on_true, on_false)]
-    return passing.Leaving(leaves).result(chosen(passing.values.take(condition, True), *branches, tensors))
+    branches = (passing.outward(on_true), passing.outward(on_false))
+    return passing.Leaving(leaves).result(chosen(passing.values.take(condition, True), branches, tensors))
 
 
-def chosen(condition: Tensor, on_true: Branch, on_false: Branch, args: list[Tensor]) -> Tensor:
+def chosen(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:
     """The same on Tensors."""
-    results = [branch_at(mask, branch, args) for mask, branch in ((condition, on_true), (~condition, on_false))]
-    return ops.where(condition, *[as_tensor(result) for result in results])  # type: ignore[no-any-return]
+    masks = (condition, ~condition)
+    results = [branch_at(mask, branch, args) for mask, branch in zip(masks, branches, strict=True)]
+    return ops.where(condition, *[as_tensor(result) for result in results])
 
 
 def branch_at(mask: Tensor, branch: Branch, args: list[Tensor]) -> Any:
@@ -67,4 +68,4 @@ def branch_at(mask: Tensor, branch: Branch, args: list[Tensor]) -> Any:
 
 def replaced(mask: Tensor, arg: Tensor, whole: Tensor, number: Tensor) -> Tensor:
     """An argument whose elements outside of a mask are one of them, by its number in the whole, as a constant."""
-    return ops.where(mask, arg, ops.take(ops.reshape(whole, (-1,)), number))  # type: ignore[no-any-return]
+    return ops.where(mask, arg, ops.take(ops.reshape(whole, (-1,)), number))
