@@ -43,6 +43,7 @@ PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in di
 SHOWN = ["autograd.functional", "fft", "func", "integrate", "masked", "optimize", "signal.windows", "testing"]
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_a_module(name):
     module = importlib.import_module(name)

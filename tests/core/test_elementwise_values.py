@@ -151,7 +151,7 @@ def test_neighbours(name: str, kind: str) -> None:
             compare(found, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
 
 
-@pytest.mark.quick(30)
+@pytest.mark.quick(10)
 @pytest.mark.skipif(not threads.compiled, reason="there are no threads in plain Python")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])

@@ -108,6 +108,7 @@ def filled(arrays, shapes):
     return [np.zeros(shape) if a is None else a for a, shape in zip(arrays, shapes, strict=True)]
 
 
+@pytest.mark.quick(0)
 @settings(max_examples=200, deadline=None)
 @given(steps, st.integers(0, 99))
 def test_gradients_of_programs(program, seed):

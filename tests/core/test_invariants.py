@@ -148,6 +148,7 @@ def graph_reentrant(x):
 GRAPHS = [value for name, value in sorted(globals().items()) if name.startswith("graph_")]
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("build", GRAPHS, ids=lambda build: build.__name__.removeprefix("graph_"))
 def test_graphs_die_with_their_last_reference(build):
     def alive():

@@ -92,6 +92,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("run", [False, True])
 def test_everything_is_freed_by_reference_counting(case, run):

@@ -20,6 +20,7 @@ SCRIPT = runpy.run_path(str(ROOT / "scripts" / "generate_derivative_help.py"))
 NODES = {"CopySlices", *(f"{view}ScatterBackward0" for view in ("AsStrided", "Diagonal", "Select", "Slice"))}
 
 
+@pytest.mark.quick(0)
 def test_the_table_is_what_calls_record() -> None:
     assert SCRIPT["FILE"].read_text() == SCRIPT["page"](), "run scripts/generate_derivative_help.py"
 

@@ -482,7 +482,7 @@ CASES = [
 ] + [case(rule, "float64", "batch") for rule in TABLE.values() if not rule.has_derivative]
 
 
-@pytest.mark.quick(1200)
+@pytest.mark.quick(600)
 @pytest.mark.parametrize(("rule", "kind", "name"), CASES)
 def test_rule(rule: Rule, kind: str, name: str) -> None:
     rng = np.random.default_rng(0)

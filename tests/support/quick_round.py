@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 #: How many cases of a parametrised test run, unless its marker says otherwise.
-CASES = 30
+CASES = 12
 #: These run as a whole.
 WHOLE = ("tests/architecture/",)
 T = TypeVar("T")

@@ -41,7 +41,7 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return call, tuple(new_tensor(problem.at(p).copy()).requires_grad_() for p in problem.places)
 
 
-@pytest.mark.quick(30)
+@pytest.mark.quick(20)
 @pytest.mark.parametrize(("rule", "kind"), CASES, ids=[f"{rule.name}-{kind}" for rule, kind in CASES])
 def test_rule(rule: Rule, kind: str) -> None:
     first_order = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}

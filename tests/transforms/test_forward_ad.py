@@ -187,7 +187,7 @@ RULES = [
 ]
 
 
-@pytest.mark.quick(300)
+@pytest.mark.quick(200)
 @pytest.mark.parametrize(("rule", "kind", "name"), RULES)
 def test_rule(rule: Rule, kind: str, name: str) -> None:
     rng = np.random.default_rng(0)

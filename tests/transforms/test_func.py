@@ -852,6 +852,7 @@ def test_blocks_have_the_dtype_of_their_argument(jacobian):
 # resources ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", TRANSFORMED)
 @pytest.mark.parametrize("follow", [False, True], ids=["plain", "requires_grad"])
 def test_nothing_outlives_the_results(name, follow):

@@ -85,6 +85,7 @@ def test_signatures(function, text):
 SPACES = [adjoint, adjoint.linalg, adjoint.nn.functional, adjoint.Tensor]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: space.__name__)
 def test_everything_has_a_signature_and_a_documentation(space):
     for name in generate_stubs.public(space):

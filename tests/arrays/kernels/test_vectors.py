@@ -50,6 +50,7 @@ def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, g
     assert found.shape == expected.shape == w.shape and found.dtype == x.dtype
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_any_geometry(monkeypatch: pytest.MonkeyPatch, kind: int, ndim: int, dtype: Any) -> None:

@@ -1,5 +1,10 @@
 """SciPy's functions over Tensors, with SciPy's signatures, one file per package: "scipy.linalg.expm" in the table.
 
+    distributions/             scipy.stats' distributions of numbers and of vectors
+    interpolation/             scipy.interpolate's classes
+    functions_of_functions     solvers and integrals, differentiated by parameters
+    axes, pieces               what several need: windows and matrices along an axis; functions by pieces
+
 They are loaded when SciPy's ufuncs first receive a Tensor or `adjoint.scipy` is imported, so that NumPy's alone do not
 import SciPy.
 """

@@ -20,12 +20,12 @@ LONGEST = 4096
 
 
 def tensors(*values: Any) -> list[Tensor]:
-    """Tensors of one floating-point or complex dtype."""
-    return promoted(*[inexact(tensor_of(value)) for value in values])
+    """Tensors of one floating-point or complex dtype; Python's numbers take that of the others."""
+    return promoted(*[float(v) if type(v) in (int, float) else inexact(tensor_of(v)) for v in values])
 
 
 def moved(tensor: Tensor, source: Any, destination: Any) -> Tensor:
-    """The Tensor with an axis elsewhere."""
+    """The Tensor with axes elsewhere."""
     return FUNCTIONS["moveaxis"](tensor, source, destination)
 
 

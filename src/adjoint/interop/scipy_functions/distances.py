@@ -8,16 +8,11 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, function
-from adjoint.interop.operands import inexact, promoted, tensor_of
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
+from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 Formula = Callable[..., Any]
-
-
-def _tensors(*values: Any) -> list[Any]:
-    return promoted(*[inexact(tensor_of(value)) for value in values])
 
 
 def _sum(x: Any, w: Any = None) -> Any:
@@ -131,7 +126,7 @@ def _between(metric: Any, u: Any, v: Any, options: dict[str, Any]) -> Any:
         raise TypeError(f"over Tensors there is no distance {metric!r}; there are {', '.join(METRICS)}")
     arrays = {key: value for key, value in options.items() if key in _ARRAYS and value is not None}
     others = {key: value for key, value in options.items() if key not in _ARRAYS}
-    u, v, *own = _tensors(u, v, *arrays.values())
+    u, v, *own = tensors(u, v, *arrays.values())
     return METRICS[name](u, v, **dict(zip(arrays, own, strict=True)), **others)
 
 
@@ -159,7 +154,7 @@ for _name in METRICS:
 @function("scipy.spatial.distance.jensenshannon")
 def jensenshannon(p, q, base=None, *, axis=0, keepdims=False):
     """The square root of the divergence of Jensen and Shannon, of two vectors of probabilities along an axis."""
-    p, q = (FUNCTIONS["moveaxis"](each, axis, -1) for each in _tensors(p, q))
+    p, q = (moved(each, axis, -1) for each in tensors(p, q))
     result = _jensenshannon(p, q, base)
     return ops.unsqueeze(result, axis) if keepdims else result
 
@@ -177,7 +172,7 @@ def _spread(metric: Any, rows: Any, options: dict[str, Any]) -> dict[str, Any]:
 @function("scipy.spatial.distance.cdist")
 def cdist(XA, XB, metric="euclidean", *, out=None, **kwargs):
     """The distances of each row of XA and each row of XB."""
-    a, b = _tensors(XA, XB)
+    a, b = tensors(XA, XB)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError("XA and XB must be matrices with the same number of columns.")
     return _between(metric, a[:, None], b[None], _spread(metric, ops.cat([a, b], 0), kwargs))
@@ -186,7 +181,7 @@ def cdist(XA, XB, metric="euclidean", *, out=None, **kwargs):
 @function("scipy.spatial.distance.pdist")
 def pdist(X, metric="euclidean", *, out=None, **kwargs):
     """The distances of all pairs of rows, one for each pair."""
-    x = _tensors(X)[0]
+    x = tensors(X)[0]
     if x.ndim != 2:
         raise ValueError("A 2-dimensional array must be passed.")
     first, second = numpy.triu_indices(x.shape[0], 1)
@@ -196,7 +191,7 @@ def pdist(X, metric="euclidean", *, out=None, **kwargs):
 @function("scipy.spatial.distance.squareform")
 def squareform(X, force="no", checks=True):
     """A vector of the distances of pairs as a symmetric matrix, or back."""
-    x = _tensors(X)[0]
+    x = tensors(X)[0]
     if force.lower() not in ("no", "tomatrix", "tovector"):
         raise ValueError("The argument 'force' must be 'no', 'tomatrix' or 'tovector'.")
     if x.ndim == 2:

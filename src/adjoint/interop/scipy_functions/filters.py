@@ -10,8 +10,8 @@ from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import function
 from adjoint.interop.operands import axis_of, kind_of
 from adjoint.interop.scipy_functions.axes import by_matrix, extended, moved, tensors, windows
-from adjoint.interop.scipy_functions.distributions.pieces import plain as values_of
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
+from adjoint.interop.scipy_functions.pieces import constants
+from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom_functions.custom import custom
 

@@ -19,8 +19,8 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.interop.namespaces import entered, left
 from adjoint.interop.numpy_array.base import values
 from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensor_of, tensors_in
-from adjoint.interop.scipy_functions.distributions.pieces import plain as values_of
-from adjoint.interop.scipy_functions.distributions.pieces import valued
+from adjoint.interop.scipy_functions.pieces import plain as values_of
+from adjoint.interop.scipy_functions.pieces import valued
 from adjoint.solvers import implicit, ode
 from adjoint.tensor.table import ops
 

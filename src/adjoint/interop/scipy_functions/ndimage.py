@@ -14,9 +14,8 @@ import numpy
 from adjoint.interop.numpy_functions import FUNCTIONS, function
 from adjoint.interop.operands import axes_of, axis_of
 from adjoint.interop.scipy_functions.axes import by_matrix, extended, tensors, windows
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise
-from adjoint.interop.scipy_functions.distributions.pieces import plain as values_of
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
+from adjoint.interop.scipy_functions.pieces import constants, piecewise
+from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.tensor.table import ops
 
 #: SciPy's names of ways to go on beyond the edges, and NumPy's.

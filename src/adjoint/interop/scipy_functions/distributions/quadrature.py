@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
-from adjoint.interop.operands import kind_of
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
+from adjoint.interop.scipy_functions.pieces import column, constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -46,16 +44,6 @@ def _of_gauss(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
 GAUSS = _of_gauss(150)
 INTERVAL = _of_interval()
 HALF_LINE = _of_half_line()
-
-
-def column(tensor: Tensor) -> Tensor:
-    """With an axis behind the others, along which the places of an integral lie."""
-    return ops.unsqueeze(tensor, -1)
-
-
-def constants(array: Any, like: Tensor) -> Tensor:
-    """Numbers as a Tensor of another one's dtype."""
-    return new_tensor(numpy.asarray(array).astype(kind_of(like)))
 
 
 def integral(integrand: Formula, start: Tensor, length: Tensor, rule: Any, *parameters: Tensor) -> Tensor:

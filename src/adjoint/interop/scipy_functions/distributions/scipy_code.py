@@ -13,7 +13,7 @@ import numpy
 
 from adjoint.interop.operands import is_tensor
 from adjoint.interop.scipy_functions.distributions.arrays import to_array, to_tensor
-from adjoint.interop.scipy_functions.distributions.pieces import plain, shape_of
+from adjoint.interop.scipy_functions.pieces import plain, shape_of
 from adjoint.tensor.table import ops
 
 Formula = Callable[..., Any]

@@ -11,10 +11,10 @@ import numpy
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.interop.operands import is_tensor, is_tracked, kind_of
 from adjoint.interop.scipy_functions.distributions import scipy_code
-from adjoint.interop.scipy_functions.distributions.pieces import antiderivative, piecewise, plain, valued
-from adjoint.interop.scipy_functions.distributions.quadrature import column, constants, tail
+from adjoint.interop.scipy_functions.distributions.quadrature import tail
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas
 from adjoint.interop.scipy_functions.distributions.tables.rows import ROWS
+from adjoint.interop.scipy_functions.pieces import antiderivative, column, constants, piecewise, plain, valued
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -22,15 +22,15 @@ import numpy
 
 from adjoint.interop.operands import cast, is_tracked, kind_of, operand, result_kind, tensor_of
 from adjoint.interop.scipy_functions.distributions import scipy_code
-from adjoint.interop.scipy_functions.distributions.pieces import (
+from adjoint.interop.scipy_functions.distributions.standard_form import StandardForm
+from adjoint.interop.scipy_functions.pieces import (
+    constants,
     inverse,
     piecewise,
     plain,
     shape_of,
     valued,
 )
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
-from adjoint.interop.scipy_functions.distributions.standard_form import StandardForm
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

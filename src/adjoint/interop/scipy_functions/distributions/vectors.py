@@ -12,17 +12,13 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, Array, function
-from adjoint.interop.operands import inexact, number, promoted, tensor_of
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
+from adjoint.interop.operands import inexact, number, tensor_of
+from adjoint.interop.scipy_functions.axes import tensors
+from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
 
 LOG_TWO_PI = 1.8378770664093453
 LOG_PI = 1.1447298858494002
-
-
-def _tensors(*values: Any) -> list[Any]:
-    """Tensors of one floating-point dtype; numbers of Python take that of the others."""
-    return promoted(*[value if type(value) in (int, float) else inexact(tensor_of(value)) for value in values])
 
 
 def _symmetric(matrix: Any) -> Any:
@@ -67,7 +63,7 @@ def _student(x: Any, loc: Any, shape: Any) -> tuple[Any, Any, Any, tuple[int, ..
     """Places less loc as columns, the shape matrix and its size, and the shape of the results."""
     shape = tensor_of(1.0 if shape is None else shape)
     n = shape.shape[-1] if shape.ndim else (numpy.size(loc) if loc is not None else 1)
-    x, loc, shape = _tensors(x, numpy.zeros(n) if loc is None else loc, shape)
+    x, loc, shape = tensors(x, numpy.zeros(n) if loc is None else loc, shape)
     places = ops.reshape(x, (*x.shape, 1)) if n == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x
     rest = ops.reshape(places - ops.reshape(loc, (-1,)), (-1, n))
     return ops.transpose(rest, 0, 1), _square(shape, n), n, tuple(places.shape[:-1])
@@ -79,7 +75,7 @@ def multivariate_t_logpdf(x, loc=None, shape=1, df=1):
     if numpy.all(numpy.isinf(plain(tensor_of(df)))):
         return FUNCTIONS["scipy.stats.multivariate_normal.logpdf"](x, loc, shape)
     rest, matrix, n, form = _student(x, loc, shape)
-    df = _tensors(df, rest)[0]
+    df = tensors(df, rest)[0]
     factor, log_det = _factor(matrix)
     squares = ops.sum(ops.square(_whitened(factor, rest)), (0,))
     half = 0.5 * (df + n)
@@ -91,7 +87,7 @@ def multivariate_t_logpdf(x, loc=None, shape=1, df=1):
 def multivariate_t_entropy(loc=None, shape=1, df=1):
     """The differential entropy of Student's distribution of vectors."""
     _, matrix, n, _ = _student(0.0 if loc is None else loc, loc, shape)
-    df = _tensors(df, matrix)[0]
+    df = tensors(df, matrix)[0]
     half, own = 0.5 * (df + n), 0.5 * df
     means = ops.lgamma(own) - ops.lgamma(half) + half * (ops.digamma(half) - ops.digamma(own))
     return means + 0.5 * n * (LOG_PI + ops.log(df)) + 0.5 * _factor(matrix)[1]
@@ -125,7 +121,7 @@ def dirichlet_var(alpha: Array):
 @function("scipy.stats.dirichlet_multinomial.logpmf")
 def dirichlet_multinomial_logpmf(x, alpha, n):
     """The logarithm of the probability of counts in n draws whose probabilities are Dirichlet's."""
-    x, alpha, n = _tensors(x, alpha, n)
+    x, alpha, n = tensors(x, alpha, n)
     total = ops.sum(alpha, (-1,))
     each = ops.lgamma(x + alpha) - ops.lgamma(alpha) - ops.lgamma(x + 1)
     result = ops.lgamma(total) + ops.lgamma(n + 1) - ops.lgamma(n + total) + ops.sum(each, (-1,))
@@ -136,7 +132,7 @@ def dirichlet_multinomial_logpmf(x, alpha, n):
 @function("scipy.stats.vonmises_fisher.logpdf")
 def vonmises_fisher_logpdf(x, mu=None, kappa=1):
     """The logarithm of the density of von Mises and Fisher's distribution of directions, mu and x of length 1."""
-    x, mu, kappa = _tensors(x, mu, kappa)
+    x, mu, kappa = tensors(x, mu, kappa)
     return _log_norm_of_directions(kappa, mu.shape[-1]) + kappa * ops.sum(x * mu, (-1,))
 
 
@@ -149,7 +145,7 @@ def _log_norm_of_directions(kappa: Any, n: int) -> Any:
 @function("scipy.stats.vonmises_fisher.entropy")
 def vonmises_fisher_entropy(mu=None, kappa=1):
     """The differential entropy of von Mises and Fisher's distribution."""
-    mu, kappa = _tensors(mu, kappa)
+    mu, kappa = tensors(mu, kappa)
     half = number(0.5 * mu.shape[-1], plain(kappa).dtype)
     length = ops.iv(half, kappa, 0, True) / ops.iv(half - 1, kappa, 0, True)
     return -_log_norm_of_directions(kappa, mu.shape[-1]) - kappa * length + 0 * ops.sum(mu)
@@ -158,7 +154,7 @@ def vonmises_fisher_entropy(mu=None, kappa=1):
 @function("scipy.stats.normal_inverse_gamma.logpdf")
 def normal_inverse_gamma_logpdf(x, s2, mu=0, lmbda=1, a=1, b=1):
     """The logarithm of the joint density of a mean x and a variance s2."""
-    x, s2, mu, lmbda, a, b = _tensors(x, s2, mu, lmbda, a, b)
+    x, s2, mu, lmbda, a, b = tensors(x, s2, mu, lmbda, a, b)
 
     def inside(x: Any, s2: Any, mu: Any, lmbda: Any, a: Any, b: Any) -> Any:
         norm = 0.5 * (ops.log(lmbda) - LOG_TWO_PI - ops.log(s2)) + a * ops.log(b) - ops.lgamma(a)
@@ -178,7 +174,7 @@ def _wishart(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, int]:
     """
     scale = tensor_of(1.0 if scale is None else scale)
     n = scale.shape[-1] if scale.ndim else 1
-    x, df, scale = _tensors(x, n if df is None else df, scale)
+    x, df, scale = tensors(x, n if df is None else df, scale)
     if not numpy.all(plain(df) > n - 1):
         raise ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     if x.ndim == 1 and n == 1:
@@ -226,7 +222,7 @@ def _spread(x: Any, mean: Any, rows: Any, columns: Any) -> tuple[Any, ...]:
     """A matrix less its mean with both spreads taken out, their log-determinants, and its lengths."""
     x = inexact(tensor_of(x))
     m, n = x.shape[-2:]
-    x, mean, rows, columns = _tensors(x, 0.0 if mean is None else mean, rows, columns)
+    x, mean, rows, columns = tensors(x, 0.0 if mean is None else mean, rows, columns)
     of_rows, log_rows = _factor(_square(rows, m))
     of_columns, log_columns = _factor(_square(columns, n))
     half = _whitened(of_rows, x - mean)
@@ -243,7 +239,7 @@ def matrix_normal_logpdf(X, mean=None, rowcov=1, colcov=1):
 @function("scipy.stats.matrix_normal.entropy")
 def matrix_normal_entropy(rowcov=1, colcov=1):
     """The differential entropy of the normal distribution of matrices."""
-    rows, columns = _tensors(rowcov, colcov)
+    rows, columns = tensors(rowcov, colcov)
     m, n = (matrix.shape[-1] if matrix.ndim else 1 for matrix in (rows, columns))
     log_dets = n * _factor(_square(rows, m))[1] + m * _factor(_square(columns, n))[1]
     return 0.5 * (m * n * (1 + LOG_TWO_PI) + log_dets)
@@ -253,7 +249,7 @@ def matrix_normal_entropy(rowcov=1, colcov=1):
 def matrix_t_logpdf(X, mean=None, row_spread=1, col_spread=1, df=1):
     """The logarithm of the density of Student's distribution of matrices."""
     white, of_rows, of_columns, m, n = _spread(X, mean, row_spread, col_spread)
-    df = _tensors(df, white)[0]
+    df = tensors(df, white)[0]
     half = 0.5 * (df + m + n - 1)
     gram = ops.identity(white, n, n) + white @ ops.transpose(white, -2, -1)
     norm = ops.mvlgamma(half, n) - ops.mvlgamma(0.5 * (df + n - 1), n) - 0.5 * m * n * LOG_PI

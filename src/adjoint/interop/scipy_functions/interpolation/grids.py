@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.interpolation.piecewise import along, moved, placed, tensors
+from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.interpolation.piecewise import along, placed
 from adjoint.interop.scipy_functions.interpolation.splines import default_knots, local_basis, make_interp_spline
+from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
 
 #: The degrees of the splines behind the names of methods.

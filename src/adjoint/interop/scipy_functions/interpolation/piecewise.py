@@ -8,15 +8,9 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import inexact, promoted, tensor_of
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
+from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain
 from adjoint.tensor.table import ops
-
-
-def tensors(*values: Any) -> list[Any]:
-    """Tensors of one floating-point dtype."""
-    return promoted(*[inexact(tensor_of(value)) for value in values])
 
 
 def data(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
@@ -32,11 +26,6 @@ def data(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     if y.shape[0] != x.shape[0]:
         raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
     return x, y, axis
-
-
-def moved(tensor: Any, source: Any, destination: Any) -> Any:
-    """The Tensor with axes elsewhere."""
-    return FUNCTIONS["moveaxis"](tensor, source, destination)
 
 
 def along(vector: Any, like: Any) -> Any:

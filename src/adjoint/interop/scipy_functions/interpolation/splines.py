@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.interpolation.piecewise import along, conditions_of, data, moved, placed, tensors
+from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.interpolation.piecewise import along, conditions_of, data, placed
+from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
 
 

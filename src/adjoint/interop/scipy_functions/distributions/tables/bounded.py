@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain, valued
-from adjoint.interop.scipy_functions.distributions.quadrature import INTERVAL, constants, integral
+from adjoint.interop.scipy_functions.distributions.quadrature import INTERVAL, integral
 from adjoint.interop.scipy_functions.distributions.scipy_code import values
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas
+from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain, valued
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy
 
 from adjoint.core.modes.grad_mode import no_grad
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import HALF_LINE, column, constants, integral
+from adjoint.interop.scipy_functions.distributions.quadrature import HALF_LINE, integral
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas, log1mexp
+from adjoint.interop.scipy_functions.pieces import column, constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def log_phi(z: Tensor) -> Tensor:
 
 def log1mexp(x: Tensor) -> Tensor:
     """log(1 - exp(x)) for negative x, without cancellation on either side (Maechler 2012)."""
-    from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
+    from adjoint.interop.scipy_functions.pieces import piecewise, plain
 
     near = plain(x) > -LOG_TWO
     return piecewise([near], [lambda x: ops.log(-ops.expm1(x)), lambda x: ops.log1p(-ops.exp(x))], x)

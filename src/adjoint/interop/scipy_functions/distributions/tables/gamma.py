@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import constants
 from adjoint.interop.scipy_functions.distributions.tables.formulas import LOG_PI, LOG_TWO, Formulas, log_phi
+from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

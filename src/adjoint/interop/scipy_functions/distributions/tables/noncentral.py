@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import GAUSS, column, constants
+from adjoint.interop.scipy_functions.distributions.quadrature import GAUSS
 from adjoint.interop.scipy_functions.distributions.tables.formulas import LOG_PI, LOG_TWO, Formulas
 from adjoint.interop.scipy_functions.distributions.tables.gamma import log_gamma_density
+from adjoint.interop.scipy_functions.pieces import column, constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
 from adjoint.interop.scipy_functions.distributions.tables.formulas import (
     HALF_LOG_TWO_PI,
     LOG_TWO,
@@ -15,6 +14,7 @@ from adjoint.interop.scipy_functions.distributions.tables.formulas import (
     log1mexp,
     log_phi,
 )
+from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

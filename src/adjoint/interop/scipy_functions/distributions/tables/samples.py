@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.distributions.pieces import piecewise, plain
-from adjoint.interop.scipy_functions.distributions.quadrature import GAUSS, column, constants
+from adjoint.interop.scipy_functions.distributions.quadrature import GAUSS
 from adjoint.interop.scipy_functions.distributions.tables.formulas import Formulas
+from adjoint.interop.scipy_functions.pieces import column, constants, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from adjoint.interop.scipy_functions.distributions.pieces import inverse, piecewise, plain
 from adjoint.interop.scipy_functions.distributions.scipy_code import values
 from adjoint.interop.scipy_functions.distributions.tables.formulas import LOG_PI, LOG_TWO, Formulas
+from adjoint.interop.scipy_functions.pieces import inverse, piecewise, plain
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:

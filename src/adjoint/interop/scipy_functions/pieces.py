@@ -29,6 +29,16 @@ def plain(tensor: Tensor) -> numpy.ndarray:
     return numpy.asarray(values_of(tensor))
 
 
+def column(tensor: Tensor) -> Tensor:
+    """With an axis behind the others, along which the places of an integral lie."""
+    return ops.unsqueeze(tensor, -1)
+
+
+def constants(array: Any, like: Tensor) -> Tensor:
+    """Numbers as a Tensor of another one's dtype."""
+    return new_tensor(numpy.asarray(array).astype(kind_of(like)))
+
+
 def piecewise(conditions: Sequence[Any], functions: Sequence[Any], *tensors: Tensor) -> Tensor:
     """The function of the first condition that holds, element by element; the last one where none does.
 
