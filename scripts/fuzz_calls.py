@@ -546,9 +546,12 @@ def internal(error: BaseException) -> str | None:
     """Where adjoint's own code raised an error of an internal kind, or None."""
     if not isinstance(error, KINDS) or (isinstance(error, AssertionError) and error.args):
         return None  # PyTorch says some things by an AssertionError, in words
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames and frames[-1].filename == "<string>" and len(frames) > 2:
+        return None  # an error of a function in the expression, which adjoint called
     own = [
         f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
-        for frame in traceback.extract_tb(error.__traceback__)
+        for frame in frames
         if f"{os.sep}adjoint{os.sep}" in frame.filename or frame.filename.startswith("src/adjoint")
     ]
     # what a library says of plain values, which only pass through, is its own answer

@@ -20,6 +20,7 @@ from adjoint.arrays.namespace import has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
+from adjoint.core.holders import TensorHolder
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_member
@@ -274,7 +275,7 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
     """A nested list of ints or bools as an array; an empty one holds ints."""
     if all(type(item) is int for item in items):
         return numpy.array(items, numpy.int64)
-    array = array_from_data(items, unwrap=lambda value: value._array if isinstance(value, TensorBase) else None)
+    array = array_from_data(items, unwrap=_array_in)
     return array if array.size else array.astype(numpy.int64)
 
 
@@ -373,15 +374,19 @@ class Rows:
         return ops.permute(back, tuple(map(self.order.index, range(len(self.order)))))
 
 
+def _array_in(value: Any) -> Any:
+    return value._array if isinstance(value, TensorBase) else None
+
+
 def assignable(tensor: Tensor, value: Any) -> Any:
     """A value as a number or a Tensor. Raises TypeError for an object that cannot be converted to one."""
     own = from_numpy_dtype(tensor._array.dtype)
-    if isinstance(value, TensorBase):
-        return value
+    if isinstance(value, (TensorBase, TensorHolder)):
+        return value if isinstance(value, TensorBase) else value._tensor
     if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
         return _converted(value.item() if isinstance(value, numpy.generic) else value, own)
     if isinstance(value, (numpy.ndarray, list, tuple)):
-        return new_tensor(array_from_data(value, own, unwrap=lambda v: v._array if isinstance(v, TensorBase) else None))
+        return new_tensor(array_from_data(value, own, unwrap=_array_in))
     raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{own.long_name}Tensor")
 
 

@@ -28,7 +28,7 @@ from adjoint.arrays.promotion import number_as
 from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.holders import tensor_of_array
+from adjoint.core.holders import TensorHolder, tensor_of_array
 from adjoint.core.modes import random as draws
 from adjoint.core.modes.batches import mapped
 from adjoint.core.modes.random import Generator
@@ -63,6 +63,8 @@ def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = No
 
 
 def _unwrap(value: object) -> Any:
+    if isinstance(value, TensorHolder):
+        value = value._tensor
     if not isinstance(value, TensorBase):
         return None
     _check_kept(value, "a new tensor of the values of another")
