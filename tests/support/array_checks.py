@@ -50,15 +50,20 @@ def assert_same(result: Any, expected: Any) -> None:
             assert type(ours) is type(theirs) and ours == theirs, (ours, theirs)
 
 
+def weights_of(start: int, shape: tuple[int, ...]) -> Any:
+    """Weights that tell elements apart, counted from `start`."""
+    size = int(np.prod(shape, dtype=int))
+    return np.cos(1.3 * np.arange(start, start + size) + 0.4).reshape(shape)
+
+
 def weighted(result: Any) -> Any:
     """A real number that depends on all elements of a result, each with a weight of its own."""
     total: Any = 0.0
     count = 0
     for leaf in leaves(result):
         if is_inexact(leaf):
-            size = int(np.size(leaf))
-            weights = np.cos(1.3 * np.arange(count, count + size) + 0.4).reshape(np.shape(leaf))
-            count += size
+            weights = weights_of(count, np.shape(leaf))
+            count += int(np.size(leaf))
             total = total + np.sum(np.real(leaf) * weights + np.imag(leaf) * np.flip(weights) * 0.7)
     return total
 
@@ -100,3 +105,18 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
         np.testing.assert_allclose(gradient, by_differences, rtol=tolerance, atol=tolerance)
         nonzero += int(np.count_nonzero(by_differences))
     return nonzero
+
+
+def check_jacobian(function: Function, *arguments: Any) -> bool:
+    """Check adjoint.jacobian against adjoint.grad where there is one real array. Returns whether there is."""
+    result = function(*[np.array(each) if isinstance(each, np.ndarray) else each for each in arguments])
+    if not isinstance(result, (np.ndarray, np.float64)) or result.dtype.kind != "f":
+        return False
+    weights = weights_of(0, result.shape)
+    every = tuple(range(len(arguments)))
+    jacobians = adjoint.jacobian(function, argnums=every)(*arguments)
+    gradients = adjoint.grad(lambda *given: np.sum(function(*given) * weights), argnums=every)(*arguments)
+    for rows, gradient, argument in zip(jacobians, gradients, arguments, strict=True):
+        assert rows.shape == (*result.shape, *np.shape(argument))
+        np.testing.assert_allclose(np.tensordot(weights, rows, result.ndim), gradient, rtol=1e-10, atol=1e-10)
+    return True
