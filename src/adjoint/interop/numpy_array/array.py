@@ -149,6 +149,9 @@ class NumpyArray(MemoryAccess):
     def __int__(self) -> int:
         return int(self._plain("int()"))
 
+    def __trunc__(self) -> int:
+        return int(self)
+
     def __index__(self) -> int:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
 
