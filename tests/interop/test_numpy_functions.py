@@ -31,7 +31,10 @@ FLAT = {"all", "any", "linalg.matrix_rank"}
 #: What is not as in NumPy, and why.
 GAPS = {
     **{("unique_values", kind): "NumPy does not define the order" for kind in ("complex128", "int64")},
-    **{(name, "complex128"): "bins of complex numbers" for name in ("histogram", "histogram_bin_edges", "histogram2d", "histogramdd")},
+    **{
+        (name, "complex128"): "bins of complex numbers"
+        for name in ("histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
+    },
 }  # fmt: skip
 if np.lib.NumpyVersion(np.__version__) < "2.3.0":
     GAPS["linalg.cond", "complex128"] = "a complex number, of imaginary part 0, in NumPy before 2.3"

@@ -107,11 +107,16 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
     return nonzero
 
 
-def check_jacobian(function: Function, *arguments: Any) -> bool:
-    """Check adjoint.jacobian against adjoint.grad where there is one real array. Returns whether there is."""
+def is_of_real_numbers(function: Function, *arguments: Any) -> bool:
+    """True for a function of real numbers whose result is one array of real numbers."""
     result = function(*[np.array(each) if isinstance(each, np.ndarray) else each for each in arguments])
-    if not isinstance(result, (np.ndarray, np.float64)) or result.dtype.kind != "f":
-        return False
+    given = all(np.asarray(each).dtype.kind == "f" for each in arguments)
+    return given and isinstance(result, (np.ndarray, np.float64)) and result.dtype.kind == "f"
+
+
+def check_jacobian(function: Function, *arguments: Any) -> None:
+    """Check adjoint.jacobian by all arguments against adjoint.grad, for a function of real numbers."""
+    result = function(*[np.array(each) if isinstance(each, np.ndarray) else each for each in arguments])
     weights = weights_of(0, result.shape)
     every = tuple(range(len(arguments)))
     jacobians = adjoint.jacobian(function, argnums=every)(*arguments)
@@ -119,4 +124,3 @@ def check_jacobian(function: Function, *arguments: Any) -> bool:
     for rows, gradient, argument in zip(jacobians, gradients, arguments, strict=True):
         assert rows.shape == (*result.shape, *np.shape(argument))
         np.testing.assert_allclose(np.tensordot(weights, rows, result.ndim), gradient, rtol=1e-10, atol=1e-10)
-    return True
