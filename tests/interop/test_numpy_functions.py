@@ -18,18 +18,23 @@ ALL = SAMPLES | IN_PLACE
 #: Functions whose float results are constants: they do not depend on the values of what is given.
 CONSTANT = {"zeros_like", "ones_like", "empty_like", "zeros", "ones", "empty", "eye", "identity", "tri", "frombuffer",
             "fromiter", "fromstring", "fromfunction", "array", "asarray", "asanyarray", "ascontiguousarray",
-            "asfortranarray", "require", "arange", "ix_"}  # fmt: skip
+            "asfortranarray", "require", "arange"}  # fmt: skip
 #: Results, by number, that do not depend on the values, beside the ones that do.
 CONSTANT_RESULTS = {
     ("full_like", 0), ("full", 0), ("histogram_bin_edges", 1), ("histogram", 2), ("histogram", 3), ("imag", 0),
     ("linalg.matrix_power", 0),
+    ("ix_", 0), ("histogramdd", 0), ("histogramdd", 3),
+    ("histogram2d", 0), ("histogram2d", 1), ("histogram2d", 3),
 }  # fmt: skip
 #: Functions without results that have a gradient.
 FLAT = {"all", "any", "linalg.matrix_rank"}
 #: What is not as in NumPy, and why.
 GAPS = {
     **{("unique_values", kind): "NumPy does not define the order" for kind in ("complex128", "int64")},
-    **{(name, "complex128"): "bins of complex numbers" for name in ("histogram", "histogram_bin_edges")},
+    **{
+        (name, "complex128"): "bins of complex numbers"
+        for name in ("histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
+    },
 }  # fmt: skip
 if np.lib.NumpyVersion(np.__version__) < "2.3.0":
     GAPS["linalg.cond", "complex128"] = "a complex number, of imaginary part 0, in NumPy before 2.3"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.fft
+import numpy.polynomial.polynomial
 import pytest
 from numpy.testing import overrides
 

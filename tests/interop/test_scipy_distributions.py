@@ -203,7 +203,7 @@ def test_second_order_and_forward_mode(kind: str) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
-    with pytest.raises(TypeError, match=f"scipy.stats.{name} was given a Tensor"):
+    with pytest.raises(TypeError, match=f"scipy.stats.{name} was given a Tensor or an Array"):
         getattr(getattr(stats, name), "pmf" if name == "poisson_binom" else "pdf")(
             adjoint.tensor(0.5, requires_grad=True), 3.0, 2.0
         )
@@ -251,3 +251,17 @@ def test_frozen_distributions() -> None:
         np.testing.assert_allclose(getattr(frozen, method)(*arguments).detach().numpy(), expected)
     assert {"logpdf", "rvs"} <= {*dir(stats.gamma)}
     assert isinstance(stats.gamma(2.0), type(scipy.stats.gamma(2.0)))
+
+
+def test_vmap() -> None:
+    x, a = adjoint.rand(4, 1, 2, dtype=adjoint.float64), adjoint.rand(4, dtype=adjoint.float64) + 1
+    for method in ("logpdf", "cdf", "ppf"):
+        function = getattr(stats.gamma, method)
+        for found in (
+            adjoint.func.vmap(lambda x, a, f=function: f(x, a, scale=2.0))(x, a),
+            adjoint.func.vmap(adjoint.func.vmap(lambda x, a, f=function: f(x, a, scale=2.0), (1, None), 1))(x, a),
+        ):
+            np.testing.assert_allclose(found.numpy(), function(x.numpy(), a.numpy()[:, None, None], scale=2.0))
+    slopes = adjoint.func.vmap(adjoint.func.grad(lambda a: stats.gamma.cdf(1.0, a)))(a)
+    one = adjoint.func.grad(lambda a: stats.gamma.cdf(1.0, a))
+    np.testing.assert_allclose(slopes.numpy(), [one(each).item() for each in a])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import linecache
+import os
 import os.path
 import sys
 import warnings
 from types import CodeType, FrameType
 
+import numpy
+
 from adjoint.runtime.caches import cached
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_STANDARD = os.path.dirname(os.path.realpath(os.__file__))
+_NUMPY = os.path.dirname(os.path.realpath(numpy.__file__))
 
 Location = tuple[CodeType, int]
 
@@ -19,6 +24,13 @@ Location = tuple[CodeType, int]
 def is_own(code: CodeType) -> bool:
     """True for code of this package."""
     return code.co_filename.startswith(_PACKAGE)
+
+
+@cached()
+def is_of_libraries(code: CodeType) -> bool:
+    """True for code of this package, of NumPy and of Python's standard library."""
+    path = os.path.realpath(code.co_filename)
+    return is_own(code) or path.startswith(_NUMPY) or (path.startswith(_STANDARD) and "site-packages" not in path)
 
 
 def calling_frame() -> FrameType | None:
@@ -33,6 +45,14 @@ def caller() -> Location | None:
     """The code and line that called into this package, None if it was called by no Python code."""
     frame = calling_frame()
     return None if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def caller_of_libraries() -> Location | None:
+    """The code and line that called into this package, be it through NumPy or the standard library."""
+    frame = calling_frame()
+    while frame is not None and is_of_libraries(frame.f_code):
+        frame = frame.f_back
+    return caller() if frame is None else (frame.f_code, frame.f_lineno)
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

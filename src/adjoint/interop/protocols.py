@@ -15,7 +15,7 @@ from adjoint.interop.dlpack import dlpack, dlpack_device
 from adjoint.interop.functions import load
 from adjoint.interop.numpy_functions import FUNCTIONS, WHOLE
 from adjoint.interop.operands import is_tensor, is_tracked, mapped, tensors_in, values_of
-from adjoint.interop.reasons import DISCRETE, reason_for
+from adjoint.interop.reasons import DISCRETE, NoDerivativeError
 from adjoint.interop.ufuncs import METHODS, QUICK, UFUNCS
 
 load()
@@ -42,6 +42,8 @@ _BY_FUNCTION: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 def _register() -> None:
     for name, own in FUNCTIONS.items():
+        if name.startswith("polynomial."):
+            continue  # NumPy imports it when it is first used
         function: Any = numpy
         for part in name.split("."):
             function = getattr(function, part, None)
@@ -128,7 +130,7 @@ def array_function(function: Callable[..., Any], types: Iterable[type], args: An
         array = args[0]._array
         if type(array) is _ndarray and array.size and array.dtype in _QUICK_KINDS:
             return WHOLE[function](args[0])
-    own = _BY_FUNCTION.get(function)
+    own = _BY_FUNCTION.get(function) or FUNCTIONS.get(numpy_name(function))
     if own is not None:
         return own(*args, **kwargs)
     return _on_arrays(numpy_name(function), function, args, kwargs)
@@ -143,11 +145,11 @@ def _on_arrays(name: str, function: Callable[..., Any], args: Any, kwargs: Any) 
     tensors = [*tensors_in(args), *tensors_in(kwargs)]
     tracked = any(is_tracked(tensor) for tensor in tensors)
     if tracked and name not in DISCRETE:
-        raise TypeError(reason_for(name))
+        raise NoDerivativeError(name)
     args, kwargs = (mapped(values_of, TensorBase, value) for value in (args, kwargs))
     result = mapped(_wrapped, _ndarray, function(*args, **kwargs))
     if tracked and any(t._array.dtype.kind in "fcV" for t in tensors_in(result)):
-        raise TypeError(reason_for(name))
+        raise NoDerivativeError(name)
     return result
 
 

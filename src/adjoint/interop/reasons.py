@@ -22,7 +22,6 @@ MODULES: dict[str, str] = {
     "lib.recfunctions": "works on structured dtypes, which Tensors do not have",
     "char": "works on strings",
     "strings": "works on strings",
-    "polynomial.polynomial": "belongs to numpy.polynomial, which is not differentiated; numpy.polyval is",
 }
 
 #: Why functions that NumPy lets be overridden are not differentiated.
@@ -30,14 +29,26 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _FILES),
     **dict.fromkeys(("array2string", "array_repr", "array_str", "datetime_as_string"), _TEXT),
     **dict.fromkeys(("packbits", "unpackbits"), _BITS),
-    **dict.fromkeys(("histogram2d", "histogramdd"), "counts elements in bins whose edges follow from the data"),
     **dict.fromkeys(("busday_count", "busday_offset", "is_busday"), _DATES),
 }
 
 
+class NoDerivativeError(TypeError):
+    """A function of NumPy that has no derivative here was given a Tensor that requires grad."""
+
+    def __init__(self, name: str):
+        super().__init__(reason_for(name))
+        self.name = name
+
+
+def own_reason(name: str) -> str | None:
+    """Why a function is not differentiated, None if nothing more is known."""
+    return REASONS.get(name) or MODULES.get(name.rpartition(".")[0])
+
+
 def reason_for(name: str) -> str:
     """The message for a function that has no derivative here."""
-    own = REASONS.get(name) or MODULES.get(name.rpartition(".")[0])
+    own = own_reason(name)
     why = f"it {own}" if own else "adjoint has no derivative of it"
     return (
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
@@ -50,4 +61,4 @@ def refuse(name: str, *tensors: object) -> None:
     from adjoint.interop.operands import is_tensor, is_tracked
 
     if any(is_tensor(tensor) and is_tracked(tensor) for tensor in tensors):
-        raise TypeError(reason_for(name))
+        raise NoDerivativeError(name)

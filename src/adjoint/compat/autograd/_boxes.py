@@ -16,7 +16,6 @@ from adjoint.core.operations.dependence import lost
 from adjoint.interop.numpy_array import calls
 from adjoint.interop.numpy_array.array import NumpyArray
 from adjoint.interop.numpy_array.base import (
-    COPY,
     HOLDERS,
     exchanged,
     in_double,
@@ -119,10 +118,10 @@ class ArrayBox(NumpyArray, Box):
         return memory_of(self._tensor) is not None
 
     def _is_replaced(self) -> bool:
-        return self._form != COPY and not self._is_assignable()
+        return not self._is_assignable()
 
     def _prepare_write(self) -> None:
-        if self._form != COPY and not self._is_assignable():
+        if not self._is_assignable():
             raise TypeError(
                 "'ArrayBox' object does not support item assignment; assign to the elements of x.copy(), or join parts "
                 "with autograd.numpy.concatenate, stack or where"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, nodes_behind, registry
-from adjoint.core.locations import caller, described
+from adjoint.core.locations import caller_of_libraries, described
 from adjoint.core.modes.state import PUSH, ModeBlock, current, is_grad_enabled
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ class differentiating(ModeBlock):
 
 
 def show_cause(error: BaseException | None) -> None:
-    """Raise the lost derivative that made NumPy say "setting an array element with a sequence"."""
-    if isinstance(error, ValueError) and isinstance(error.__cause__, LostDerivativeError):
-        raise error.__cause__ from None
+    """Raise the lost derivative that made NumPy say "setting an array element with a sequence" or the like."""
+    cause = error.__cause__ or error.__context__ if isinstance(error, ValueError) else None
+    if isinstance(cause, LostDerivativeError):
+        raise cause from None
 
 
 def is_differentiated(tensor: TensorBase) -> bool:
@@ -116,7 +117,7 @@ def check_kept(tensor: TensorBase, what: str) -> None:
 
 def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
     """The error for a plain value that replaces a tensor."""
-    location = caller()
+    location = caller_of_libraries()
     at = "" if location is None else f" at {described(location)}"
     message = LOST.format(what=what, at=at, instead=instead, constant=constant)
     inside = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)

@@ -192,3 +192,35 @@ def polyfit(x: Array, y: Array, deg, rcond=None, full=False, w: Array = None, co
         factor = residuals / (len(x) - order)
         factor = factor[0] if y.ndim == 1 else factor
     return solution, base * factor if y.ndim == 1 or cov == "unscaled" else base[:, :, None] * factor
+
+
+# numpy.polynomial: the lowest power first -----------------------------------------------------------------------------
+
+
+def _on_axis(x, c):
+    """The polynomials along the first axis of c at all elements of x, whose axes come last."""
+    c = ops.reshape(c, (*c.shape, *(1,) * x.ndim))
+    return _by_horner(x, c)
+
+
+def _by_horner(x, c):
+    value = c[-1] + x * 0
+    for k in range(len(c) - 2, -1, -1):
+        value = c[k] + value * x
+    return value
+
+
+@function("polynomial.polynomial.polyval2d")
+def polyval2d(x: Operand, y: Operand, c: Array):
+    """The polynomial with coefficients c of two variables at points (x, y)."""
+    x, y, c = [inexact(each) for each in promoted(x, y, c)]
+    if x.shape != y.shape:
+        raise ValueError("x, y are incompatible")
+    return _by_horner(y, _on_axis(x, c))
+
+
+@function("polynomial.polynomial.polygrid2d")
+def polygrid2d(x: Operand, y: Operand, c: Array):
+    """The polynomial with coefficients c of two variables at all pairs of an element of x and one of y."""
+    x, y, c = [inexact(each) for each in promoted(x, y, c)]
+    return _on_axis(y, _on_axis(x, c))

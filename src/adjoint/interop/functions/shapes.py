@@ -13,12 +13,12 @@ from adjoint.interop.operands import (
     axes_of,
     axis_of,
     cast,
-    constant,
     kind_of,
     number,
     plain,
     promoted,
     tensor_of,
+    values_of,
 )
 from adjoint.tensor.table import ops
 
@@ -475,11 +475,17 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 
 @function("ix_", star=tensor_of)
 def ix_(*args):
-    """Indices that pick the places that several sequences have in common."""
-    for each in args:
-        if each.ndim != 1:
-            raise ValueError("Cross index must be 1 dimensional")
-    return tuple(new_tensor(each) for each in numpy.ix_(*[constant(each) for each in args]))
+    """Sequences along one axis each; of truth values the places that are true."""
+    if any(each.ndim != 1 for each in args):
+        raise ValueError("Cross index must be 1 dimensional")
+    columns = []
+    for axis, each in enumerate(args):
+        if kind_of(each).kind == "b":
+            each = new_tensor(numpy.flatnonzero(values_of(each)))
+        elif not each.numel():
+            each = cast(each, numpy.intp)
+        columns.append(ops.reshape(each, (1,) * axis + (-1,) + (1,) * (len(args) - axis - 1)))
+    return tuple(columns)
 
 
 @function("lib.stride_tricks.sliding_window_view")

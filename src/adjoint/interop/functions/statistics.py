@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy
 
 from adjoint.core.graph import new_tensor
@@ -17,6 +19,7 @@ from adjoint.interop.operands import (
     cast,
     constant,
     inexact,
+    is_tensor,
     kind_of,
     number,
     promoted,
@@ -261,3 +264,68 @@ def histogram(a: Array, bins=10, range=None, density=None, weights: Array = None
         counts = cast(counts, float)
         return counts / (edges[1:] - edges[:-1]) / total(counts), edges
     return counts, edges
+
+
+def _bins_of_axes(bins, n):
+    """The bins of each axis: a number or edges for all, or one of these for each."""
+    if not isinstance(bins, (list, tuple, numpy.ndarray)):
+        return [bins] * n
+    if len(bins) != n:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    return list(bins)
+
+
+def _edges_along(column, bins, extent):
+    """The edges of the bins along one axis; they follow from the data where no extent is given."""
+    if extent is None or not isinstance(bins, (int, numpy.integer)):
+        return histogram_bin_edges(column, bins)
+    first, last = extent
+    return linspace(first, last, int(bins) + 1)
+
+
+def _places_in_bins(columns, bounds):
+    """The bin of each point along each axis, and which points are in any."""
+    inside, places = numpy.ones(numpy.shape(columns[0]), bool), []
+    for column, edges in zip(columns, bounds, strict=True):
+        inside &= (column >= edges[0]) & (column <= edges[-1])
+        places.append(numpy.minimum(numpy.searchsorted(edges, column, "right") - 1, len(edges) - 2))
+    return tuple(place[inside] for place in places), inside
+
+
+@function("histogramdd")
+def histogramdd(sample, bins=10, range=None, density=None, weights: Array = None):
+    """The number of points (or the sum of their weights) in each bin of a grid, and the edges along each axis.
+
+    Differentiated by the weights and, where the edges follow from the data, by its extent.
+    """
+    rows = is_tensor(sample) or isinstance(sample, numpy.ndarray)
+    columns = list(ops.unbind(tensor_of(sample), 1)) if rows else [tensor_of(each) for each in sample]
+    n = len(columns)
+    ranges = [None] * n if range is None else range
+    edges = [_edges_along(*each) for each in zip(columns, _bins_of_axes(bins, n), ranges, strict=True)]
+    bounds = [values_of(each) for each in edges]
+    places, inside = _places_in_bins([values_of(each) for each in columns], bounds)
+    shape = tuple(len(each) - 1 for each in bounds)
+    ones = new_tensor(numpy.ones(inside.shape))
+    counts = ops.sum_at(cast(ones if weights is None else weights, float)[new_tensor(inside)], shape, places)
+    if density:
+        whole = total(counts)
+        for axis, each in enumerate(edges):
+            widths = (-1 if k == axis else 1 for k in builtins.range(n))
+            counts = counts / ops.reshape(each[1:] - each[:-1], tuple(widths))
+        counts = counts / whole
+    return counts, edges
+
+
+@function("histogram2d")
+def histogram2d(x: Array, y: Array, bins=10, range=None, density=None, weights: Array = None):
+    """The number of points in the plane (or the sum of their weights) in each bin, and the edges along both axes.
+
+    Differentiated as histogramdd.
+    """
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if isinstance(bins, (list, tuple, numpy.ndarray)) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    counts, (along_x, along_y) = histogramdd([x, y], bins, range, density, weights)
+    return counts, along_x, along_y

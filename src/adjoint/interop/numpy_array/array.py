@@ -9,25 +9,21 @@ import numpy
 
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.dependence import lost
-from adjoint.interop.numpy_array.base import ARRAY, COPY, ArrayHolder, in_double, is_tracked, raw, unwrap, values
+from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, is_tracked, raw, values
 from adjoint.interop.numpy_array.calls import clone, dispatch, overrides, run_ufunc
-from adjoint.interop.numpy_array.indexing import by_numbers, is_advanced, is_basic, is_simple, items, picked
-from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_write
+from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
+from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
+from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_read, to_write
 from adjoint.tensor.table import ops
 
 Function = Callable[..., Any]
 _ndarray = numpy.ndarray
 
-REVERSED = (
-    "a reversed slice of a differentiated array is a copy, so that assigning to its elements would be lost; assign to "
-    "the elements of the array that it was taken from"
-)
-
 #: The namespace of NumPy's functions that also take Arrays: adjoint.numpy, which enters itself.
 NAMESPACES: list[Any] = []
 
 
-class NumpyArray(ArrayHolder):
+class NumpyArray(MemoryAccess):
     """What every differentiable array has: ndarray's attributes, indexing and protocols.
 
     `operators` adds the operators, and the methods that are functions of NumPy.
@@ -103,8 +99,8 @@ class NumpyArray(ArrayHolder):
 
     @property
     def real(self) -> Any:
-        """The real part."""
-        return dispatch(type(self), numpy.real, (self,), {})
+        """The real part; of real numbers the array itself."""
+        return self if self.dtype.kind != "c" else dispatch(type(self), numpy.real, (self,), {})
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -117,6 +113,8 @@ class NumpyArray(ArrayHolder):
 
     @imag.setter
     def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
         self.imag[...] = value
 
     @property
@@ -126,7 +124,7 @@ class NumpyArray(ArrayHolder):
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        FlatArray(self)[:] = numpy.resize(value, self.size) if numpy.size(value) != 1 else value
+        FlatArray(self)[:] = value
 
     def __len__(self) -> int:
         return len(self._tensor._array)
@@ -151,6 +149,9 @@ class NumpyArray(ArrayHolder):
     def __int__(self) -> int:
         return int(self._plain("int()"))
 
+    def __trunc__(self) -> int:
+        return int(self)
+
     def __index__(self) -> int:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
 
@@ -160,10 +161,11 @@ class NumpyArray(ArrayHolder):
             raise lost(f"{what} of a differentiable array", self.instead, self.as_constant)
         return self._value
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return int(numpy.rint(self._value)) if ndigits is None else self.round(ndigits)  # type: ignore[attr-defined]
+
     def __reduce__(self) -> Any:
-        raise TypeError(
-            f"an {type(self).__name__} cannot be pickled or copied to another process; use {self.as_constant}"
-        )
+        return type(self), (self._plain("a pickle of a differentiable array"),)
 
     def __copy__(self) -> Any:
         # not the array itself, since elements may be assigned to
@@ -197,33 +199,36 @@ class NumpyArray(ArrayHolder):
 
     def _picked(self, index: Any) -> Any:
         result = self.wrap(picked(self._tensor, index))
-        if isinstance(result, ArrayHolder):
-            if not is_advanced(index) and result._tensor.ndim and self._is_assignable():
-                result._form = COPY
-            elif memory_of(self._tensor) is not None:
-                make_writable(result._tensor)
+        if isinstance(result, ArrayHolder) and memory_of(self._tensor) is not None:
+            make_writable(result._tensor)
         return result
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        # read first: the value may share the memory that is written to
+        value = self._to_assign(value)
         self._prepare_write()
-        index, value, tensor = _plain_index(index), unwrap(value), self._tensor
-        if not isinstance(value, TensorBase):
-            value = new_tensor(numpy.asarray(value, self.dtype))
-        if value._array.dtype != tensor._array.dtype:
-            value = dispatch(type(self), numpy.astype, (self.new(value), self.dtype), {})
-            value = value._tensor if isinstance(value, ArrayHolder) else new_tensor(numpy.asarray(value))
+        index, tensor = _plain_index(index), self._tensor
         if not is_basic(index):
             index, value = by_numbers(tensor, index, value)
         tensor[index] = value
 
-    def _is_assignable(self) -> bool:
-        """True if elements can be assigned to."""
-        return True
+    def _to_assign(self, value: Any) -> Any:
+        """A value as a Tensor of the array's dtype."""
+        if isinstance(value, (list, tuple)) and holds_array(value):
+            value = dispatch(type(self), numpy.array, (value,), {})
+        value = to_read(value)
+        if not isinstance(value, TensorBase):
+            value = new_tensor(numpy.asarray(value, self.dtype))
+        if value._array.dtype != self._tensor._array.dtype:
+            value = dispatch(type(self), numpy.astype, (self.new(value), self.dtype), {})
+            value = value._tensor if isinstance(value, ArrayHolder) else new_tensor(numpy.asarray(value))
+        return value
 
     def _prepare_write(self) -> None:
-        """Give the array memory that can be written to. Raises ValueError for a copy that NumPy takes for a view."""
-        if self._form == COPY:
-            raise ValueError(REVERSED)
+        """Give the array memory that can be written to. Raises ValueError if it is locked."""
+        array = self._tensor._array
+        if type(array) is _ndarray and not array.flags.writeable:
+            raise ValueError("assignment destination is read-only")
         to_write(self)
 
     def _is_replaced(self) -> bool:
@@ -256,7 +261,8 @@ class NumpyArray(ArrayHolder):
             return self
         if kind.kind not in "fc":
             return self._tensor._array.astype(kind, order)
-        return dispatch(type(self), numpy.astype, (self, kind), {})
+        result = dispatch(type(self), numpy.astype, (self, kind), {})
+        return result if order == "K" else result.copy(order)
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """The elements in another shape."""
@@ -282,7 +288,7 @@ class NumpyArray(ArrayHolder):
 
     def copy(self, order: Any = "C") -> Any:
         """The same values in memory of their own."""
-        return self.new(clone(self), self._form if self._form == ARRAY else None)
+        return self.new(clone(self) if order == "K" else laid_out(self, order), self._form)
 
     def conjugate(self) -> Any:
         """The complex conjugate."""
@@ -408,9 +414,7 @@ class Array(NumpyArray):
         array = self._tensor._array
         if type(array) is not _ndarray:
             return f"Array(tensor={self._tensor!r})"
-        text = numpy.array2string(array, separator=", ", prefix="Array(")
-        kind = "" if array.dtype in (numpy.float64, numpy.complex128) else f", dtype={array.dtype}"
-        return f"Array({text}{kind})"
+        return "A" + numpy.array_repr(array)[1:]
 
     def __str__(self) -> str:
         return str(self._value)
@@ -421,29 +425,58 @@ class FlatArray:
 
     def __init__(self, base: NumpyArray) -> None:
         self.base = base
-        self._ahead: Iterator[Any] | None = None
+        #: The number of the element that next() gives.
+        self.index = 0
 
     def __len__(self) -> int:
         return self.base.size
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.base.reshape(-1))
+    def __iter__(self) -> FlatArray:
+        return self
 
     def __next__(self) -> Any:
-        if self._ahead is None:
-            self._ahead = iter(self)
-        return next(self._ahead)
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return self.base[self._place(self.index - 1)]
+
+    def _place(self, number: int) -> tuple[int, ...]:
+        return tuple(int(i) for i in numpy.unravel_index(number, self.base.shape))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The place of the element that next() gives."""
+        return self._place(self.index)
 
     def __getitem__(self, index: Any) -> Any:
         return self.base.reshape(-1)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         numbers = numpy.arange(self.base.size)[values(index)]
+        value = values_in_turn(value, numpy.size(numbers))
         self.base[numpy.unravel_index(numbers, self.base.shape)] = value
 
     def copy(self) -> Any:
         """A vector of the elements."""
         return self.base.reshape(-1).copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return numpy.asarray(self.base.reshape(-1), dtype)
+
+
+def _comparison(name: str) -> Function:
+    return lambda self, other: getattr(self.base.reshape(-1), name)(
+        other.base.reshape(-1) if isinstance(other, FlatArray) else other
+    )
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(FlatArray, _name, _comparison(_name))
+
+
+def values_in_turn(value: Any, n: int) -> Any:
+    """As many values as there are elements to assign to, from the first one again where they do not suffice."""
+    return value if numpy.size(value) in (1, n) else numpy.resize(value, n)
 
 
 def _plain_index(index: Any) -> Any:
@@ -451,8 +484,12 @@ def _plain_index(index: Any) -> Any:
     if kind is int or kind is slice:
         return index
     index = values(index)
+    if isinstance(index, numpy.integer):
+        return int(index)
     if type(index) is list:
         return numpy.asarray(index) if index else numpy.asarray(index, int)
+    if type(index) is tuple:
+        return tuple([int(item) if isinstance(item, numpy.integer) else item for item in index])
     return index
 
 

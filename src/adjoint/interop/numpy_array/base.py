@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _ndarray = numpy.ndarray
 
-#: Forms of arrays that are not what their shape says.
-COPY, ARRAY = "copy", "array"
+#: The form of an array without axes that is no number.
+ARRAY = "array"
 
 #: Double precision for NumPy's extended one, of which there are no Tensors.
 _DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
@@ -34,7 +34,7 @@ class ArrayHolder(TensorHolder):
 
     __slots__ = ("_form",)
 
-    #: None; COPY where NumPy would give a view, and this is a copy; ARRAY for an array without axes, not a number.
+    #: None, or ARRAY for an array without axes that is no number.
     _form: str | None
     #: What errors of lost derivatives recommend, and how a value is taken as a constant.
     instead: ClassVar[str]

@@ -10,12 +10,22 @@ import numpy
 
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.core.modes.state import current
-from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, unwrap, values, wrapped
+from adjoint.core.operations.dependence import lost
+from adjoint.interop.numpy_array.base import (
+    ARRAY,
+    ArrayHolder,
+    holds_array,
+    in_double,
+    is_tracked,
+    unwrap,
+    values,
+    wrapped,
+)
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
 from adjoint.interop.numpy_functions import WHOLE
-from adjoint.interop.operands import holds_tensor
+from adjoint.interop.operands import holds_tensor, tensors_in
 from adjoint.interop.protocols import array_function, array_ufunc
-from adjoint.interop.reasons import DISCRETE
+from adjoint.interop.reasons import DISCRETE, NoDerivativeError, own_reason
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -47,7 +57,7 @@ NO_TRACE: set[Any] = FLAT | _of_numpy((
 ))  # fmt: skip
 
 #: Functions that have a derivative by their weights alone, and the position of these.
-BY_WEIGHTS: dict[Any, int] = {numpy.bincount: 1, numpy.histogram: 4}
+BY_WEIGHTS: dict[Any, int] = {numpy.bincount: 1}
 
 #: Functions that write into their first argument.
 WRITING: set[Any] = _of_numpy(("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"))
@@ -78,10 +88,27 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
         return _without_derivative(kind, ufunc, getattr(ufunc, method), inputs, kwargs)
     out = kwargs.get("out") if kwargs else None
     if out is None and method == "__call__":
-        return wrapped(kind, array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs)))
-    if out is not None and not holds_array(out):
-        raise TypeError(f"{ufunc.__name__}: out= is a plain array, which cannot hold a derivative; assign the result")
+        try:
+            return wrapped(kind, array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs)))
+        except NoDerivativeError as error:
+            raise without_derivative(kind, error.name) from None
+    target = inputs[0] if method == "at" else out
+    if target is not None and not holds_array(target):
+        return _into_plain(kind, ufunc.__name__, getattr(ufunc, method), inputs, kwargs)
     return _writing_ufunc(kind, ufunc, method, inputs, kwargs, out)
+
+
+def _into_plain(kind: Kind, name: str, function: Function, args: Any, kwargs: Any) -> Any:
+    """A function that writes into a plain array. Raises LostDerivativeError if a derivative would be lost."""
+    if any(is_tracked(tensor) for tensor in tensors_in(unwrap((args, kwargs)))):
+        raise lost(f"the plain array that {name}() writes to", kind.instead, kind.as_constant)
+    return function(*values(args), **values(kwargs))
+
+
+def is_plain_target(function: Function, args: Any, kwargs: Any) -> bool:
+    """Whether a function would write into a plain array."""
+    target = args[0] if function in WRITING and args else kwargs.get("out")
+    return isinstance(target, numpy.ndarray) and not holds_array(target)
 
 
 def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any, out: Any) -> Any:
@@ -111,7 +138,9 @@ def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         return _by_weights(kind, function, args, kwargs)
     if isinstance(function, numpy.ufunc):
         return run_ufunc(kind, function, "__call__", args, kwargs)
-    with own_words():
+    if (kwargs or function in WRITING) and is_plain_target(function, args, kwargs):
+        return _into_plain(kind, function.__name__, function, args, kwargs)
+    with own_words(kind):
         result = _on_tensors(kind, function, args, kwargs)
     arrays = _arrays_in(args)
     if function in NEW_MEMORY and all(array._tensor is not getattr(result, "_tensor", None) for array in arrays):
@@ -214,7 +243,10 @@ def for_arrays(kind: Kind, function: Function, other: Function) -> Function:
 
 
 class own_words:
-    """A with block whose errors of linear algebra are NumPy's: what torch's words name, the user never wrote."""
+    """A with block whose errors are in the words of arrays: what torch's words name, the user never wrote."""
+
+    def __init__(self, kind: Kind):
+        self.kind = kind
 
     def __enter__(self) -> None:
         pass
@@ -224,6 +256,15 @@ class own_words:
             raise LinAlgError("Singular matrix") from error
         if isinstance(error, LinAlgError) and "positive-definite" in str(error):
             raise LinAlgError("Matrix is not positive definite") from error
+        if isinstance(error, NoDerivativeError):
+            raise without_derivative(self.kind, error.name) from None
+
+
+def without_derivative(kind: Kind, name: str) -> Exception:
+    """The error for a function of differentiated arrays that has no derivative."""
+    own = own_reason(name)
+    why = f"which {own}" if own else "of which adjoint has no derivative"
+    return lost(f"the result of {name}(), {why},", kind.instead, kind.as_constant)
 
 
 def clone(array: ArrayHolder) -> Tensor:

@@ -22,13 +22,10 @@ def is_simple(index: Any) -> bool:
     kinds = set()
     for item in items(index):
         kind = type(item)
-        if kind is slice:
-            if item.step is not None and item.step < 0:
-                return False
-        elif kind is numpy.ndarray:
+        if kind is numpy.ndarray:
             if item.dtype.kind not in "bi" or not item.ndim:
                 return False
-        elif not (kind is int or item is None or item is Ellipsis):
+        elif not (kind is slice or kind is int or item is None or item is Ellipsis):
             return False
         kinds.add(kind)
     # next to arrays NumPy counts a number as one
@@ -36,13 +33,8 @@ def is_simple(index: Any) -> bool:
 
 
 def is_basic(index: Any) -> bool:
-    """True for an index of numbers and slices forward, which names no element twice."""
+    """True for an index of numbers and slices, which names no element twice."""
     return is_simple(index) and not any(type(item) is numpy.ndarray for item in items(index))
-
-
-def is_advanced(index: Any) -> bool:
-    """True for an index of which NumPy gives a copy."""
-    return any(isinstance(item, (numpy.ndarray, list)) for item in items(index))
 
 
 def numbers_of(tensor: Tensor) -> Any:

@@ -113,10 +113,12 @@ def _binary(name: str, ufunc: numpy.ufunc) -> None:
         setattr(NumpyArray, known_as, form)
 
 
-def _comparison(ufunc: numpy.ufunc) -> Function:
+def _comparison(plain: Function, ufunc: numpy.ufunc) -> Function:
     def compare(self: NumpyArray, other: Any) -> Any:
         array = self._tensor._array
         if type(array) is _ndarray:
+            if other is None or isinstance(other, (str, bytes)):
+                return plain(array[()], other)
             if type(other) in (float, int, _ndarray, numpy.float64):
                 return ufunc(array[()], other)
             if isinstance(other, ArrayHolder):
@@ -146,7 +148,7 @@ def _define() -> None:
     for name, ufunc in BINARY.items():
         _binary(name, getattr(numpy, ufunc))
     for name, ufunc in COMPARISONS.items():
-        setattr(NumpyArray, f"__{name}__", _comparison(getattr(numpy, ufunc)))
+        setattr(NumpyArray, f"__{name}__", _comparison(getattr(operator, name), getattr(numpy, ufunc)))
     for name, ufunc in UNARY.items():
         setattr(NumpyArray, f"__{name}__", _unary(getattr(numpy, ufunc)))
     for name in METHODS:

@@ -55,11 +55,11 @@ def make_writable(tensor: Tensor) -> Tensor:
 def note_views(results: Any, sources: Any) -> None:
     """Note which arrays share memory: results of an operation, and the arrays that it was called with."""
     for result in results if isinstance(results, (list, tuple)) else (results,):
-        if not isinstance(result, ArrayHolder) or result._tensor._view is None:  # type: ignore[attr-defined]
+        if not isinstance(result, ArrayHolder):
             continue
         base = base_of(result._tensor)
         for source in sources:
-            if isinstance(source, ArrayHolder) and base_of(source._tensor) is base:
+            if source is not result and isinstance(source, ArrayHolder) and base_of(source._tensor) is base:
                 shared = base.__dict__.setdefault(_SHARED, {})
                 shared[id(result)] = weakref.ref(result)
                 shared[id(source)] = weakref.ref(source)

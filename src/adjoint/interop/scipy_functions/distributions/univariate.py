@@ -32,6 +32,7 @@ from adjoint.interop.scipy_functions.pieces import (
     valued,
 )
 from adjoint.tensor.table import ops
+from adjoint.transforms.batching.batched import batches_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -66,7 +67,7 @@ class Univariate(StandardForm):
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             values = [operand(value) for value in bound.arguments.values()]
-            result = evaluate(*self._operands(values, len(first)))
+            result = over_batches(evaluate, self._operands(values, len(first)))
             kind = result_kind(*values)
             return cast(result, kind) if kind.kind == "f" else result
 
@@ -85,8 +86,8 @@ class Univariate(StandardForm):
     def _refuse(self) -> None:
         if self.row.refused:
             raise TypeError(
-                f"scipy.stats.{self.name} was given a Tensor, but it has no derivative here: {self.row.refused}. "
-                "Use tensor.detach().numpy() to leave the graph on purpose"
+                f"scipy.stats.{self.name} was given a Tensor or an Array, but it has no derivative here: "
+                f"{self.row.refused}. Use tensor.detach().numpy() to leave the graph on purpose"
             )
 
     def _operands(self, values: list[Any], first: int) -> list[Tensor]:
@@ -295,6 +296,24 @@ class Univariate(StandardForm):
 
         known_value = constants(numpy.broadcast_to(value, shape), scale)
         return piecewise(conditions, [lambda value, *_: value, formula], known_value, *shapes_of_batch)
+
+
+def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
+    """A function of single elements; under vmap the members of a batch lie along an axis in front."""
+    levels = [dict(batches_of(operand._array)) for operand in operands]
+    level = max((level for own in levels for level in own), default=0)
+    if not level:
+        return evaluate(*operands)
+    ndim = max(operand.ndim for operand in operands)
+
+    def aligned(operand: Tensor, size: int | None) -> Tensor:
+        if size is None:
+            return operand
+        whole = ops.batch_out(operand, level, size)
+        return ops.reshape(whole, (size, *[1] * (ndim - operand.ndim), *operand.shape))
+
+    members = [aligned(operand, own.get(level)) for operand, own in zip(operands, levels, strict=True)]
+    return ops.batch_in(over_batches(evaluate, members), level)
 
 
 def _moved_inside(z: Tensor, low: Any, high: Any) -> Tensor:

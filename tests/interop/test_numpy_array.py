@@ -1,0 +1,91 @@
+"""Every attribute and method of numpy.ndarray on adjoint.numpy.Array, beside ndarray itself."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.core.operations.dependence import LostDerivativeError
+from adjoint.numpy import Array
+from support.array_checks import assert_same, check
+from support.ndarray_lines import ABSENT, BYTES, LINES, SAME_ERROR, VALUES
+
+NAMED_LINES = [(name, line) for name, lines in LINES.items() for line in lines]
+
+
+def is_statement(part: str) -> bool:
+    """True for a part of a line that has no value."""
+    return isinstance(ast.parse(part).body[0], (ast.Delete, ast.AugAssign))
+
+
+def function_of(line: str) -> tuple[Callable[..., Any], list[str]]:
+    """A line of code as a function of those values that it names, and their names."""
+    *statements, last = line.split("; ")
+    code = "".join(f"    {statement}\n" for statement in statements)
+    names = [name for name in VALUES if name in compile(line, line, "exec").co_names]
+    space: dict[str, Any] = {"np": np, "copy": copy, "pickle": pickle}
+    ending = f"    {last}\n    return x\n" if is_statement(last) else f"    return {last}\n"
+    exec(f"def run({', '.join(names)}):\n{code}{ending}", space)
+    return space["run"], names
+
+
+@pytest.mark.parametrize(("name", "line"), NAMED_LINES)
+@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+@pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+def test_lines_about_an_attribute(name: str, line: str) -> None:
+    function, names = function_of(line)
+    options = {"step": 1e-2, "tolerance": 1e-2} if "float32" in line or "f4" in line else {}
+    check(function, *[VALUES[each] for each in names], **options)
+
+
+@pytest.mark.parametrize("name", SAME_ERROR)
+def test_what_numpy_refuses_arrays_refuse(name: str) -> None:
+    line, error = SAME_ERROR[name]
+    function, names = function_of(line)
+    arguments = [VALUES[each] for each in names]
+    with pytest.raises(error):
+        function(*[np.array(value) for value in arguments])
+    with pytest.raises(error):
+        adjoint.grad(lambda *given: np.sum(function(*given)))(*arguments)
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_bytes_of_a_differentiated_array_are_refused(name: str) -> None:
+    function, _ = function_of(BYTES[name])
+    x = VALUES["x"]
+    assert_same(function(Array(x)), function(x))
+    with pytest.raises(LostDerivativeError, match=r"would be lost at .*run\. Compute with .* adjoint\.numpy\.detach"):
+        adjoint.grad(lambda given: np.sum(function(given)))(x)
+
+
+def test_every_attribute_is_in_the_table() -> None:
+    names = {name for name in dir(np.ndarray) if name not in dir(object) or name in LINES}
+    known = LINES.keys() | SAME_ERROR.keys() | BYTES.keys() | ABSENT.keys()
+    assert names - known == set()
+    assert {name for name in LINES.keys() | BYTES.keys() if not hasattr(Array, name)} == set()
+    assert {name for name in ABSENT if hasattr(Array, name)} == set()
+
+
+def test_an_array_of_another_class_is_no_view() -> None:
+    with pytest.raises(TypeError, match="has no view as matrix"):
+        Array([1.0]).view(np.matrix)
+    assert isinstance(Array([1.0]).view(np.ndarray), Array)
+
+
+def test_a_view_cannot_be_resized() -> None:
+    with pytest.raises(ValueError, match="does not own its data"):
+        Array([1.0, 2.0])[:1].resize(3)
+
+
+def test_a_locked_array_is_not_assigned_to() -> None:
+    for x in (np.ones(2), Array(np.ones(2))):
+        x.setflags(write=False)
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            x[0] = 2.0
