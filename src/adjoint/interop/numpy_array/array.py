@@ -19,6 +19,11 @@ from adjoint.tensor.table import ops
 Function = Callable[..., Any]
 _ndarray = numpy.ndarray
 
+TORCH = (
+    ": a function that is given arrays gets arrays with NumPy's methods. Use NumPy's function, x.tensor.{name}, or give "
+    "the function tensors"
+)
+
 #: The namespace of NumPy's functions that also take Arrays: adjoint.numpy, which enters itself.
 NAMESPACES: list[Any] = []
 
@@ -386,6 +391,12 @@ class Array(NumpyArray):
         if isinstance(value, (_ndarray, numpy.inexact)) and value.dtype.kind in "fc":
             return cls.new(new_tensor(numpy.asarray(value)))
         return value
+
+    def __getattr__(self, name: str) -> Any:
+        hint = ""
+        if not name.startswith("_") and hasattr(type(self._tensor), name):
+            hint = TORCH.format(name=name)
+        raise AttributeError(f"'Array' object has no attribute {name!r}{hint}", name=name, obj=self)
 
     @property
     def tensor(self) -> Any:
