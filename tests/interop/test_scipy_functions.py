@@ -107,6 +107,11 @@ DOMAINS: dict[str, tuple[Call, ...]] = {
     "fdtri": (positive, positive, fraction),
     "gdtria": (fraction, positive, positive),
     "gdtrix": (positive, positive, fraction),
+    "chndtrix": (fraction, positive, positive),
+    "kolmogi": (fraction,),
+    "ncfdtri": (positive, positive, fraction),
+    "nctdtrit": (positive, positive, fraction),
+    "tklmbda": (normal, fraction),
     "nrdtrimn": (fraction, positive, positive),
     "nrdtrisd": (positive, fraction, positive),
     "pdtri": (fraction,),
@@ -114,7 +119,7 @@ DOMAINS: dict[str, tuple[Call, ...]] = {
 }
 #: Ufuncs whose first arguments are constants: numbers, or integers.
 ORDERS: dict[str, tuple[Any, ...]] = {
-    "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "kn": (2,), "expn": (2,),
+    "ncfdtr": (2.5,), "ncfdtri": (2.5,), "jv": (1.5,), "jn": (2,), "yv": (1.5,), "yn": (2,), "kn": (2,), "expn": (2,),
     "hyp2f1": (0.5, 1.5, 2.5), "hyp1f1": (0.5, 1.5), "pdtr": (2.0,), "pdtrc": (2.0,), "kve": (),
     "hyp0f1": (1.5,), "hyperu": (0.5, 1.5), "wright_bessel": (0.5, 1.5), "log_wright_bessel": (0.5, 1.5),
     "struve": (1.5,), "modstruve": (0.7,), "eval_jacobi": (3, 0.5, 1.5), "eval_gegenbauer": (3, 0.5),

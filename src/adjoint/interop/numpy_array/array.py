@@ -20,8 +20,8 @@ Function = Callable[..., Any]
 _ndarray = numpy.ndarray
 
 TORCH = (
-    ": a function that is given arrays gets arrays with NumPy's methods. Use NumPy's function, x.tensor.{name}, or give "
-    "the function tensors"
+    ": a function that is given arrays gets arrays with NumPy's methods. Use NumPy's function, x.tensor.{name}, or "
+    "give the function tensors"
 )
 
 #: The namespace of NumPy's functions that also take Arrays: adjoint.numpy, which enters itself.

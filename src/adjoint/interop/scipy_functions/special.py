@@ -140,6 +140,21 @@ def _with_numbers(name):
     return apply
 
 
+def _of_distribution(name, method, *order):
+    """A distribution function, or a quantile, as a ufunc: place and parameters in scipy.special's order."""
+
+    def apply(*values):
+        # scipy.stats is imported when the first of these gets a Tensor
+        import scipy.stats
+
+        from adjoint.interop.scipy_functions.distributions.face import methods_of
+
+        function = methods_of(name, getattr(scipy.stats, name))[method]
+        return function(*[values[place] for place in order] if order else values)
+
+    return apply
+
+
 #: Ufuncs that take several operations, over Tensors of one dtype.
 FUNCTIONS_OF_UFUNCS = {
     **{name: _real_or_complex(name, real) for name, real in REAL_OPERATIONS.items()},
@@ -152,6 +167,15 @@ FUNCTIONS_OF_UFUNCS = {
     "bdtri": lambda k, n, y: 1 - ops.betaincinv(n - ops.floor(k), ops.floor(k) + 1, y),
     "betaincc": lambda a, b, x: ops.betainc(b, a, 1 - x),
     "betainccinv": lambda a, b, y: 1 - ops.betaincinv(b, a, y),
+    "chndtr": _of_distribution("ncx2", "cdf"),
+    "chndtrix": _of_distribution("ncx2", "ppf"),
+    "kolmogi": _of_distribution("kstwobign", "isf"),
+    "kolmogorov": _of_distribution("kstwobign", "sf"),
+    "ncfdtr": _of_distribution("ncf", "cdf", 3, 0, 1, 2),
+    "ncfdtri": _of_distribution("ncf", "ppf", 3, 0, 1, 2),
+    "nctdtr": _of_distribution("nct", "cdf", 2, 0, 1),
+    "nctdtrit": _of_distribution("nct", "ppf", 2, 0, 1),
+    "tklmbda": _of_distribution("tukeylambda", "cdf"),
     "chdtr": lambda v, x: ops.igamma(0.5 * v, 0.5 * x),
     "chdtrc": lambda v, x: ops.igammac(0.5 * v, 0.5 * x),
     "chdtri": lambda v, p: 2 * ops.gammainccinv(0.5 * v, p),

@@ -67,7 +67,9 @@ class Univariate(StandardForm):
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             values = [operand(value) for value in bound.arguments.values()]
-            result = over_batches(evaluate, self._operands(values, len(first)))
+            # places of integrals reach to where densities are 0, and their logarithms infinite
+            with numpy.errstate(all="ignore"):
+                result = over_batches(evaluate, self._operands(values, len(first)))
             kind = result_kind(*values)
             return cast(result, kind) if kind.kind == "f" else result
 
