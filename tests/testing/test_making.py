@@ -58,3 +58,9 @@ def test_refusals():
     ]:
         with pytest.raises(ValueError, match=text):
             make_tensor(2, 2, **{"dtype": adjoint.float32} | arguments)
+
+
+@pytest.mark.parametrize("kind", [2, "float32", None])
+def test_what_is_no_dtype_is_named(kind):
+    with pytest.raises(TypeError, match=r"make_tensor\(\): argument 'dtype'"):
+        make_tensor(2, dtype=kind)

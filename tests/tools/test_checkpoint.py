@@ -273,6 +273,12 @@ def test_chain_keeps_to_the_binomial_bound(x: adjoint.Tensor, n: int, snapshots:
 def test_chain_needs_a_snapshot(x: adjoint.Tensor) -> None:
     with pytest.raises(ValueError, match="snapshots must be at least 1"):
         checkpoint_chain([body], x, snapshots=0)
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        checkpoint_chain([body], x, snapshots=1.5)
+    assert (
+        checkpoint_chain([body] * 3, x, snapshots=adjoint.tensor(2)).shape
+        == checkpoint_chain([body] * 3, x, snapshots=2).shape
+    )
 
 
 # selective ----------------------------------------------------------------------------------------------------------

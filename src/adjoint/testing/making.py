@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from adjoint.arrays.dtypes import dtype as dtype_class
-from adjoint.arrays.dtypes import finfo, float64, iinfo
+from adjoint.arrays.dtypes import as_dtype, finfo, float64, iinfo
 from adjoint.arrays.layout import memory_format as memory_format_class
 from adjoint.arrays.size import check_shape
 from adjoint.tensor import creation
@@ -41,6 +41,7 @@ def make_tensor(
     (adjoint.Size([2, 3]), True)
     """
     size = check_shape("make_tensor", shape)
+    dtype = as_dtype(dtype, "make_tensor")
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     if noncontiguous and memory_format is not None:

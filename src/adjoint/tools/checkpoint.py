@@ -10,6 +10,7 @@ import contextlib
 import enum
 import itertools
 import math
+import operator
 import threading
 import warnings
 import weakref
@@ -488,6 +489,7 @@ def checkpoint_chain(steps: Sequence[Callable[[Any], Any]], input: Any, *, snaps
     >>> x.grad
     tensor(0.0328)
     """
+    snapshots = operator.index(snapshots)
     if snapshots < 1:
         raise ValueError(f"snapshots must be at least 1, got {snapshots}: the input itself is one")
     return _chain(steps, 0, len(steps), snapshots, input)

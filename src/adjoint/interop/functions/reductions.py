@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from operator import methodcaller
 from typing import Any
 
 import numpy
@@ -15,25 +16,25 @@ from adjoint.tensor.table import ops
 _NONE: Any = numpy._NoValue
 
 
-@function("sum", whole=ops.sum)
+@function("sum", whole=methodcaller("sum"))
 def sum(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The sum over axes."""
     return ufuncs.reduce(numpy.add, a, axis, dtype, None, keepdims, initial, where)
 
 
-@function("prod", whole=ops.prod)
+@function("prod", whole=methodcaller("prod"))
 def prod(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The product over axes."""
     return ufuncs.reduce(numpy.multiply, a, axis, dtype, None, keepdims, initial, where)
 
 
-@function("max", "amax", whole=ops.amax)
+@function("max", "amax", whole=methodcaller("amax"))
 def max(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The maximum over axes; equal elements share the gradient evenly."""
     return ufuncs.reduce(numpy.maximum, a, axis, None, None, keepdims, initial, where)
 
 
-@function("min", "amin", whole=ops.amin)
+@function("min", "amin", whole=methodcaller("amin"))
 def min(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The minimum over axes; equal elements share the gradient evenly."""
     return ufuncs.reduce(numpy.minimum, a, axis, None, None, keepdims, initial, where)
@@ -178,7 +179,7 @@ def _working(a, dtype):
     return cast(inexact(a), dtype)
 
 
-@function("mean", whole=ops.mean)
+@function("mean", whole=methodcaller("mean"))
 def mean(a: Array, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     """The mean over axes."""
     a = _working(a, dtype)

@@ -30,6 +30,8 @@ BATCHED = (
 
 def is_value(leaf: Any) -> bool:
     """True for an array or a number; truth values of Python are options."""
+    if type(leaf) is numpy.ndarray:
+        return True
     return type(leaf) is not bool and (isinstance(leaf, (*_NUMBERS, ArrayHolder)) or is_array(leaf))
 
 
@@ -47,6 +49,8 @@ def enter(leaf: Any, name: str, whole: bool = False) -> TensorBase:
         return leaf._tensor
     if type(leaf) is float:
         return new_tensor(numpy.array(leaf))
+    if type(leaf) is numpy.ndarray and leaf.dtype.char in "fdFD":
+        return new_tensor(leaf)
     tensor = tensor_of_array(in_double(leaf if is_array(leaf) else numpy.asarray(leaf)))
     if tensor._array.dtype.kind in "biu" and not whole:
         raise TypeError(WHOLE.format(name=name, kind=tensor._array.dtype, example="3.0 for 3"))
