@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.dtypes import as_dtype, finfo, float64, iinfo
+from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import memory_format as memory_format_class
 from adjoint.arrays.size import check_shape
 from adjoint.tensor import creation
