@@ -526,6 +526,15 @@ class Tensor(ArithmeticTensor):
 
     # Python's protocols ----------------------------------------------------------------------------------------------
 
+    def _repr_html_(self) -> str:
+        """The tensor as a notebook shows it: shape, dtype, history, and a small picture of the values."""
+        from adjoint.tensor.notebook import page
+
+        facts = [f"shape {tuple(self.shape)}", str(self.dtype)]
+        if self.requires_grad:
+            facts.append("leaf, requires grad" if self.is_leaf else f"history: {type(self.grad_fn).__name__}")
+        return page(facts, self._array, repr(self))
+
     def __repr__(self, *, tensor_contents: object = None) -> str:
         suffixes = []
         try:

@@ -14,6 +14,7 @@ from adjoint.interop.numpy_array.calls import clone, dispatch, overrides, run_uf
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
 from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
 from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_read, to_write
+from adjoint.tensor.notebook import page
 from adjoint.tensor.table import ops
 
 Function = Callable[..., Any]
@@ -429,6 +430,14 @@ class Array(NumpyArray):
 
     def __str__(self) -> str:
         return str(self._value)
+
+    def _repr_html_(self) -> str:
+        """The array as a notebook shows it: shape, dtype, history, and a small picture of the values."""
+        facts = [f"shape {self.shape}", str(self.dtype)]
+        node = self._tensor.grad_fn
+        if is_tracked(self._tensor):
+            facts.append("differentiated" if node is None else f"history: {type(node).__name__}")
+        return page(facts, self._tensor._array, repr(self))
 
 
 class FlatArray:
