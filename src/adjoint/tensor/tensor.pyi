@@ -347,6 +347,9 @@ class Tensor(TensorBase):
     def is_signed(self) -> builtins.bool:
         """True if the dtype can hold negative numbers."""
 
+    def _repr_html_(self) -> builtins.str:
+        """The tensor as a notebook shows it: shape, dtype, history, and a small picture of the values."""
+
     def __repr__(self, *, tensor_contents: object = None) -> builtins.str:
         """Return repr(self)."""
 
