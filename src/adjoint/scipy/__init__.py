@@ -15,6 +15,19 @@ tensor([0.1824, 0.8176], dtype=adjoint.float64)
 np.float64(-0.1524)
 """
 
+from typing import Any as _Any
+
 from adjoint.interop.scipy_functions import load as _load
 
 _load()
+
+__all__ = ["patched"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "patched":
+        # imported when it is first used, since it needs all of SciPy
+        from adjoint.scipy._patching import patched
+
+        return patched
+    raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}")
