@@ -118,3 +118,9 @@ def test_a_solution_of_plain_parameters_is_scipys() -> None:
     np.testing.assert_array_equal(found.x, scipy.optimize.minimize(bowl, np.zeros(2), args=(A,), bounds=[(0, 1)] * 2).x)
     with pytest.warns(scipy.integrate.IntegrationWarning):
         integrate.quad(lambda x: 1 / x, 0, 1)
+
+
+@pytest.mark.parametrize("limits", [((1.0, 2.0), 3.0), (0.0, [adjoint.ones(1)]), ({}, 1.0)])
+def test_limits_that_are_no_numbers_are_named(limits: Any) -> None:
+    with pytest.raises(TypeError, match="a limit of integration must be one number"):
+        adjoint.scipy.integrate.quad(lambda t: t, *limits)

@@ -174,7 +174,7 @@ def quadrature(of_scipy: Function) -> Function:
         args = tupled(args)
         seen: list[type] = []
         kind = class_of_results((a, b, args))
-        ends = [float(values_of(entered(end))) if class_of_results(end) else end for end in (a, b)]
+        ends = [_limit(end) for end in (a, b)]
         found = of_scipy(plain_function(func, args, seen), *ends, full_output=1, **options)
         kind = kind or (seen[0] if seen else None)
         value, error, details, *message = found
@@ -190,6 +190,13 @@ def quadrature(of_scipy: Function) -> Function:
         return (value, error, details, *message) if full_output else (value, error)
 
     return quad
+
+
+def _limit(end: Any) -> Any:
+    """A limit of integration as SciPy takes it. Raises TypeError for a container."""
+    if isinstance(end, (list, tuple, dict)):
+        raise TypeError(f"quad: a limit of integration must be one number, not {type(end).__name__}")
+    return float(values_of(entered(end))) if class_of_results(end) else end
 
 
 def _integrated(function: Function, a: Any, b: Any, args: Any, details: Any, value: float, error: float) -> Any:
