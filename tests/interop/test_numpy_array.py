@@ -89,3 +89,10 @@ def test_a_locked_array_is_not_assigned_to() -> None:
         x.setflags(write=False)
         with pytest.raises(ValueError, match="assignment destination is read-only"):
             x[0] = 2.0
+
+
+@pytest.mark.parametrize("kind", [int, bool, "i4", "U3", object])
+def test_an_array_of_no_numbers_with_derivatives_is_refused(kind: Any) -> None:
+    with pytest.raises(TypeError, match="real or complex numbers"):
+        adjoint.numpy.Array(-2, dtype=kind)
+    assert adjoint.numpy.Array(-2, dtype="f4").dtype == np.float32

@@ -369,12 +369,11 @@ class Array(NumpyArray):
         else:
             array = dispatch(Array, numpy.array, (values,), {})
             tensor = array._tensor if isinstance(array, Array) else new_tensor(numpy.asarray(array, numpy.float64))
+        kind = tensor._array.dtype if dtype is None else numpy.dtype(dtype)
+        if kind.kind not in "fcV":
+            raise TypeError(f"an Array is of real or complex numbers, not of {kind}: make a plain array of them")
         if dtype is not None:
-            tensor = dispatch(Array, numpy.astype, (Array.new(tensor), dtype), {})._tensor
-        if tensor._array.dtype.kind not in "fc" and tensor._array.dtype.kind != "V":
-            raise TypeError(
-                f"an Array is of real or complex numbers, and not of {tensor._array.dtype}: numpy has these"
-            )
+            tensor = dispatch(Array, numpy.astype, (Array.new(tensor), kind), {})._tensor
         self._tensor, self._form = tensor, ARRAY
 
     @classmethod

@@ -29,7 +29,8 @@ _DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
 class ArrayHolder(TensorHolder):
     """An array by NumPy's meaning whose values and derivatives a Tensor carries.
 
-    Subclasses say what results of operations are (`wrap`, `constant`) and what errors recommend (`instead`, `keep`).
+    Subclasses say what results of operations are (`wrap`, `constant`) and what errors recommend (`instead`,
+    `as_constant`).
     """
 
     __slots__ = ("_form",)
