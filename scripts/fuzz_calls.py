@@ -138,8 +138,10 @@ LEFT_OUT = frozenset(
     ]
 )
 
-#: What SciPy does to plain numbers, as often as an argument says; with tensors among them it is adjoint's.
-LEFT_OUT_OF = {"scipy.special": frozenset(("jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"))}
+#: Beginnings of the names of functions that run NumPy's or SciPy's own code where no argument is a tensor.
+OVER_A_LIBRARY = ("A.numpy.", "A.scipy.")
+#: How expressions of tensors begin.
+TENSORS = ("T(", "R(", "F(")
 
 
 class Values:
@@ -378,7 +380,7 @@ def surface() -> list[Target]:
         parts = f"adjoint.{name}" if name else "adjoint"
         method = name == "Tensor"
         space = adjoint.Tensor if method else importlib.import_module(parts)
-        listed = set(getattr(space, "__all__", dir(space))) - LEFT_OUT_OF.get(name, frozenset())
+        listed = set(getattr(space, "__all__", dir(space)))
         names = [each for each in listed if not each.startswith("_")] + list(METHODS if method else ())
         library = importlib.import_module(name) if name.split(".")[0] in ("numpy", "scipy") else None
         for each in sorted(set(names)):
@@ -441,6 +443,10 @@ class Calls:
             args, kwargs = self.changed(draw.choice(self.right[name]), target, values)
         else:
             args, kwargs = self.made(target, values)
+        if target.text.startswith(OVER_A_LIBRARY) and not any(
+            part in value for value in [*args, *kwargs.values()] for part in TENSORS
+        ):
+            args = [values.tensor(), *args[1:]]
         if name.startswith("Tensor."):
             return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.joined(args, kwargs)})"
         return f"{target.text}({self.joined(args, kwargs)})"

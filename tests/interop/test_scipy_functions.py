@@ -16,6 +16,7 @@ import scipy.special
 import scipy.stats
 
 import adjoint
+import adjoint.scipy.special
 from adjoint.interop import scipy_functions
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.scipy_functions.special import FUNCTIONS_OF_UFUNCS, OPERATIONS
@@ -525,3 +526,10 @@ def test_signatures_have_scipys_names() -> None:
 
 #: Parameters of newer versions of SciPy that only say which method is used.
 STRUCTURE = {"assume_a", "lower", "blocksize", "method", "kwds"}
+
+
+@pytest.mark.parametrize("name", ["spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"])
+@pytest.mark.parametrize("derivative", [False, True])
+def test_orders_that_scipy_would_count_up_to_are_refused(name, derivative):
+    with pytest.raises(ValueError, match=rf"{name}\(\): the order {2**63 - 1} is above 1000000; .* by sqrt\(pi"):
+        getattr(adjoint.scipy.special, name)(2**63 - 1, adjoint.tensor([1e300]), derivative=derivative)

@@ -302,10 +302,25 @@ def zeta(x, q=None, out=None):
     return ops.special_zeta(inexact(x), inexact(q))
 
 
+#: SciPy computes a spherical Bessel function by so many steps as its order says, so orders end here.
+HIGHEST_SPHERICAL_ORDER = 10**6
+
+
+def _spherical_order(name, n):
+    order = int(plain(n))
+    if order > HIGHEST_SPHERICAL_ORDER:
+        cylindrical = {"j": "jv", "y": "yv", "i": "iv", "k": "kv"}[name[-2]]
+        raise ValueError(
+            f"{name}(): the order {order} is above {HIGHEST_SPHERICAL_ORDER}; "
+            f"for large orders multiply {cylindrical}(n + 0.5, z) by sqrt(pi / (2 z))"
+        )
+    return order
+
+
 @function("scipy.special.spherical_jn")
 def spherical_jn(n, z: Array, derivative=False):
     """The spherical Bessel function of the first kind of one order."""
-    order, z = int(plain(n)), inexact(z)
+    order, z = _spherical_order("spherical_jn", n), inexact(z)
     if not derivative:
         return ops.spherical_bessel_j(z, order)
     if order == 0:
@@ -326,7 +341,7 @@ def _spherical(name, below, above):
     @function(f"scipy.special.{name}")
     def spherical(n, z: Array, derivative=False):
         """A spherical Bessel function of one order."""
-        order, z = int(plain(n)), inexact(z)
+        order, z = _spherical_order(name, n), inexact(z)
 
         def at(k):
             return ops.special_function(z, name, (k,))
