@@ -186,6 +186,7 @@ cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int
 cpdef long long next_sequence_nr()
 cpdef long long upcoming_sequence_nr()
 cpdef TensorBase new_tensor(object array)
+cpdef TensorBase twin(TensorBase tensor)
 cpdef Node new_node(object node_type, object native)
 cpdef object hooks_of(TensorBase tensor)
 cpdef bint needs_grad(TensorBase tensor)

@@ -688,6 +688,19 @@ def new_tensor(array):
     return result
 
 
+def twin(tensor: TensorBase) -> TensorBase:
+    """Another tensor of the same value at the same place in the graph."""
+    other: TensorBase = new_tensor(tensor._array)
+    other._node = tensor._node
+    other._output_nr = tensor._output_nr
+    other._requires = tensor._requires
+    other._accumulator = tensor._accumulator
+    other._counter = tensor._counter
+    other._view = tensor._view
+    other._grad_dtype = tensor._grad_dtype
+    return other
+
+
 def new_node(node_type, native) -> Node:
     """An empty node of the given class, which derives from the compiled class `native`."""
     if cython.compiled:

@@ -44,7 +44,9 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
         return chosen(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
     tensors: list[Any] = [passing.values.take(arg, True) for arg in args]
     branches = (passing.outward(on_true), passing.outward(on_false))
-    return passing.Leaving(leaves).result(chosen(passing.values.take(condition, True), branches, tensors))
+    return passing.Leaving(passing.any_held(leaves)).result(
+        chosen(passing.values.take(condition, True), branches, tensors)
+    )
 
 
 def chosen(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:

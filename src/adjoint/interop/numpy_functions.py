@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Function)
 #: The functions over Tensors by their names below `numpy`: "sum", "linalg.norm", "fft.fft".
 FUNCTIONS: dict[str, Function] = {}
 
-#: NumPy's functions that one operation computes, where there is one argument, of real floating-point numbers.
+#: NumPy's functions and ufuncs that one operation computes of one argument, if that is of real floats.
 WHOLE: dict[Function, Function] = {}
 
 if TYPE_CHECKING:

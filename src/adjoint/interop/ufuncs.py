@@ -11,6 +11,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import operations
+from adjoint.interop.numpy_functions import WHOLE
 from adjoint.interop.operands import (
     axes_of,
     axis_of,
@@ -63,6 +64,8 @@ def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation |
     quick = function if real is None else real
     if isinstance(quick, Operation) and ufunc.nin == len(quick.arguments.inputs) <= 2 and of_floats:
         QUICK[ufunc] = quick
+        if ufunc.nin == 1:
+            WHOLE[ufunc] = quick
 
 
 # promotion ------------------------------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ class TreeDef:
         >>> structure.flatten_up_to({"b": [4, 5], "a": 3})
         [3, [4, 5]]
         """
-        return list(self._parts(tree, ""))
+        return [tree] if self.type is None else list(self._parts(tree, ""))
 
     def _parts(self, tree: Any, path: str) -> Iterator[Any]:
         if self.type is None:

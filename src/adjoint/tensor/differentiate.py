@@ -33,6 +33,7 @@ Target = TensorBase | GradientEdge
 Targets = Target | Sequence[Target]
 
 _ops: Any = TensorOps()
+_ndarray = numpy.ndarray
 
 
 def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
@@ -190,7 +191,9 @@ def finished(
     """The captured cotangents as Tensors."""
     return tuple(
         [
-            finish(value, tensor, index, allow_unused, create_graph, materialize)
+            new_tensor(value)
+            if type(value) is _ndarray
+            else finish(value, tensor, index, allow_unused, create_graph, materialize)
             for index, (value, tensor) in enumerate(zip(gradients, targets, strict=True))
         ]
     )

@@ -20,12 +20,12 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, gradient_edge, new_tensor
+from adjoint.core.graph import TensorBase, gradient_edge, new_tensor, twin
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import current, is_grad_enabled, with_plain_results
-from adjoint.core.operations.dependence import differentiating, leads_elsewhere
-from adjoint.runtime.pytree import TreeDef, flatten
+from adjoint.core.operations.dependence import differentiating, leads_elsewhere, recording_run
+from adjoint.runtime.pytree import LEAF, TreeDef, flatten
 from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
@@ -57,21 +57,15 @@ def alias(tensor: TensorBase) -> Tensor:
 def followed(tensor: Tensor) -> Tensor:
     """An alias to differentiate by: a new leaf, or a view that keeps the history that the tensor has."""
     if tensor.requires_grad:
-        return with_plain_results(ops.view, (tensor, tensor._array.shape))
-    leaf = alias(tensor)
-    return differentiate.needing_grad(leaf)
-
-
-def twin(tensor: Tensor) -> Tensor:
-    """Another tensor of the same value at the same place in the graph."""
-    other = new_tensor(tensor._array)
-    for name in ("_node", "_output_nr", "_requires", "_accumulator", "_counter", "_view", "_grad_dtype"):
-        setattr(other, name, getattr(tensor, name))
-    return other
+        with enable_grad():
+            return with_plain_results(ops.view, (tensor, tensor._array.shape))
+    return differentiate.needing_grad(alias(tensor))
 
 
 def input_leaves(tree: Tree) -> tuple[list[Tensor], TreeDef]:
     """The leaves of an argument. Raises ValueError if one is no tensor."""
+    if isinstance(tree, TensorBase):
+        return [tree], LEAF  # type: ignore[list-item]
     leaves, structure = flatten(tree)
     for leaf in leaves:
         if not isinstance(leaf, TensorBase):
@@ -81,6 +75,8 @@ def input_leaves(tree: Tree) -> tuple[list[Tensor], TreeDef]:
 
 def output_leaves(tree: Tree, call: str) -> tuple[list[Tensor], TreeDef]:
     """The leaves of a result. Raises RuntimeError if there are none, or if one is no tensor."""
+    if isinstance(tree, TensorBase):
+        return [tree], LEAF  # type: ignore[list-item]
     leaves, structure = flatten(tree)
     if not leaves:
         prefix = [None] if tree is None else []
@@ -107,30 +103,29 @@ class Recording:
         self.inputs: list[Tensor] = []
         self.structures: list[TreeDef] = []
         arguments = list(args)
-        with enable_grad():
-            for position in positions:
-                leaves, structure = input_leaves(args[position])
-                aliases = [followed(leaf) for leaf in leaves]
-                self.inputs += aliases
-                self.structures.append(structure)
-                arguments[position] = structure.unflatten(aliases)
-            self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
-            nodes = [tensor.grad_fn for tensor in self.inputs]
-            # held, so that whatever depends on an argument leads to the same node
-            self.edges = [gradient_edge(tensor) for tensor in self.inputs]
-            with transforming("grad") as run, differentiating(self.inputs):
-                run.take_in(self.inputs)
-                self.result = function(*arguments, **kwargs)
-                run.hand_out(flatten(self.result)[0])
-        for tensor, node in zip(self.inputs, nodes, strict=True):
-            if tensor.grad_fn is not node:
+        for position in positions:
+            leaves, structure = input_leaves(args[position])
+            aliases = [followed(leaf) for leaf in leaves]
+            self.inputs += aliases
+            self.structures.append(structure)
+            arguments[position] = structure.unflatten(aliases)
+        self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
+        # held, so that whatever depends on an argument leads to the same node
+        self.edges = [gradient_edge(tensor) for tensor in self.inputs]
+        with recording_run(self.inputs) as run:
+            run.take_in(self.inputs)
+            self.result = function(*arguments, **kwargs)
+            run.hand_out(flatten(self.result)[0])
+        for tensor, edge in zip(self.inputs, self.edges, strict=True):
+            if gradient_edge(tensor) is not edge:
                 raise errors.LEAF_IN_PLACE.error()
         # the function may have kept its arguments
-        self.inputs = [twin(tensor) for tensor in self.inputs]
+        self.inputs = [twin(tensor) for tensor in self.inputs]  # type: ignore[misc]
 
     def finish(self, tree: Tree, call: str) -> None:
         """Note which part of the result is differentiated."""
         self.outputs, self.structure = output_leaves(tree, call)
+        self.output_ids = {id(output) for output in self.outputs}
         self.outer = leads_elsewhere(self.outputs, self.own)
 
     def check_outputs(self) -> None:
@@ -144,17 +139,18 @@ class Recording:
                 )
 
     def pull(
-        self, outputs: list[Tensor], cotangents: list[Tensor], retain_graph: bool, batched: bool = False
+        self, outputs: list[Tensor], cotangents: list[Any], retain_graph: bool, batched: bool = False
     ) -> list[Tensor]:
         """The cotangents of the inputs for those of some outputs; zeros for inputs that nothing depends on.
 
+        cotangents: Tensors, or None for 1, of a scalar.
         batched: cotangents and results have one more axis in front, and all their members are pulled back in one pass;
         an input that nothing depends on gets None.
         """
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
-        record = is_grad_enabled() and (self.outer or any(c.requires_grad for _, c in pairs))
+        record = is_grad_enabled() and (self.outer or any(c is not None and c.requires_grad for _, c in pairs))
         # one tensor takes the quick way through `grad`
         ends, drivers = pairs[0] if len(pairs) == 1 else zip(*pairs, strict=True)
         gradients = differentiate.grad(
@@ -171,6 +167,8 @@ class Recording:
 
     def released(self, tree: Tree) -> Tree:
         """A result as the caller gets it: without the history that only the aliases have."""
+        if isinstance(tree, TensorBase):
+            return self.release(tree)
         leaves, structure = flatten(tree)
         return structure.unflatten([self.release(leaf) for leaf in leaves])
 
@@ -185,12 +183,14 @@ class Recording:
 
     def leads_out(self, leaf: TensorBase) -> bool:
         """True if a leaf of a result depends on something else that is followed."""
-        if not self.outer and any(leaf is output for output in self.outputs):
+        if not self.outer and id(leaf) in self.output_ids:
             return False
         return leads_elsewhere([leaf], self.own)
 
     def gradients(self, cotangents: list[Tensor]) -> list[Tree]:
         """Cotangents of the inputs as trees, one for each followed argument."""
+        if self.structures == [LEAF]:
+            return list(cotangents)
         parts = iter(cotangents)
         return [s.unflatten([next(parts) for _ in range(s.n_leaves)]) for s in self.structures]
 
@@ -200,13 +200,10 @@ def zeros_like(tensor: Tensor) -> Tensor:
     return new_tensor(namespace(tensor._array).zeros_like(tensor._array))
 
 
-def ones_like(tensor: TensorBase) -> Tensor:
-    """Ones, without history."""
-    return new_tensor(namespace(tensor._array).ones_like(tensor._array))
-
-
 def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
     """The numbers of the arguments to differentiate by. Raises RuntimeError for those that are not there."""
+    if type(argnums) is int and 0 <= argnums < n:
+        return (argnums,)
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     numbers = (argnums,) if isinstance(argnums, int) else argnums
@@ -280,15 +277,13 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
         value, aux = split_aux(recording.result, has_aux, name)
         if not isinstance(value, TensorBase):
             raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(value)}")
-        if value.ndim:
+        if value._array.ndim:
             raise RuntimeError(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {value.ndim} dims. "
                 "Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        if value.requires_grad:
-            differentiate.check_implicit(value._array)
         recording.finish(value, name)
-        gradients = recording.gradients(recording.pull([value], [ones_like(value)], False))  # type: ignore[list-item]
+        gradients = recording.gradients(recording.pull(recording.outputs, [None], False))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         value = recording.released(value)
         return gradient, (value, recording.released(aux)) if has_aux else value

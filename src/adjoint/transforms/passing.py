@@ -23,10 +23,11 @@ T = TypeVar("T", bound=Function)
 class Values:
     """How values that are no Tensors go into transformations and come out. `load` fills in the other functions.
 
-    is_value: whether something is an array or a number. enter(value, name): its Tensor. give(tensor): what a function
-    gets for it. take(value): the Tensor of what a function returned, or the value itself if it is no array; constants
-    become Tensors, too, with take(value, True). leave(tensor, held): what the caller gets; held: as a differentiable
-    array. plain(tensor): its values.
+    is_value: whether something is an array or a number. enter(value, name): its Tensor. enter_quickly(value): the same
+    for a plain array of floating-point numbers, None for anything else. is_held(value): whether it is a differentiable
+    array. give(tensor): what a function gets for it. take(value): the Tensor of what a function returned, or the value
+    itself if it is no array; constants become Tensors, too, with take(value, True). leave(tensor, held): what the
+    caller gets; held: as a differentiable array. plain(tensor): its values.
     """
 
     load: Callable[[], dict[str, Function]] = dict
@@ -60,7 +61,7 @@ def has_tensor(trees: Iterable[Any]) -> bool:
 def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
     """The positions that argnums names and that exist; the transformation refuses all others."""
     if type(argnums) is int:
-        return (argnums,) if -n <= argnums < n else ()
+        return (argnums % n,) if -n <= argnums < n else ()
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     return tuple([number for number in numbers if isinstance(number, int) and -n <= number < n])
 
@@ -68,6 +69,32 @@ def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
 def entered(tree: Any, name: str) -> Any:
     """A tree with Tensors in the place of arrays and numbers."""
     return pytree.map(lambda leaf: values.enter(leaf, name) if values.is_value(leaf) else leaf, tree)
+
+
+def entered_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: str) -> tuple[list[Any], bool] | None:
+    """Arguments with Tensors in the place of arrays and numbers, and whether differentiable arrays were among these.
+
+    None if there are no arrays, or Tensors, which transformations want alone.
+    """
+    arguments = list(args)
+    if len(positions) == 1:
+        tensor = values.enter_quickly(args[positions[0]])
+        if tensor is not None:
+            arguments[positions[0]] = tensor
+            return arguments, False
+    if has_tensor([args[position] for position in positions]):
+        return None
+    leaves = [leaf for position in positions for leaf in flatten(args[position])[0]]
+    if not are_arrays(leaves):
+        return None
+    for position in positions:
+        arguments[position] = entered(args[position], name)
+    return arguments, any_held(leaves)
+
+
+def any_held(leaves: Iterable[Any]) -> bool:
+    """True if one of these is a differentiable array."""
+    return any(values.is_held(leaf) for leaf in leaves)
 
 
 def to_arguments(tree: Any) -> Any:
@@ -86,14 +113,16 @@ def to_results(result: Any, has_aux: bool = False) -> Any:
     """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
     if has_aux and type(result) is tuple and len(result) == 2:
         return to_results(result[0]), pytree.map(values.take, result[1])
+    if values.is_held(result):
+        return values.take(result)
     return pytree.map(lambda leaf: values.take(leaf, True), result)
 
 
 class Leaving:
     """How the results of one call come out: as differentiable arrays if some went in, else as plain ones."""
 
-    def __init__(self, leaves: Iterable[Any]) -> None:
-        self.is_held = any(values.is_held(leaf) for leaf in leaves)
+    def __init__(self, is_held: bool) -> None:
+        self.is_held = is_held
 
     def result(self, tree: Any) -> Any:
         """A tree of results; a function that is one takes arrays and gives arrays."""
@@ -112,8 +141,7 @@ class Leaving:
 
         @wraps(of_tensors, updated=())
         def of_arrays(*trees: Any) -> Any:
-            is_held = self.is_held or any(values.is_held(leaf) for leaf in flatten(trees)[0])
-            leaving = self if is_held is self.is_held else Leaving(flatten(trees)[0])
+            leaving = Leaving(self.is_held or any_held(flatten(trees)[0]))
             return leaving.result(of_tensors(*entered(trees, of_tensors.__name__)))
 
         return of_arrays
@@ -137,18 +165,13 @@ def for_calls(transform: T) -> T:
 
         @wraps(func, updated=())
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            positions = positions_in(argnums, len(args))
-            if has_tensor([args[position] for position in positions]):
-                return of_tensors(*args, **kwargs)
-            leaves = [leaf for position in positions for leaf in flatten(args[position])[0]]
-            if not are_arrays(leaves):
+            entrance = entered_arguments(args, positions_in(argnums, len(args)), name)
+            if entrance is None:
                 return of_tensors(*args, **kwargs)
             if not inner:
                 inner.append(transform(function, argnums, *options, **named))
-            arguments = list(args)
-            for position in positions:
-                arguments[position] = entered(args[position], name)
-            return Leaving(leaves).result(inner[0](*arguments, **kwargs))
+            arguments, is_held = entrance
+            return Leaving(is_held).result(inner[0](*arguments, **kwargs))
 
         return wrapper
 
@@ -172,7 +195,7 @@ def for_primals(transform: T) -> T:
             return to_results(func(*to_arguments(args), **kwargs), bool(options.get("has_aux", False)))
 
         options |= {key: entered(tree, name) for key, tree in named.items()}
-        return Leaving(leaves).result(transform(function, *entered(primals, name), **options))
+        return Leaving(any_held(leaves)).result(transform(function, *entered(primals, name), **options))
 
     return public  # type: ignore[return-value]
 
@@ -190,7 +213,7 @@ def for_solvers(solver: T) -> T:
             return solver(func, *trees, **options)
         start = tuple([pytree.map(_started, tree) for tree in trees[:1]])
         arguments = (outward(func), *start, *[pytree.map(_inside, tree) for tree in trees[1:]])
-        return Leaving(leaves).result(
+        return Leaving(any_held(leaves)).result(
             solver(*arguments, **{name: pytree.map(_inside, tree) for name, tree in options.items()})
         )
 

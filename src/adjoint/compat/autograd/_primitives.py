@@ -13,7 +13,6 @@ import numpy
 from adjoint.compat.autograd._boxes import (
     FOREIGN,
     ArrayBox,
-    dispatch,
     getval,
     holds_box,
     in_double,
@@ -30,6 +29,7 @@ from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.operations.naming import KeptByName
+from adjoint.interop.numpy_array import calls
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom_functions.function import Function as CustomFunction
@@ -448,7 +448,7 @@ def wrapped(function: Function) -> Primitive:
 
 
 def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:
-    return dispatch(function, args, kwargs)
+    return calls.dispatch(ArrayBox, function, args, kwargs)
 
 
 def tracked(value: Any) -> bool:

@@ -91,6 +91,8 @@ def entered(leaf: Any) -> Tensor:
     """One argument as a Tensor. Raises TypeError for a value without derivatives."""
     if type(leaf) is ArrayBox:
         return leaf._tensor
+    if type(leaf) is numpy.ndarray and leaf.dtype.char in "fdFD":
+        return new_tensor(leaf)
     if isinstance(leaf, TensorBase):
         return leaf  # type: ignore[return-value]
     array = in_double(numpy.asarray(leaf))
@@ -155,10 +157,11 @@ def _target(leaf: Any) -> Tensor:
     tensor = entered(leaf)
     if tensor.requires_grad:
         return ops.view(tensor, tensor._array.shape)
-    with enable_grad():
-        target = ops.view(tensor, tensor._array.shape) if is_tracked(tensor) else tensor
-        target.requires_grad = True
-    return target
+    if is_tracked(tensor):
+        with enable_grad():
+            tensor = ops.view(tensor, tensor._array.shape)
+    tensor.requires_grad = True
+    return tensor
 
 
 def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any]) -> tuple[Function, Any]:
@@ -182,7 +185,9 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
         create = nested or any(is_tracked(c) for c in cotangents)
-        leaf_gradients = grad(roots, targets, cotangents, retain_graph=True, create_graph=create, allow_unused=True)
+        # one tensor takes the quick way through `grad`
+        ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
+        leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=create, allow_unused=True)
         gradients = [
             zeros_like(target) if t is None else (wrap if create else plain_value)(conjugated(t))
             for target, t in zip(targets, leaf_gradients, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -116,7 +117,7 @@ class ArrayVSpace(VSpace):
     @property
     def size(self) -> int:  # type: ignore[override]
         """The number of elements."""
-        return int(numpy.prod(self.shape))
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:

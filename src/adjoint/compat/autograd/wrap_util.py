@@ -20,6 +20,8 @@ def unary_to_nary(unary_operator: Function) -> Function:
     def nary_operator(fun: Function, argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Function:
         assert type(argnum) in (int, tuple, list), argnum
 
+        operator, name = get_name(unary_operator), get_name(fun)
+
         def nary_f(*args: Any, **kwargs: Any) -> Any:
             if isinstance(argnum, int):
                 x = args[argnum]
@@ -32,10 +34,9 @@ def unary_to_nary(unary_operator: Function) -> Function:
                     values[position] = value
                 return fun(*values, **kwargs)
 
-            unary_f.__name__ = get_name(fun)
+            unary_f.__name__ = name
             return unary_operator(unary_f, x, *nary_op_args, **nary_op_kwargs)
 
-        operator, name = get_name(unary_operator), get_name(fun)
         nary_f.__name__ = nary_f.__qualname__ = f"{operator}_of_{name}_wrt_argnum_{argnum}"
         nary_f.__doc__ = (
             f"    {operator} of function {name} with respect to argument number {argnum}. Takes the\n"

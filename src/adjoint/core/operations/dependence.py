@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from adjoint.core import errors
 from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, nodes_behind, registry
 from adjoint.core.locations import caller_of_libraries, described
-from adjoint.core.modes.state import PUSH, ModeBlock, current, is_grad_enabled
+from adjoint.core.modes.batches import transforming
+from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, is_grad_enabled
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -38,12 +39,16 @@ def history(tensors: Iterable[TensorBase]) -> list[Any]:
 def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:
     """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
     own_ids = {id(tensor) for tensor in own}
-    return any(is_leaf_outside(node, own_ids) for node in history(outputs))
+    return holds_leaf_outside(history(outputs), own_ids)
 
 
-def is_leaf_outside(node: Any, own_ids: set[int]) -> bool:
-    """True for the node of a leaf that is not one of the known ones, nor of a differentiated run that is over."""
-    return isinstance(node, AccumulateGrad) and id(node.variable) not in own_ids and not is_over(node.variable)
+def holds_leaf_outside(nodes: list[Any], own_ids: set[int]) -> bool:
+    """True if one of these nodes is that of a leaf.
+
+    The known leaves do not count, nor those of a differentiated run that is over.
+    """
+    leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
+    return any([id(leaf) not in own_ids and not is_over(leaf) for leaf in leaves])
 
 
 def is_over(tensor: Tensor) -> bool:
@@ -58,7 +63,7 @@ def is_followed(tensor: Tensor) -> bool:
     """Whether a tensor of a differentiated run that is over needs a gradient: of leaves outside of that run."""
     if not is_over(tensor):
         return True
-    return not tensor._requires and any(is_leaf_outside(node, set()) for node in nodes_behind([tensor._node]))
+    return not tensor._requires and holds_leaf_outside(nodes_behind([tensor._node]), set())
 
 
 registry.is_followed = is_followed
@@ -87,6 +92,21 @@ class differentiating(ModeBlock):
         return ((PUSH, "differentiated", self.targets),)
 
     def _after_exit(self, error: BaseException | None) -> None:
+        show_cause(error)
+
+
+class recording_run(transforming):
+    """A with block in which a function is run on tensors, with recording on, and differentiated by them afterwards."""
+
+    def __init__(self, targets: list[Tensor]) -> None:
+        super().__init__("grad")
+        self.targets = tuple(targets)
+
+    def _changes(self) -> Any:
+        return (*super()._changes(), (PUSH, "differentiated", self.targets), (SET, "grad_enabled", True))
+
+    def _after_exit(self, error: BaseException | None) -> None:
+        super()._after_exit(error)
         show_cause(error)
 
 

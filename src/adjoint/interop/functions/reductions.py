@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.core.recorded import operations
 from adjoint.interop import ufuncs
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, axis_of, cast, inexact, kind_of, number, result_kind, tensor_of
@@ -16,13 +17,13 @@ from adjoint.tensor.table import ops
 _NONE: Any = numpy._NoValue
 
 
-@function("sum", whole=methodcaller("sum"))
+@function("sum", whole=operations["sum_all"])
 def sum(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The sum over axes."""
     return ufuncs.reduce(numpy.add, a, axis, dtype, None, keepdims, initial, where)
 
 
-@function("prod", whole=methodcaller("prod"))
+@function("prod", whole=operations["prod_all"])
 def prod(a: Array, axis=None, dtype=None, out=None, keepdims=False, initial=_NONE, where=True):
     """The product over axes."""
     return ufuncs.reduce(numpy.multiply, a, axis, dtype, None, keepdims, initial, where)
@@ -179,7 +180,7 @@ def _working(a, dtype):
     return cast(inexact(a), dtype)
 
 
-@function("mean", whole=methodcaller("mean"))
+@function("mean", whole=operations["mean_all"])
 def mean(a: Array, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     """The mean over axes."""
     a = _working(a, dtype)

@@ -244,6 +244,8 @@ class NumpyArray(MemoryAccess):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and len(inputs) == 1 and not kwargs:
+            return dispatch(type(self), ufunc, inputs, kwargs)
         if overrides(inputs):
             return NotImplemented
         return run_ufunc(type(self), ufunc, method, inputs, kwargs)

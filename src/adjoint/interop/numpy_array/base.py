@@ -112,7 +112,7 @@ def holds_array(value: Any) -> bool:
     if isinstance(value, _ndarray):
         return value.dtype.kind == "O" and any(isinstance(member, TensorHolder) for member in value.flat)
     if isinstance(value, (list, tuple)):
-        return any(holds_array(member) for member in value)
+        return any(map(holds_array, value))
     if isinstance(value, dict):
         return any(holds_array(member) for member in value.values())
     return False
@@ -120,6 +120,8 @@ def holds_array(value: Any) -> bool:
 
 def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
     """Nested containers with the arrays in them changed; the very same objects where there are none."""
+    if type(value) is _ndarray and value.dtype.kind != "O":
+        return value
     if holds_tensor(value):
         return change(value)
     if not holds_array(value):

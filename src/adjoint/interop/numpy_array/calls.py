@@ -128,7 +128,7 @@ def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwa
 
 def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
     """A function of NumPy on arguments among which there are arrays that hold Tensors."""
-    if not kwargs and len(args) == 1 and function in WHOLE:
+    if not kwargs and len(args) == 1 and function in WHOLE and function not in NO_TRACE:
         result = _of_whole(kind, WHOLE[function], args[0])
         if result is not None:
             return result
@@ -150,7 +150,7 @@ def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
 
 
 def _of_whole(kind: Kind, operation: Function, array: Any) -> Any:
-    """The quickest way: one array of real floating-point numbers, no further argument."""
+    """The quickest way: one array of real floating-point numbers, no further argument. None for other values."""
     if isinstance(array, ArrayHolder):
         tensor = array._tensor
         if tensor._array.dtype.char in "fd" and tensor._array.size:

@@ -45,16 +45,22 @@ def enter(leaf: Any, name: str, whole: bool = False) -> TensorBase:
 
     Raises TypeError for whole numbers, by which nothing is differentiated, unless they are allowed.
     """
+    tensor = enter_quickly(leaf)
+    if tensor is not None:
+        return tensor
     if isinstance(leaf, ArrayHolder):
         return leaf._tensor
-    if type(leaf) is float:
-        return new_tensor(numpy.array(leaf))
-    if type(leaf) is numpy.ndarray and leaf.dtype.char in "fdFD":
-        return new_tensor(leaf)
     tensor = tensor_of_array(in_double(leaf if is_array(leaf) else numpy.asarray(leaf)))
     if tensor._array.dtype.kind in "biu" and not whole:
         raise TypeError(WHOLE.format(name=name, kind=tensor._array.dtype, example="3.0 for 3"))
     return tensor
+
+
+def enter_quickly(leaf: Any) -> TensorBase | None:
+    """The Tensor of a plain array of floating-point numbers or of a float; None for anything else."""
+    if type(leaf) is numpy.ndarray and leaf.dtype.char in "fdFD":
+        return new_tensor(leaf)
+    return new_tensor(numpy.array(leaf)) if type(leaf) is float else None
 
 
 def give(tensor: Any) -> Any:
@@ -94,6 +100,7 @@ def answers() -> dict[str, Callable[..., Any]]:
         "is_value": is_value,
         "is_held": is_held,
         "enter": enter,
+        "enter_quickly": enter_quickly,
         "give": give,
         "take": take,
         "leave": leave,

@@ -48,7 +48,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
                     parts[n] = passing.to_arguments(parts[n])
                 return passing.to_results(func(*structure.unflatten(parts), **kwargs))
 
-            leaving = passing.Leaving([leaves[n] for n in numbers])
+            leaving = passing.Leaving(passing.any_held([leaves[n] for n in numbers]))
             for n in numbers:
                 leaves[n] = passing.values.enter(leaves[n], "vmap", True)
             run = transform(of_arrays, in_dims, *options, **named)

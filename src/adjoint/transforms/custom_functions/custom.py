@@ -74,7 +74,7 @@ class CustomFunction(KeptByName):
             self.of_arrays = CustomFunction(passing.on_values(self.function), None, None)
             self.of_arrays.rules = rules
         *outputs, shape = self.of_arrays.function_class.apply(structure, *[passing.values.take(x) for x in leaves])
-        return passing.Leaving(leaves).result(shape.unflatten(outputs))
+        return passing.Leaving(passing.any_held(leaves)).result(shape.unflatten(outputs))
 
     def vjp(self, rule: Any) -> Any:
         """Decorate the vjp: of all parameters, or with `@f.vjp("x")` of one."""
