@@ -39,6 +39,7 @@ def paths() -> dict[str, Callable[[], object]]:
     import numpy as np
 
     import adjoint
+    from adjoint.compat import autograd as hips
 
     rng = np.random.default_rng(0)
 
@@ -96,6 +97,10 @@ def paths() -> dict[str, Callable[[], object]]:
         with adjoint.no_grad():
             chain()
 
+    numbers = np.linspace(-1.0, 1.0, 10)
+    gradient = adjoint.func.grad(lambda v: np.sum(np.tanh(v) * v))
+    hips_gradient = hips.grad(lambda v: hips.numpy.sum(hips.numpy.tanh(v) * v))
+
     return {
         "forward": chain,
         "forward, not recorded": without_recording,
@@ -105,6 +110,8 @@ def paths() -> dict[str, Callable[[], object]]:
         "recurrent": recurrent,
         "classifier": classifier,
         "Hessian-vector": hessian_vector,
+        "func.grad of arrays": lambda: gradient(numbers),
+        "HIPS grad of arrays": lambda: hips_gradient(numbers),
         "views": views,
         "Jacobian": lambda: adjoint.autograd.functional.jacobian(lambda a: a.exp() * y, constant),
         "mul": lambda: x * y,

@@ -32,3 +32,15 @@ def test_what_is_imported_besides_numpy_is_few():
     numpy_alone, all_modules = set(imported("import numpy")), set(imported("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
     assert len(others) < 60, sorted(others)
+
+
+def test_hips_interface_brings_in_no_parts_of_numpy_that_nothing_uses():
+    modules = imported("import adjoint.compat.autograd")
+    assert "adjoint.compat.autograd.numpy.random" in modules
+    heavy = [*HEAVY, "numpy.f2py", "numpy.ma", "numpy.polynomial", "numpy.random", "numpy.testing", "unittest"]
+    assert [name for name in heavy if name in modules] == []
+
+
+def test_hips_random_is_all_of_numpys():
+    star = "from adjoint.compat.autograd.numpy.random import *"
+    assert "numpy.random" in imported(f"{star}; import numpy; assert default_rng is numpy.random.default_rng")

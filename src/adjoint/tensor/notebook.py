@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy
@@ -21,6 +20,9 @@ def page(facts: list[str], array: Any, text: str) -> str:
     >>> page(["shape (2,)"], numpy.ones(2), "array([1., 1.])").startswith("<div><small>shape (2,)</small>")
     True
     """
+    # imported only here: few programs draw pages, and all import this file
+    from html import escape
+
     line = " &middot; ".join(escape(fact) for fact in facts)
     return f"<div><small>{line}</small>{picture(array)}<pre>{escape(text)}</pre></div>"
 

@@ -23,7 +23,6 @@ from adjoint.compat.autograd.wrap_util import unary_to_nary
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
 from adjoint.runtime.pytree import flatten
-from adjoint.tools import checkpoint as _checkpoints
 
 Function = Callable[..., Any]
 
@@ -338,7 +337,10 @@ def checkpoint(fun: Function) -> Function:
             with tracing():
                 return unwrap(fun(*_boxed(args), **_boxed(kwargs)))
 
-        return wrap(_checkpoints.checkpoint(on_tensors, *operands(args), use_reentrant=False, **operands(kwargs)))
+        # imported only here: few programs need it
+        from adjoint.tools import checkpoint as checkpoints
+
+        return wrap(checkpoints.checkpoint(on_tensors, *operands(args), use_reentrant=False, **operands(kwargs)))
 
     return call
 

@@ -19,11 +19,13 @@ PLAIN = frozenset((
 
 
 def wrap_namespace(old: types.ModuleType, new: dict[str, Any]) -> None:
-    """Fill a namespace with everything of a module of NumPy, its functions made primitives."""
-    for name in dir(old):
+    """Fill a namespace with everything of a module of NumPy, its functions made primitives.
+
+    Submodules that NumPy imports when they are first used are left to that.
+    """
+    for name, value in vars(old).items():
         if name.startswith("__") or name in new:
             continue
-        value = getattr(old, name)
         if isinstance(value, types.ModuleType):
             continue
         plain = name in PLAIN or isinstance(value, type) or not callable(value)

@@ -1,5 +1,15 @@
-"""numpy.random as it is: random numbers have no derivatives."""
+"""numpy.random as it is, imported when it is first used: random numbers have no derivatives."""
 
-import numpy.random as _random
+from typing import Any as _Any
 
-globals().update({name: getattr(_random, name) for name in dir(_random) if not name.startswith("_")})
+
+def __getattr__(name: str) -> _Any:
+    import numpy.random
+
+    return getattr(numpy.random, name)
+
+
+def __dir__() -> list[str]:
+    import numpy.random
+
+    return dir(numpy.random)
