@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from functools import wraps
 from operator import index
 from typing import Any, TypeVar
 
+from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 
@@ -64,8 +66,22 @@ def per_axis(function: str, argument: str, value: object, n: int, position: int 
     >>> per_axis("unfold", "stride", 3, 2)
     (3, 3)
     """
-    numbers = ints(function, argument, value, position)
-    return numbers * n if len(numbers) == 1 else numbers
+    sizes = ints(function, argument, value, position)
+    return sizes * n if len(sizes) == 1 else sizes
+
+
+def real_number(function: str, argument: str, position: int, value: Any, of_tensor: bool = False) -> Any:
+    """A real number of Python or NumPy, with `of_tensor` also that of a Tensor. Raises TypeError for others.
+
+    >>> real_number("uniform_", "from", 1, 0.5)
+    0.5
+    """
+    if of_tensor and isinstance(value, TensorBase):
+        value = value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, numbers.Real):
+        kind = type_name(value)
+        raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be float, not {kind}")
+    return value
 
 
 def hashable(value: Any) -> Any:

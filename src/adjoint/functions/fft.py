@@ -11,6 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype, dtype, from_numpy_dtype, get_default_dtype, is_half
 from adjoint.arrays.shapes import normalize_dim, require_dim
 from adjoint.core.graph import new_tensor
+from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, described, into, ops, torch_call
 from adjoint.rules.fft import SWAPPED_NORM
 from adjoint.tensor.memory.pinning import pinnable
@@ -327,6 +328,7 @@ def _frequencies(
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, f"fft_{name}")
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    n, d = _whole(name, "n", 1, n), real_number(f"fft_{name}", "d", 2, d)
     with numpy.errstate(all="ignore"):
         result = new_tensor((frequencies * (1 / numpy.float64(n * d))).astype(kind.numpy))
     if out is not None:

@@ -22,6 +22,7 @@ from adjoint.core.modes import random as draws
 from adjoint.core.modes.batches import mapped
 from adjoint.core.modes.random import Generator
 from adjoint.core.recorded import operations, raw_ops
+from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
@@ -59,14 +60,6 @@ def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     return operations[f"drawn_{name}"].inplace((tensor, numbers), {})
 
 
-def _number(function: str, name: str, position: int, value: Any) -> Any:
-    if isinstance(value, TensorBase):
-        value = value.item()
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be float, not {type_name(value)}")
-    return value
-
-
 @composite(namespace=None, name="uniform_")
 def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
     """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword).
@@ -75,6 +68,10 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
     """
     low, high = _from_and_to("uniform_", _number, bounds, named, 0.0, 1.0)
     return _overwrite(self, "uniform", lambda shape: draws.uniform(generator, shape, self._array.dtype, low, high))
+
+
+def _number(function: str, name: str, position: int, value: Any) -> Any:
+    return real_number(function, name, position, value, True)
 
 
 def _integer(function: str, name: str, position: int, value: Any) -> int:

@@ -10,6 +10,7 @@ import numpy
 
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, is_half
 from adjoint.arrays.size import type_name
+from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, described
 from adjoint.tensor.creation import _wrapped
 from adjoint.tensor.memory.pinning import pinnable
@@ -165,6 +166,7 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
+    alpha, beta = real_number("hamming_window", "alpha", 3, alpha), real_number("hamming_window", "beta", 4, beta)
     return _window("hamming_window", window_length, periodic, cosines(alpha, -beta), dtype, device, requires_grad)
 
 
@@ -185,4 +187,5 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
+    beta = real_number("kaiser_window", "beta", 3, beta)
     return _window("kaiser_window", window_length, periodic, kaiser_at(beta), dtype, device, requires_grad)
