@@ -10,18 +10,10 @@ tensor([2., 4., 6.])
 
 import typing as _typing
 from collections.abc import Callable as _Callable
-from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from adjoint import runtime
-from adjoint.arrays.determinism import (
-    are_deterministic_algorithms_enabled,
-    get_deterministic_debug_mode,
-    is_deterministic_algorithms_warn_only_enabled,
-    set_deterministic_debug_mode,
-    use_deterministic_algorithms,
-)
 from adjoint.arrays.dtypes import (
     ALIASES as _ALIASES,
 )
@@ -48,17 +40,7 @@ from adjoint.arrays.dtypes import (
     uint32,
     uint64,
 )
-from adjoint.arrays.layout import (
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
-)
 from adjoint.arrays.size import Size, device
-from adjoint.core.modes.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from adjoint.core.modes.grad_mode import (
     enable_grad,
     inference_mode,
@@ -67,36 +49,42 @@ from adjoint.core.modes.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from adjoint.core.modes.random import Generator, initial_seed, manual_seed, seed
 from adjoint.core.modes.state import is_grad_enabled
 from adjoint.functions.binding import functions as _functions
 from adjoint.interop import registration as _registration
-from adjoint.interop.dlpack import from_dlpack, to_dlpack
-from adjoint.runtime.once import is_warn_always_enabled, set_warn_always
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.runtime.threads import get_num_threads, set_num_threads
-from adjoint.tensor.default_device import PUBLIC as _made
-from adjoint.tensor.default_device import (
-    get_default_device,
-    get_device,
-    get_float32_matmul_precision,
-    set_default_device,
-    set_float32_matmul_precision,
-)
-from adjoint.tensor.formatting import set_printoptions
-from adjoint.tensor.memory.files import load, save
-from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage, is_storage
+from adjoint.tensor.default_device import PUBLIC as _creation
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.protocol_hooks import protocols as _protocols
 from adjoint.tensor.tensor import Tensor
-from adjoint.tensor.types import TENSOR_TYPES as _TENSOR_TYPES
-from adjoint.tensor.types import set_default_tensor_type
-from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.passing import Values as _Values
 
-from . import autograd, fft, linalg, masked, memory, nn, random, signal, special
-
 if _typing.TYPE_CHECKING:
-    from . import accelerator, backends, cpu, cuda, func, mps, mtia, profiler, return_types, testing, utils, xpu
+    from . import (
+        accelerator,
+        autograd,
+        backends,
+        cpu,
+        cuda,
+        fft,
+        func,
+        linalg,
+        masked,
+        memory,
+        mps,
+        mtia,
+        nn,
+        profiler,
+        random,
+        return_types,
+        signal,
+        special,
+        testing,
+        utils,
+        xpu,
+    )
     from .autograd import custom
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from .interop.choice import safe_where
@@ -105,8 +93,7 @@ __version__ = "0.1.0.dev0"
 
 newaxis = None
 
-_public = _functions[""] | _made | _ALIASES | _TENSOR_TYPES
-globals().update(_public)
+globals().update(_ALIASES)
 runtime.check_switches()
 
 
@@ -128,34 +115,39 @@ _protocols.load = _load_protocols
 _Values.load = staticmethod(_load_values)
 _registration.register_tensors()
 
-# imported when they are first used, which spares time at import
-_LATER = frozenset(
-    ("accelerator", "backends", "compat", "cpu", "cuda", "distributed", "func", "implicit", "integrate", "mps", "mtia")
-    + ("numpy", "optimize", "profiler", "return_types", "scipy", "testing", "utils", "xpu")
-)
-# names of other modules that are public here, too, by the module that is imported when one is first used
-_MADE_LATER = {
-    "custom": "adjoint.autograd",
-    "safe_where": "adjoint.interop.choice",
-    **dict.fromkeys(("grad", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"), "adjoint.func"),
+#: Public modules, which are imported when they are first used.
+_MODULES = """
+    accelerator autograd backends compat cpu cuda distributed fft func implicit integrate linalg masked memory mps mtia
+    nn numpy optimize profiler random return_types scipy signal special testing utils xpu
+"""
+#: Names that are public here, by the module that holds them.
+_HELD = {
+    "adjoint.arrays.determinism": """
+        are_deterministic_algorithms_enabled get_deterministic_debug_mode is_deterministic_algorithms_warn_only_enabled
+        set_deterministic_debug_mode use_deterministic_algorithms
+    """,
+    "adjoint.arrays.layout": """
+        channels_last channels_last_3d contiguous_format layout memory_format preserve_format strided
+    """,
+    "adjoint.autograd": "custom",
+    "adjoint.core.modes.anomaly": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "adjoint.core.modes.random": "Generator initial_seed manual_seed seed",
+    "adjoint.func": "grad hessian jacobian jvp value_and_grad vjp",
+    "adjoint.interop.choice": "safe_where",
+    "adjoint.interop.dlpack": "from_dlpack to_dlpack",
+    "adjoint.runtime.once": "is_warn_always_enabled set_warn_always",
+    "adjoint.tensor.default_device": """
+        get_default_device get_device get_float32_matmul_precision set_default_device set_float32_matmul_precision
+    """,
+    "adjoint.tensor.formatting": "set_printoptions",
+    "adjoint.tensor.memory.files": "load save",
+    "adjoint.tensor.memory.storage": "TypedStorage UntypedStorage is_storage",
+    "adjoint.tensor.types": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
+        ShortTensor set_default_tensor_type
+    """,
+    "adjoint.transforms.batching.vmap": "vmap",
 }
-# the floors behind the public names; `tensor` is public as a function
-_FLOORS = frozenset(
-    ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
-)
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - _FLOORS | _LATER | _MADE_LATER.keys())
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__doc__", "__version__"])
-
-
-def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return _import_module(f"adjoint.{name}")
-    if name in _MADE_LATER:
-        return globals().setdefault(name, getattr(_import_module(_MADE_LATER[name]), name))
-    return _made_when_asked_for(name)
 
 
 def _out_of_memory_error() -> object:
@@ -164,7 +156,27 @@ def _out_of_memory_error() -> object:
     return cuda.OutOfMemoryError
 
 
-# the default generator is created at first use
+def _default_generator() -> object:
+    # it is created at first use
+    from adjoint import random
+
+    return random.default_generator
+
+
 _made_when_asked_for = _AttributeOf(
-    "adjoint", default_generator=lambda: random.default_generator, OutOfMemoryError=_out_of_memory_error
+    "adjoint", default_generator=_default_generator, OutOfMemoryError=_out_of_memory_error
 )
+__getattr__ = _LateAttributes(
+    __name__, dict.fromkeys(_MODULES.split(), "") | _by_name(_HELD), (_creation, _functions[""]), _made_when_asked_for
+)
+# the package `adjoint.tensor` has the name of the function
+tensor = _creation["tensor"]
+# the floors behind the public names
+_FLOORS = frozenset(
+    ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
+)
+__all__ = sorted({name for name in {*globals(), *__getattr__.names()} if not name.startswith("_")} - _FLOORS)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__version__"])

@@ -2,7 +2,6 @@
 
 import sys as _sys
 import typing as _typing
-from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
 from adjoint.core.graph import SavedTensor
@@ -20,6 +19,8 @@ from adjoint.core.modes.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.differentiate import backward, grad
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
@@ -35,27 +36,6 @@ if _typing.TYPE_CHECKING:
     from .profiler import _profiler_enabled as _profiler_enabled
     from .profiler import kineto_available as kineto_available
     from .variable import Variable
-
-# imported when they are first used, which spares time at import: modules, and what others hold
-_LATER = {
-    "forward_ad": "",
-    "function": "",
-    "functional": "",
-    "graph": "",
-    "profiler": "",
-    "profiler_legacy": "",
-    "profiler_util": "",
-    "variable": "",
-    "Function": "adjoint.autograd.function",
-    "NestedIOFunction": "adjoint.autograd.function",
-    "ProfilerActivity": "adjoint.autograd.profiler",
-    "Variable": "adjoint.autograd.variable",
-    "_profiler_enabled": "adjoint.autograd.profiler",
-    "kineto_available": "adjoint.autograd.profiler",
-    "custom": "adjoint.transforms.custom_functions.custom",
-    "gradcheck": "adjoint.autograd.gradcheck",
-    "gradgradcheck": "adjoint.autograd.gradcheck",
-}
 
 __all__ = [
     "Function",
@@ -90,21 +70,18 @@ __all__ = [
 ]
 
 
-_missing = _AttributeOf("adjoint.autograd")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        return _missing(name)
-    module = _LATER[name]
-    if not module:
-        return _import_module(f"adjoint.autograd.{name}")
-    value = globals()[name] = getattr(_import_module(module), name)
-    return value
+_MODULES = "forward_ad function functional graph profiler profiler_legacy profiler_util variable"
+_HELD = {
+    "adjoint.autograd.function": "Function NestedIOFunction",
+    "adjoint.autograd.gradcheck": "gradcheck gradgradcheck",
+    "adjoint.autograd.profiler": "ProfilerActivity _profiler_enabled kineto_available",
+    "adjoint.autograd.variable": "Variable",
+    "adjoint.transforms.custom_functions.custom": "custom",
+}
+__getattr__ = _LateAttributes(
+    __name__, dict.fromkeys(_MODULES.split(), "") | _by_name(_HELD), missing=_AttributeOf("adjoint.autograd")
+)
+__dir__ = __getattr__.listed
 
 
 class _Package(_ModuleType):

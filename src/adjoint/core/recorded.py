@@ -21,6 +21,7 @@ from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
 from adjoint.core.operations.naming import IN_PLACE_NODES
 from adjoint.program.fused import Fused
+from adjoint.runtime.lazy import LazyTable
 from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
@@ -94,17 +95,9 @@ def operation_named(name):
 
 
 #: All declared operations by name.
-operations: dict = {}
+operations: LazyTable = LazyTable()
 #: The operations that the core itself calls by name. It knows all others from their rules.
 CORE_OPERATIONS = frozenset(("as_strided", "cast", "clone", "clone_with_strides", "real", "sum_to_size"))
-
-
-def check_core_operations() -> None:
-    """Raise RuntimeError unless the operations that the core calls are declared; to be called when all are."""
-    missing = sorted(CORE_OPERATIONS - operations.keys())
-    if missing:
-        raise RuntimeError(f"the core calls operations that no rule declares: {', '.join(missing)}")
-
 
 _numpy = namespace(numpy.zeros(0))
 _numpy_ops = RawOps(_numpy)

@@ -1,10 +1,16 @@
-"""Attach the declared functions: methods to Tensor, functions to namespaces."""
+"""Attach the declared functions: methods to Tensor, functions to namespaces.
+
+Each file of rules and functions is imported when the first of its names is used, and all that it declares is attached
+then. Until then a `LateMethod` stands in Tensor for each method, and `functions` knows the names.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from adjoint.core import errors
@@ -12,37 +18,32 @@ from adjoint.core.graph import TensorBase, registry
 from adjoint.core.operations.arguments import checked
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import Operation
-from adjoint.functions import load_families
 from adjoint.functions.composite import COMPOSITES, add_references
-from adjoint.functions.index import getitem, setitem
-from adjoint.tensor.arithmetic import (
-    bind_operators,
-    inherit_operators,
-    is_fast,
-    make_inplace,
-    make_method,
-    make_operator,
-    named,
-)
+from adjoint.functions.names import FUNCTIONS, METHODS
+from adjoint.rules import TABLE
+from adjoint.runtime.forks import new_rlock
+from adjoint.runtime.lazy import LazyTable, by_name
+from adjoint.tensor.arithmetic import inherit_operators, make_inplace, make_method
 from adjoint.tensor.older.left_out import LEFT_OUT, NoMethod
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
-#: Public functions by namespace ("" is adjoint itself) and name.
-functions: dict[str, dict[str, Callable[..., Any]]] = {"": {}}
-
-# comparisons are operations under other names than Python's
-_COMPARISONS = {"eq": "__eq__", "ne": "__ne__", "lt": "__lt__", "le": "__le__", "gt": "__gt__", "ge": "__ge__"}
-_LOGICAL = {"bitwise_and": "__and__", "bitwise_or": "__or__", "bitwise_xor": "__xor__"}
-_REFLECTED = {"bitwise_and": "__rand__", "bitwise_or": "__ror__", "bitwise_xor": "__rxor__"}
-_SHIFTS = {"bitwise_left_shift": "__lshift__", "bitwise_right_shift": "__rshift__"}
-_REFLECTED_SHIFTS = {"bitwise_left_shift": "__rlshift__", "bitwise_right_shift": "__rrshift__"}
-# `a @= b` has no method: Python makes a new tensor, as the shape may change
-_IN_PLACE = {
-    "add_": "__iadd__", "sub_": "__isub__", "mul_": "__imul__", "div_": "__itruediv__", "pow_": "__ipow__",
-    "remainder_": "__imod__", "floor_divide_": "__ifloordiv__", "bitwise_and_": "__iand__", "bitwise_or_": "__ior__",
-    "bitwise_xor_": "__ixor__", "bitwise_left_shift_": "__ilshift__", "bitwise_right_shift_": "__irshift__",
-}  # fmt: skip
+_OPERATORS = "adjoint.functions.operators"
+# operators of the compiled base, and those that `operators` makes
+_ARITHMETIC = (
+    "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__pow__",
+    "__rpow__", "__matmul__", "__rmatmul__", "__mod__", "__rmod__", "__floordiv__", "__rfloordiv__", "__neg__",
+    "__abs__",
+)  # fmt: skip
+_SPECIAL = (
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__and__", "__or__", "__xor__", "__rand__", "__ror__",
+    "__rxor__", "__lshift__", "__rshift__", "__rlshift__", "__rrshift__", "__iadd__", "__isub__", "__imul__",
+    "__itruediv__", "__ipow__", "__imod__", "__ifloordiv__", "__iand__", "__ior__", "__ixor__", "__ilshift__",
+    "__irshift__", "__getitem__", "__setitem__",
+)  # fmt: skip
+_METHOD_HOMES = by_name(METHODS)
+_loaded: set[str] = set()
+_lock = new_rlock()
 
 # methods that torch has as functions too, without another declaration of theirs
 METHODS_AS_FUNCTIONS = (
@@ -86,55 +87,121 @@ _NEVER = """False: adjoint has no tensors of which {name} is true.
     """
 
 
-def bind() -> None:
-    """Fill `functions` and Tensor; called once."""
-    for name, operation in operations.items():
-        rule = operation.rule
-        if rule.method:
-            own = name if rule.method is True else rule.method
-            setattr(Tensor, own, make_method(operation, own))
-        if rule.function:
-            functions[""][name] = operation
-        if rule.inplace:
-            own = f"{name}_" if rule.inplace is True else rule.inplace
-            setattr(Tensor, own, make_inplace(operation, own))
-    for (namespace, name), declared in COMPOSITES.items():
-        # an operation looks at its arguments itself
-        operation = isinstance(declared.function, Operation)
-        function = declared.function if operation or name in _QUICK else checked(declared.function, name)
-        method = declared.function if declared.method in _QUICK_METHODS else function
-        if namespace != "(method)":
-            functions.setdefault(namespace, {})[name] = function
-            if not operation:
-                add_references(
-                    known_by(function, f"adjoint.{namespace}".rstrip("."), name), f"{namespace}.{name}".lstrip(".")
-                )
-        if declared.method:
-            setattr(Tensor, declared.method, method)
-            if not operation and (namespace == "(method)" or method is not function):
-                add_references(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
+class LateMethod:
+    """Stands in Tensor for a method whose declaration is not imported yet, and gives way to it when it is asked for."""
+
+    def __init__(self, name: str, home: str) -> None:
+        self.name, self.home = name, home
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        load(self.home)
+        # operators are methods of the compiled base
+        method = next(vars(base)[self.name] for base in Tensor.__mro__ if self.name in vars(base))
+        if method is self:
+            raise AttributeError(f"{self.home} does not declare the method {self.name!r}: run scripts/generate_names.py")
+        return method.__get__(instance, owner)
+
+
+def prepare() -> None:
+    """Give Tensor its methods, each of which is imported when it is first used; called once."""
+    for name, home in _METHOD_HOMES.items():
+        setattr(Tensor, name, LateMethod(name, home))
+    for name in (*_ARITHMETIC, *_SPECIAL):
+        setattr(Tensor, name, LateMethod(name, _OPERATORS))
     for name in _OWN:
         setattr(Tensor, name, checked(getattr(Tensor, name)))
-    for name in METHODS_AS_FUNCTIONS:
-        functions[""].setdefault(name, _function_of(getattr(Tensor, name), name))
     for name in _OTHER_KINDS:
         setattr(Tensor, name, property(_is_never, doc=_NEVER.format(name=name)))
     for space, name in LEFT_OUT:
         if space == "Tensor":
             setattr(Tensor, name, NoMethod(name))
-    for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
-        for name, special in table.items():
-            setattr(Tensor, special, named(make_operator(operations[name]), special, f"As {name}()."))
-    for name, special in _REFLECTED_SHIFTS.items():
-        setattr(
-            Tensor, special, named(_reflected(operations[name]), special, f"As {name}(), of the operands exchanged.")
-        )
-    for name, special in _IN_PLACE.items():
-        setattr(Tensor, special, named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}()."))
-    for function, special in ((getitem, "__getitem__"), (setitem, "__setitem__")):
-        setattr(Tensor, special, known_by(function, "adjoint", f"Tensor.{special}"))
-    bind_operators(operations)
-    inherit_operators(Tensor)
+
+
+def load(home: str) -> None:
+    """Import a file of rules or functions, and attach what it declares to Tensor and to `functions`."""
+    if home in _loaded:
+        return
+    module = import_module(home)
+    with _lock:
+        if home == _OPERATORS:
+            _attach_operators(module)
+        elif home.startswith("adjoint.rules."):
+            _attach_rules(home)
+        else:
+            _attach_composites(home)
+        for name, own_home in _OF_METHODS.items():
+            if own_home == home:
+                functions[""].enter(name, _function_of(getattr(Tensor, name), name))
+        _loaded.add(home)
+    name_tensor()
+
+
+def load_all() -> None:
+    """Load every home, so that all methods of Tensor are there."""
+    for table in functions.values():
+        list(table)
+    for home in sorted({*_METHOD_HOMES.values(), _OPERATORS}):
+        load(home)
+
+
+def _attach(name: str, method: Callable[..., Any]) -> None:
+    """Put a method into Tensor, unless a program has put its own there."""
+    if isinstance(vars(Tensor).get(name), LateMethod):
+        setattr(Tensor, name, method)
+
+
+def _attach_rules(home: str) -> None:
+    for name, own_home in TABLE.homes.items():
+        if own_home != home:
+            continue
+        operation = operations[name]
+        rule = operation.rule
+        for option, own, make in ((rule.method, name, make_method), (rule.inplace, f"{name}_", make_inplace)):
+            if option:
+                own = own if option is True else option
+                if _METHOD_HOMES.get(own) == home:
+                    _attach(own, make(operation, own))
+        if rule.function and functions[""].homes[name] == home:
+            functions[""].enter(name, operation)
+
+
+def _attach_composites(home: str) -> None:
+    for (namespace, name), own_home in COMPOSITES.homes.items():
+        if own_home != home:
+            continue
+        declared = COMPOSITES[namespace, name]
+        # an operation looks at its arguments itself
+        operation = isinstance(declared.function, Operation)
+        function = declared.function if operation or name in _QUICK else checked(declared.function, name)
+        method = declared.function if declared.method in _QUICK_METHODS else function
+        if namespace != "(method)":
+            if not operation:
+                public = f"{namespace}.{name}".lstrip(".")
+                add_references(known_by(function, f"adjoint.{namespace}".rstrip("."), name), public)
+            functions[namespace].enter(name, function)
+        if declared.method and _METHOD_HOMES[declared.method] == home:
+            if not operation and (namespace == "(method)" or method is not function):
+                add_references(known_by(method, "adjoint", f"Tensor.{declared.method}"), f"Tensor.{declared.method}")
+            _attach(declared.method, method)
+
+
+def _attach_operators(module: ModuleType) -> None:
+    for name, method in module.SPECIAL.items():
+        _attach(name, method)
+    for name in _ARITHMETIC:
+        # the compiled base has them
+        if isinstance(vars(Tensor).get(name), LateMethod):
+            delattr(Tensor, name)
+    if not any(name in vars(Tensor) for name in _ARITHMETIC):
+        inherit_operators(Tensor)
+
+
+#: Public functions by namespace ("" is adjoint itself) and name.
+functions: dict[str, LazyTable[str, Callable[..., Any]]] = {
+    namespace: LazyTable(by_name(names), load) for namespace, names in FUNCTIONS.items() if namespace != "(method)"
+}
+_OF_METHODS = {name: _METHOD_HOMES.get(name, __name__) for name in METHODS_AS_FUNCTIONS}
+functions[""].homes = _OF_METHODS | functions[""].homes
 
 
 def _composed(name: str) -> Callable[..., str]:
@@ -171,22 +238,6 @@ def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     return known_by(function, "adjoint", name)
 
 
-def _reflected(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """A method for an operator with the tensor on the right."""
-
-    def operator(self: Tensor, other: object) -> Any:
-        return operation(other, self) if is_fast(other) else NotImplemented
-
-    return operator
-
-
-def _inplace_operator(method: Callable[..., Any]) -> Callable[..., Any]:
-    def operator(self: Tensor, other: object) -> Any:
-        return method(self, other) if is_fast(other) else NotImplemented
-
-    return operator
-
-
 def name_tensor() -> None:
     """Make typing.get_type_hints() know Tensor in the modules that import it for type checkers alone.
 
@@ -197,8 +248,7 @@ def name_tensor() -> None:
             vars(module).setdefault("Tensor", Tensor)
 
 
-load_families()
-bind()
+prepare()
 name_tensor()
 registry.help_of = _composed("of_operation")
 registry.help_of_method = _composed("of_method")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 from numpy import generic
@@ -14,7 +15,8 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.holders import tensor_of_array
 from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
-from adjoint.functions.derivative_help import PARAGRAPHS
+from adjoint.functions.names import FUNCTIONS
+from adjoint.runtime.lazy import LazyTable, by_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +33,16 @@ class Composite(NamedTuple):
 
 
 #: All composites by (namespace, name); the namespace is "" for adjoint itself, or "linalg", "nn.functional" ...
-COMPOSITES: dict[tuple[str, str], Composite] = {}
+#: A file of functions is imported when one of them is first looked for.
+COMPOSITES: LazyTable[tuple[str, str], Composite] = LazyTable(
+    {
+        (namespace, name): home
+        for namespace, names in FUNCTIONS.items()
+        for name, home in by_name(names).items()
+        if home.startswith("adjoint.functions.")
+    },
+    import_module,
+)
 
 
 def composite(*, namespace: str | None = "", method: bool | str = True, name: str | None = None) -> Callable[[F], F]:
@@ -44,10 +55,9 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
         # a function's trailing underscore avoids Python's own names, a method's says that it works in place
         own = name or (function.__name__ if namespace is None else function.__name__.rstrip("_"))
         key = ("(method)" if namespace is None else namespace, own)
-        if key in COMPOSITES:
-            raise ValueError(f"composite {own!r} is declared twice in namespace {namespace!r}")
         bound = (own if method is True else method) or None
-        COMPOSITES[key] = Composite(function, key[0], bound)
+        if not COMPOSITES.declare(key, Composite(function, key[0], bound)):
+            raise ValueError(f"composite {own!r} is declared twice in namespace {namespace!r}")
         return function
 
     return declare
@@ -107,6 +117,8 @@ def in_place_text(of: str) -> str:
 
 def add_references(function: Callable[..., Any], public: str) -> None:
     """Add to a docstring the derivative, the name of the function in PyTorch, and the place of the declaration."""
+    from adjoint.functions.derivative_help import PARAGRAPHS
+
     text, inner = function.__doc__, function
     if text is None or _REFERENCES in text:
         return

@@ -1,7 +1,8 @@
 """Linear algebra: solving, decomposing, norms, under torch.linalg's names."""
 
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.functions.binding import functions as _functions
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 
-globals().update(_functions["linalg"])
-__all__ = ["LinAlgError", *sorted(_functions["linalg"])]
+__all__ = ["LinAlgError", *sorted(_functions["linalg"].homes)]
+__getattr__ = _LateAttributes(__name__, {"LinAlgError": "adjoint.arrays.kernels.linalg_errors"}, tables=(_functions["linalg"],))
+__dir__ = __getattr__.listed

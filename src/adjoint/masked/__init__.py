@@ -1,12 +1,9 @@
 """Functions over the elements that a mask picks, under torch.masked's names."""
 
-import typing as _typing
-
 from adjoint.functions.binding import functions as _functions
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
-globals().update(_functions["masked"])
-__all__ = sorted(_functions["masked"])
-
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
+__all__ = sorted(_functions["masked"].homes)
+__getattr__ = _LateAttributes(__name__, tables=(_functions["masked"],), missing=_AttributeOf(__name__))
+__dir__ = __getattr__.listed

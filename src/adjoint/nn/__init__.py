@@ -2,12 +2,18 @@
 
 import typing as _typing
 
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
-from . import functional, init, parameter, utils
-from .parameter import Parameter
+if _typing.TYPE_CHECKING:
+    from . import functional, init, parameter, utils
+    from .parameter import Parameter
+else:
+    __getattr__ = _LateAttributes(
+        __name__,
+        dict.fromkeys(("functional", "init", "parameter", "utils"), "") | {"Parameter": "adjoint.nn.parameter"},
+        missing=_AttributeOf(__name__),
+    )
+    __dir__ = __getattr__.listed
 
 __all__ = ["Parameter", "functional", "init", "parameter", "utils"]
-
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)

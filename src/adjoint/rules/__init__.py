@@ -1,66 +1,8 @@
-"""The derivatives, declared once each, one file per family; `TABLE` holds them all by name."""
+"""The derivatives, declared once each, one file per family; `TABLE` holds them all by name.
 
-from . import (
-    activations,
-    bessel,
-    closed_forms,
-    contract,
-    convolution,
-    counting,
-    creation,
-    cumulative,
-    distances,
-    distributions,
-    elementwise,
-    embedding,
-    factorizations,
-    fft,
-    fused,
-    index,
-    interpolation,
-    linalg,
-    losses,
-    matrix_equations,
-    normalization,
-    pointwise,
-    pooling,
-    reduce,
-    sampling,
-    shape,
-    sorting,
-    special,
-)
+A family is imported when one of its operations is first used: `names.py` says which operations it has.
+"""
+
 from .declare import TABLE, Rule
 
-__all__ = [
-    "TABLE",
-    "Rule",
-    "activations",
-    "bessel",
-    "closed_forms",
-    "contract",
-    "convolution",
-    "counting",
-    "creation",
-    "cumulative",
-    "distances",
-    "distributions",
-    "elementwise",
-    "embedding",
-    "factorizations",
-    "fft",
-    "fused",
-    "index",
-    "interpolation",
-    "linalg",
-    "losses",
-    "matrix_equations",
-    "normalization",
-    "pointwise",
-    "pooling",
-    "reduce",
-    "sampling",
-    "shape",
-    "sorting",
-    "special",
-]
+__all__ = ["TABLE", "Rule"]

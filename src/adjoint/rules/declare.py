@@ -68,11 +68,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from adjoint.arrays.kernels.products_and_sums import NativeKernel
 from adjoint.arrays.shapes import normalize_dims
+from adjoint.runtime.lazy import LazyTable, by_name
+
+from .names import RULES
 
 Function = Callable[..., Any]
 
@@ -547,18 +551,17 @@ def second_order_name(name: str) -> str:
     return name.removesuffix("0") + "Backward0"
 
 
-class Table(dict[str, Rule]):
-    """All declared rules by name."""
+class Table(LazyTable[str, Rule]):
+    """All declared rules by name; a file of rules is imported when one of them is first looked for."""
 
     def add(self, rule: Rule) -> Rule:
         """Enter a rule; a name can be declared only once."""
-        if rule.name in self:
+        if not self.declare(rule.name, rule):
             raise ValueError(f"operation {rule.name!r} is declared twice; give one of them another name")
-        self[rule.name] = rule
         return rule
 
 
-TABLE = Table()
+TABLE = Table(by_name(RULES), import_module)
 
 _OPTIONS = set(inspect.signature(Rule.__init__).parameters) - {"self", "name", "kernel", "arrays"}
 

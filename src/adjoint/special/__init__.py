@@ -1,6 +1,8 @@
 """Special functions: error, gamma and Bessel functions, orthogonal polynomials, under torch.special's names."""
 
 from adjoint.functions.binding import functions as _functions
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 
-globals().update(_functions["special"])
-__all__ = sorted(_functions["special"])
+__all__ = sorted(_functions["special"].homes)
+__getattr__ = _LateAttributes(__name__, tables=(_functions["special"],))
+__dir__ = __getattr__.listed

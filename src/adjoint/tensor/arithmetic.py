@@ -18,8 +18,8 @@ from adjoint.core.graph import registry
 from adjoint.core.operations.operation import document_instances
 
 
-def bind_operators(table: dict) -> None:
-    """Give the operators their operations; called once, when the table is complete."""
+def bind_operators(table) -> None:
+    """Give the operators their operations; called once, before the first of them is used."""
     global _add, _sub, _mul, _div, _pow, _matmul, _neg, _abs, _remainder, _floor_divide, _reciprocal
     _add, _sub, _mul, _div, _pow = [table[name] for name in ("add", "sub", "mul", "true_divide", "pow")]
     _matmul, _neg, _abs = table["matmul"], table["neg"], table["abs"]

@@ -10,6 +10,7 @@ from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
+from adjoint.runtime.lazy import LazyTable
 from adjoint.tensor import creation
 from adjoint.tensor.memory.pinning import pinnable, pinned_if_asked, signature_with_pin_memory
 
@@ -74,12 +75,20 @@ def on_default_device(function: F) -> F:
 _Device = device
 
 #: The public functions of `creation` as users get them.
-PUBLIC: dict[str, Callable[..., Any]] = {name: getattr(creation, name) for name in creation.PUBLIC}
-PUBLIC["range"] = creation.range_
-PUBLIC |= {
-    name: known_by((on_default_device if name in FOLLOWING else pinnable)(PUBLIC[name]), "adjoint", name)
-    for name in {*FOLLOWING, *PINNED}
-}
+PUBLIC: LazyTable[str, Callable[..., Any]] = LazyTable()
+
+
+def _make(name: str) -> None:
+    """Make a function of `PUBLIC`."""
+    function = creation.range_ if name == "range" else getattr(creation, name)
+    if name in FOLLOWING:
+        function = known_by(on_default_device(function), "adjoint", name)
+    elif name in PINNED:
+        function = known_by(pinnable(function), "adjoint", name)
+    PUBLIC.enter(name, function)
+
+
+PUBLIC.expect({name: name for name in (*creation.PUBLIC, "range")}, _make)
 
 
 def get_device(input: Any) -> int:

@@ -1,15 +1,24 @@
 """The operations: every declared rule, ready to be called on Tensors."""
 
 import copyreg
+from importlib import import_module
 from typing import Any
 
 from adjoint.core.graph import registry
 from adjoint.core.operations.operation import Operation
-from adjoint.core.recorded import TensorOps, check_core_operations, operations
+from adjoint.core.recorded import TensorOps, operations
 from adjoint.rules import TABLE, Rule
 
-operations.update({name: Operation(rule) for name, rule in TABLE.items()})
-check_core_operations()
+
+def _make(home: str) -> None:
+    """Make the operations of a file of rules."""
+    import_module(home)
+    for name, own in TABLE.homes.items():
+        if own == home:
+            operations.enter(name, Operation(TABLE[name]))
+
+
+operations.expect(TABLE.homes, _make)
 
 #: The namespace of all operations on Tensors.
 ops = TensorOps()

@@ -50,6 +50,7 @@ TENSOR_TYPES: dict[str, tensortype] = {
     for kind in DTYPES
     if not kind.is_complex and kind.name not in ("uint16", "uint32", "uint64")
 }
+globals().update(TENSOR_TYPES)
 
 
 def set_default_tensor_type(t: Any) -> None:

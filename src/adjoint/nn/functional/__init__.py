@@ -1,12 +1,9 @@
 """Activations and losses as functions, under torch.nn.functional's names."""
 
-import typing as _typing
-
 from adjoint.functions.binding import functions as _functions
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
-globals().update(_functions["nn.functional"])
-__all__ = sorted(_functions["nn.functional"])
-
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
+__all__ = sorted(_functions["nn.functional"].homes)
+__getattr__ = _LateAttributes(__name__, tables=(_functions["nn.functional"],), missing=_AttributeOf(__name__))
+__dir__ = __getattr__.listed

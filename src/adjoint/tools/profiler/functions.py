@@ -10,10 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 from adjoint.core.modes.profiling import current_profiler
 from adjoint.core.recorded import operations
+from adjoint.functions.binding import functions, load_all
 from adjoint.functions.composite import COMPOSITES
 from adjoint.runtime.caches import cached
 from adjoint.runtime.forks import new_lock
@@ -49,7 +51,8 @@ def release() -> None:
 
 def exchange(owner: Any, name: str, old: Function, new: Function) -> None:
     """Replace a function in its module, unless the user has replaced it."""
-    if vars(owner).get(name) is old:
+    # a module may not have looked up its function yet
+    if vars(owner).get(name, old) is old:
         setattr(owner, name, new)
 
 
@@ -64,6 +67,7 @@ def wrapped() -> list[tuple[Any, str, Function, Function]]:
 
 def attributes() -> Iterator[tuple[Any, str, Function, str]]:
     """The attributes to replace, with the names of the functions' events."""
+    load_all()
     operation_names = {names.OPERATIONS.get(name, name) for name in operations}
     for (namespace, name), declared in COMPOSITES.items():
         event = names.function(name, namespace)
@@ -71,8 +75,7 @@ def attributes() -> Iterator[tuple[Any, str, Function, str]]:
         if event is None or event.removesuffix("_") in operation_names or event in operation_names:
             continue
         if namespace != "(method)":
-            module = sys.modules["adjoint" + (namespace and "." + namespace)]
-            yield module, name, public_form(module, name, declared.function), event
+            yield import_module(f"adjoint.{namespace}".rstrip(".")), name, functions[namespace][name], event
         if declared.method and declared.method in vars(Tensor):
             yield Tensor, declared.method, vars(Tensor)[declared.method], event
     for name in creation.PUBLIC:
@@ -81,12 +84,6 @@ def attributes() -> Iterator[tuple[Any, str, Function, str]]:
             yield sys.modules["adjoint"], name, PUBLIC[name], event
     for name in names.METHODS:
         yield Tensor, name, vars(Tensor)[name], names.FUNCTIONS.get(name, name)
-
-
-def public_form(owner: Any, name: str, function: Function) -> Function:
-    """The object under a public name for a function: itself, or the wrapper that checks its arguments."""
-    own = vars(owner).get(name)
-    return own if getattr(own, "__wrapped__", None) is function else function
 
 
 def wrapper_of(event: str, function: Function) -> Function:

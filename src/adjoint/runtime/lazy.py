@@ -1,0 +1,132 @@
+"""Names that are looked up when they are first used, so that `import adjoint` reads little.
+
+A `LazyTable` knows where each entry is declared before it is: the *home* of its name. `LateAttributes` are those of a
+module, from such tables and from other modules.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Any, NoReturn, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class LazyTable(MutableMapping[K, V]):
+    """A table whose entries are declared by their homes, which are loaded when an entry is first looked for.
+
+    homes: the home of each entry. load: a function of a home that enters what it declares. Whoever iterates over the
+    table has all of it loaded.
+
+    >>> table = LazyTable({"one": "numbers"}, lambda home: table.enter("one", 1))
+    >>> "one" in table, table["one"], list(table)
+    (True, 1, ['one'])
+    """
+
+    def __init__(self, homes: dict[K, str] | None = None, load: Callable[[str], object] | None = None) -> None:
+        self.homes: dict[K, str] = {}
+        self._entries: dict[K, V] = {}
+        self._load = load
+        if homes is not None and load is not None:
+            self.expect(homes, load)
+
+    def expect(self, homes: dict[K, str], load: Callable[[str], object]) -> None:
+        """Set the homes of the entries, and the function that loads one."""
+        self.homes, self._load = homes, load
+
+    def enter(self, key: K, value: V) -> V:
+        """Enter a value where there is none yet; returns that of the table, whichever thread entered it."""
+        return self._entries.setdefault(key, value)
+
+    def entered(self) -> list[K]:
+        """The names that have entries by now."""
+        return list(self._entries)
+
+    def declare(self, key: K, value: V) -> bool:
+        """Enter a value; False if another is declared under this name, here or in the module that is its home."""
+        home = self.homes.get(key)
+        if home is not None and home not in sys.modules:
+            self._load(home)  # type: ignore[misc]
+        return self.enter(key, value) is value
+
+    def __getitem__(self, key: K) -> V:
+        if key not in self._entries and key in self.homes:
+            self._load(self.homes[key])  # type: ignore[misc]
+        return self._entries[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._entries[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        del self._entries[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries or key in self.homes
+
+    def __iter__(self) -> Iterator[K]:
+        """The names in the order of their homes, then those without one."""
+        for home in dict.fromkeys(self.homes.values()):
+            self._load(home)  # type: ignore[misc]
+        return iter([key for key in dict.fromkeys([*self.homes, *self._entries]) if key in self._entries])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def by_name(names_by_home: Mapping[str, str]) -> dict[str, str]:
+    """The home of each name, from the names of each home as one text.
+
+    >>> by_name({"a": "x y", "b": "z"})
+    {'x': 'a', 'y': 'a', 'z': 'b'}
+    """
+    return {name: home for home, names in names_by_home.items() for name in names.split()}
+
+
+class LateAttributes:
+    """The attributes of a module that are looked up when they are first used, by its `__getattr__` and `__dir__`.
+
+    module: its name. homes: the module that holds each attribute; a module of this package is its own home, "".
+    tables: further attributes by name. missing: a function of any other name, which raises AttributeError.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        homes: Mapping[str, str] | None = None,
+        tables: tuple[LazyTable[str, Any], ...] = (),
+        missing: Callable[[str], Any] | None = None,
+    ) -> None:
+        self.module, self.homes, self.tables = module, homes or {}, tables
+        self.missing = missing or self.refuse
+
+    def names(self) -> set[str]:
+        """All names, without loading any."""
+        return {*self.homes, *(name for table in self.tables for name in table.homes)}
+
+    def listed(self) -> list[str]:
+        """The `__dir__` of the module."""
+        return sorted({*vars(sys.modules[self.module]), *self.names()})
+
+    def __call__(self, name: str) -> Any:
+        home = self.homes.get(name)
+        if home == "":
+            return import_module(f"{self.module}.{name}")
+        if home is not None:
+            return self.keep(name, getattr(import_module(home), name))
+        for table in self.tables:
+            if name in table.homes:
+                return self.keep(name, table[name])
+        return self.missing(name)
+
+    def keep(self, name: str, value: Any) -> Any:
+        """The value as an attribute of the module, unless it has one by now."""
+        return vars(sys.modules[self.module]).setdefault(name, value)
+
+    def refuse(self, name: str) -> NoReturn:
+        """Raise the error for a name that the module does not have."""
+        raise AttributeError(
+            f"module {self.module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(self.module)
+        )
