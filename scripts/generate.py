@@ -20,6 +20,11 @@ GENERATED: dict[str, tuple[tuple[str, ...], str]] = {
         ("src/adjoint/arrays/kernels/vector_ufuncs_tables.h",),
         "tests/arrays/kernels/test_vector_ufuncs.py",
     ),
+    # every other script finds functions by these
+    "generate_names.py": (
+        ("src/adjoint/rules/names.py", "src/adjoint/functions/names.py"),
+        "tests/functions/test_late_names.py",
+    ),
     "generate_derivative_help.py": (("src/adjoint/functions/derivative_help.py",), "tests/functions/test_help.py"),
     "generate_stubs.py": (("src/adjoint/**/*.pyi",), "tests/typing/test_stubs.py"),
     "list_public_names.py": (("tests/data/public_names.json",), "tests/test_public_names.py"),

@@ -54,7 +54,10 @@ class Watch(importlib.abc.MetaPathFinder):
 
     @staticmethod
     def entries() -> list[tuple[str, object]]:
-        tables = {"rule": ("adjoint.rules.declare", "TABLE"), "composite": ("adjoint.functions.composite", "COMPOSITES")}
+        tables = {
+            "rule": ("adjoint.rules.declare", "TABLE"),
+            "composite": ("adjoint.functions.composite", "COMPOSITES"),
+        }
         return [
             (kind, key)
             for kind, (module, name) in tables.items()

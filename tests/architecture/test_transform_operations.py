@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import adjoint.transforms.batching.batch_rules  # noqa: F401  (declares the operations of batches)
 from adjoint.rules import TABLE
 from adjoint.tensor.table import operations
 from adjoint.transforms.batching.batched import ARITHMETIC, CALLED_OPERATIONS

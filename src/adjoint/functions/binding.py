@@ -98,7 +98,9 @@ class LateMethod:
         # operators are methods of the compiled base
         method = next(vars(base)[self.name] for base in Tensor.__mro__ if self.name in vars(base))
         if method is self:
-            raise AttributeError(f"{self.home} does not declare the method {self.name!r}: run scripts/generate_names.py")
+            raise AttributeError(
+                f"{self.home} does not declare the method {self.name!r}: run scripts/generate_names.py"
+            )
         return method.__get__(instance, owner)
 
 

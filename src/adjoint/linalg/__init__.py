@@ -4,5 +4,7 @@ from adjoint.functions.binding import functions as _functions
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 
 __all__ = ["LinAlgError", *sorted(_functions["linalg"].homes)]
-__getattr__ = _LateAttributes(__name__, {"LinAlgError": "adjoint.arrays.kernels.linalg_errors"}, tables=(_functions["linalg"],))
+__getattr__ = _LateAttributes(
+    __name__, {"LinAlgError": "adjoint.arrays.kernels.linalg_errors"}, tables=(_functions["linalg"],)
+)
 __dir__ = __getattr__.listed

@@ -44,6 +44,7 @@ from adjoint.tensor.memory.storage import (
     share_version,
     storage_of,
 )
+from adjoint.tensor.older.left_out import NoMethod
 from adjoint.tensor.older.older_names import older_names
 from adjoint.tensor.older.stochastic import reinforce
 from adjoint.tensor.older.volatile import get_volatile, is_volatile, make_volatile, set_volatile
@@ -554,7 +555,7 @@ class Tensor(ArithmeticTensor):
         return format_tensor(self._array, suffixes=suffixes)
 
     def __dir__(self) -> list[str]:
-        hidden = {name for name in dir(Tensor) if not hasattr(Tensor, name)} - self.__dict__.keys()
+        hidden = {name for name, value in vars(Tensor).items() if isinstance(value, NoMethod)} - self.__dict__.keys()
         return sorted(set(object.__dir__(self)) - hidden)
 
     def __format__(self, spec: str) -> str:
