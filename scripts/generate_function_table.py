@@ -93,7 +93,7 @@ def public(name: str) -> object:
     found: object = adjoint
     for part in name.split("."):
         found = getattr(found, part, None)
-    return found if callable(found) else inspect.getattr_static(adjoint.Tensor, name, None)
+    return found if callable(found) else getattr(adjoint.Tensor, name, None)
 
 
 #: The families in the order of the page, and the modules of adjoint that hold them.

@@ -18,6 +18,7 @@ import adjoint
 from adjoint.arrays.layout import layout, memory_format
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
+from adjoint.functions.binding import load_all
 from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor.arithmetic import ArithmeticTensor
 from adjoint.tensor.older.left_out import NoMethod
@@ -124,6 +125,7 @@ def results() -> Iterator[str]:
 
 def tensor_stub() -> str:
     """tensor/tensor.pyi: the class with all its methods."""
+    load_all()
     members = []
     for name, kind in OF_CORE.items():
         members.append(attribute(name, annotated(kind), getattr(TensorBase, name).__doc__))

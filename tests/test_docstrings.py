@@ -17,7 +17,7 @@ import adjoint
 from adjoint import Tensor
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
-from adjoint.functions.binding import functions
+from adjoint.functions.binding import functions, load_all
 from adjoint.functions.composite import COMPOSITES
 from adjoint.functions.help import public_name
 from adjoint.rules.declare import TABLE
@@ -36,6 +36,7 @@ OTHERS = {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.it
     for made in [composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)]
     if ">>> " in (made.__doc__ or "") and not hasattr(sys.modules[made.__module__], made.__name__)
 }
+load_all()
 #: Every public function, by its name, and every public method and attribute of Tensor.
 PUBLIC = {f"{space}.{name}".lstrip("."): made for space, members in functions.items() for name, made in members.items()}
 PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}

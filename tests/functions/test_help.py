@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import adjoint
-from adjoint.functions.binding import functions
+from adjoint.functions.binding import functions, load_all
 from adjoint.functions.derivative_help import PARAGRAPHS
 from adjoint.rules import TABLE
 
@@ -42,6 +42,7 @@ def test_help_says_how_a_derivative_follows(name: str, words: str) -> None:
 
 
 def test_every_function_of_several_operations_has_its_derivative() -> None:
+    load_all()
     for name in SCRIPT["names"]():
         space, _, own = name.rpartition(".")
         if space == "Tensor" and own.startswith("__"):

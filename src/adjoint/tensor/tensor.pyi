@@ -510,62 +510,650 @@ class Tensor(TensorBase):
     def volatile(self) -> builtins.bool:
         """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
 
-    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """In-place version of cumsum()."""
+    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
+        """input where abs(input) > lambd, 0 elsewhere."""
+
+    def prelu(self, weight: Tensor) -> Tensor:
+        """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
+
+    def absolute(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of abs()."""
+
+    def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+        """True if all elements are close: abs(input - other) <= atol + rtol * abs(other)."""
+
+    def arccos(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of acos()."""
+
+    def arccosh(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of acosh()."""
+
+    def arcsin(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of asin()."""
+
+    def arcsinh(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of asinh()."""
+
+    def arctan(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of atan()."""
+
+    def arctan2(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+        """Alias of atan2()."""
+
+    def arctanh(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of atanh()."""
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.bfloat16."""
+
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.bool."""
+
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.uint8."""
+
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.complex128."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.complex64."""
+
+    def char(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.int8."""
+
+    def clip(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
+        """Alias of clamp()."""
+
+    def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
+
+    def div_(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """In-place version of div()."""
+
+    def divide(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """Alias of div()."""
+
+    def double(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.float64."""
+
+    def equal(self, other: Tensor) -> builtins.bool:
+        """True if two tensors have the same shape and elements."""
+
+    def fix(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of trunc()."""
+
+    def float(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.float32."""
+
+    def greater(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of gt()."""
+
+    def greater_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of ge()."""
+
+    def half(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.float16."""
+
+    def int(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.int32."""
+
+    def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+        """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
+
+    def less(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of lt()."""
+
+    def less_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of le()."""
+
+    def long(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.int64."""
+
+    def multiply(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of mul()."""
+
+    def negative(self, *, out: Tensor | None = None) -> Tensor:
+        """Alias of neg()."""
+
+    def not_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """Alias of ne()."""
+
+    def short(self, memory_format: Any = None) -> Tensor:
+        """The tensor as adjoint.int16."""
+
+    def subtract(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
+        """Alias of sub()."""
+
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
+
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta * input + alpha * the sum of the products of matrices in pairs."""
+
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In-place version of addbmm()."""
+
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
+
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
+        """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
+
+    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """The vector product along an axis of length 3: the first such axis, if dim is None."""
+
+    def ger(self, vec2: Tensor) -> Tensor:
+        """Alias of outer()."""
+
+    def inner(self, other: Tensor) -> Tensor:
+        """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
+
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of input times the whole of other, in blocks."""
+
+    def outer(self, vec2: Tensor) -> Tensor:
+        """The products of each element of one vector with each of another, as a matrix."""
+
+    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
+        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+
+    def histogram(self, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
+        """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
+
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+        """The different elements, or the different slices along an axis, in order."""
+
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+        """The elements, or the slices along an axis, without those that equal the one before them."""
+
+    def geqrf(self) -> _Geqrf:
+        """The QR decomposition of matrices (..., m, n) as LAPACK leaves it: R on and above the diagonal, reflectors below."""
+
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
+        """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero."""
+
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """Older form of linalg.lu_solve(), with the right-hand side first."""
+
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """Alias of linalg.householder_product()."""
+
+    def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
+        """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
+
+    def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
+
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In-place version of index_put()."""
+
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of index_reduce()."""
+
+    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+        """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
+
+    def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
+        """A copy with elements of src (or one number) written to the places that index names along an axis."""
+
+    def scatter_(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
+        """In-place version of scatter()."""
+
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """In-place version of scatter_reduce()."""
+
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """The view of one slice along an axis, without that axis."""
+
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
+
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """The tensor where the condition holds, other elsewhere."""
+
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """Older form of linalg.cholesky()."""
+
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """The inverse of L H(L), or of H(L) L for upper triangular L."""
+
+    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+        """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose."""
+
+    def det(self) -> Tensor:
+        """Alias of linalg.det()."""
+
+    def inverse(self) -> Tensor:
+        """Alias of linalg.inv()."""
+
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
+
+    def matrix_exp(self) -> Tensor:
+        """Alias of linalg.matrix_exp()."""
+
+    def matrix_power(self, n: builtins.int) -> Tensor:
+        """Alias of linalg.matrix_power()."""
+
+    def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
+        """Alias of linalg.pinv()."""
+
+    def qr(self, some: builtins.bool = True) -> Any:
+        """Older form of linalg.qr()."""
+
+    def slogdet(self) -> Any:
+        """Alias of linalg.slogdet()."""
+
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Svd:
+        """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+
+    def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
+        """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
+
+    def __div__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.__truediv__()."""
+
+    def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.__itruediv__()."""
+
+    def __invert__(self) -> Tensor:
+        """Each bit inverted. Raises TypeError for numbers that are no integers."""
+
+    def __rdiv__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.__rtruediv__()."""
+
+    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.abs_()."""
+
+    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.acos_()."""
+
+    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.acosh_()."""
+
+    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.asin_()."""
+
+    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.asinh_()."""
+
+    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.atan2_()."""
+
+    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.atan_()."""
+
+    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.atanh_()."""
+
+    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.clamp_()."""
+
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+
+    def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+
+    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.div_()."""
+
+    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.trunc_()."""
+
+    def float_power(self, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
+        """input ** exponent computed in float64, or complex128 if either is complex; either may be a number."""
+
+    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
+        """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type."""
+
+    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.gt_()."""
+
+    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.ge_()."""
+
+    def is_conj(self) -> builtins.bool:
+        """Whether a conjugate is still to be computed: never."""
+
+    def is_neg(self) -> builtins.bool:
+        """Whether a negative is still to be computed: never."""
+
+    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.lt_()."""
+
+    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.le_()."""
+
+    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.mul_()."""
+
+    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.neg_()."""
+
+    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.ne_()."""
+
+    def positive(self) -> Tensor:
+        """The tensor itself. Raises RuntimeError for one of bools."""
+
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are computed at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negatives are computed at once."""
+
+    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Alias of Tensor.sub_()."""
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """Replace each element by the result of a function of a Python number. Slow: one call for each element."""
+
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Replace each element by a function of it and of two other tensors', which are broadcast."""
+
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """Replace each element by a function of it and of another tensor's, which is broadcast."""
+
+    def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
+
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros."""
+
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
+
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
+
+    def geometric_(self, p: builtins.float, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
+
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
+
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
+        """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
+
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
+        """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
+
+    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
+        """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
+
+    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
+        """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
+
+    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
+        """The minimum and the maximum over an axis, or of all elements; equal elements share the gradient evenly."""
+
+    def cumprod(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Running products along an axis; its derivatives are exact where elements are 0."""
 
     def cumprod_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """In-place version of cumprod()."""
 
-    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The maximum over axes; equal elements share the gradient evenly."""
+    def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Running sums along an axis; integers and truth values are summed in int64."""
 
-    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
-        """The minimum over axes; equal elements share the gradient evenly."""
+    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """In-place version of cumsum()."""
 
-    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-        """log(sum(exp(input))) over axes, without overflow."""
+    def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """The logarithm of softmax(), without overflow; the input is cast to `dtype` first."""
 
-    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where any of the elements over axes is not 0."""
+    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+        """The maximum of all elements, along an axis (with its index), or of two tensors."""
 
-    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """True where all of the elements over axes are not 0."""
+    def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
 
-    @overload
-    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
-    @overload
-    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """How many elements over axes are not 0."""
+    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+        """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
 
-    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the maximum along an axis, or in the flattened input."""
+    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
+        """The minimum of all elements, along an axis (with its index), or of two tensors."""
 
-    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The first place of the minimum along an axis, or in the flattened input."""
+    def msort(self) -> Tensor:
+        """The elements in order along the first axis."""
 
-    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
-        """In-place version of elu()."""
+    def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The mean over axes of the elements that are not NaN."""
+
+    def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
+
+    def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+        """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
+
+    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
+
+    def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """exp(input) along an axis, divided by its sum; the input is cast to `dtype` first."""
+
+    def std(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
+
+    def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
+
+    def var(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
+        """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
+
+    def diag(self, diagonal: builtins.int = 0) -> Tensor:
+        """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix."""
+
+    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+        """Matrices, in the axes dim1 and dim2 of the result, with the last axis of the input along a diagonal."""
+
+    def diagflat(self, offset: builtins.int = 0) -> Tensor:
+        """The square matrix with the flattened elements along a diagonal."""
+
+    def fliplr(self) -> Tensor:
+        """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
+
+    def flipud(self) -> Tensor:
+        """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
+
+    def roll(self, shifts: Dims, dims: Dims | None = None) -> Tensor:
+        """A copy with the elements moved along axes; those that leave one end come in at the other."""
+
+    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
+        """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
+
+    def broadcast_to(self, *size: Any) -> Tensor:
+        """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
+
+    def expand_as(self, other: Tensor) -> Tensor:
+        """A view expanded to the shape of another tensor."""
+
+    def repeat_interleave(self, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+        """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
+
+    def sum_to_size(self, *size: Any) -> Tensor:
+        """The sum over the axes along which `size`, broadcast, would be repeated to the tensor's shape."""
+
+    def tile(self, *dims: Any) -> Tensor:
+        """The tensor repeated dims[k] times along each axis, counted from the last; missing numbers are 1."""
+
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
+
+    def moveaxis(self, source: Dims, destination: Dims) -> Tensor:
+        """Alias of movedim()."""
+
+    def movedim(self, source: Dims, destination: Dims) -> Tensor:
+        """A view with the axes `source` moved to the places `destination`; the others keep their order."""
+
+    def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
+        """A view whose axis k is the input's axis dims[k]."""
+
+    def ravel(self) -> Tensor:
+        """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
+
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The tensor reshaped to the shape of another."""
+
+    def squeeze(self, dim: Dims | None = None) -> Tensor:
+        """A view without axes of length one: without all of them, or those among the named ones."""
+
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Alias of transpose()."""
+
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Alias of transpose()."""
+
+    def t(self) -> Tensor:
+        """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
+
+    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
+        """A view with one axis cut into several of the given sizes, one of which may be -1."""
+
+    def view_as(self, other: Tensor) -> Tensor:
+        """The view of the shape of another tensor."""
+
+    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
+        """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
+
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
+        """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
+
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
+
+    def dsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """tensor_split() along the axis that dstack() joins; a number must divide its size."""
+
+    def hsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """tensor_split() along the axis that hstack() joins; a number must divide its size."""
+
+    def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
+        """The view from start (counted from the end if negative), of the given length, along one axis."""
+
+    def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
+
+    def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
+
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+    def vsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """tensor_split() along the axis that vstack() joins; a number must divide its size."""
+
+    def corrcoef(self) -> Tensor:
+        """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
+
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
+
+    def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
+        """The p-norm of input - other, broadcast, over all axes."""
+
+    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+        """The median of the elements that are not NaN, of all, or along an axis with its index: the lower middle one."""
+
+    def nanquantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The q-th quantiles of the elements that are not NaN; NaN if all are. See quantile()."""
+
+    def quantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
+
+    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
+        """A copy of what narrow() gives a view of."""
+
+    def adjoint(self) -> Tensor:
+        """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
+
+    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+
+    def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
+
+    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+        """A copy with src written into the view that as_strided() gives."""
+
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
+
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor itself if its axes have the requested layout in memory, else a copy that has it."""
+
+    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
+        """Write the elements of another tensor, broadcast and converted, into this one."""
+
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
+
+    def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
+        """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
+
+    def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
+        """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top."""
+
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
+
+    def is_set_to(self, tensor: Tensor) -> builtins.bool:
+        """True if both tensors are the same elements of the same memory, in the same order."""
+
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
+        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
+
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+        """resize_() to the shape of another tensor."""
+
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy with src in place of one slice along an axis: select() written to, out of place."""
+
+    def set_(self, source: Any = None, storage_offset: builtins.int | None = None, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Tensor:
+        """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given."""
+
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+        """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
+
+    def squeeze_(self, dim: Dims | None = None) -> Tensor:
+        """In-place version of squeeze(): the same tensor, with other axes, of the same memory."""
+
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """In-place version of swapaxes(): the same tensor, with other axes, of the same memory."""
+
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of swapdims(): the same tensor, with other axes, of the same memory."""
+
+    def t_(self) -> Tensor:
+        """In-place version of t(): the same tensor, with other axes, of the same memory."""
+
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """In-place version of transpose(): the same tensor, with other axes, of the same memory."""
+
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis."""
+
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
+
+    def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
 
     def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
         """In-place version of celu()."""
 
-    def silu_(self) -> Tensor:
-        """In-place version of silu()."""
-
-    def mish_(self) -> Tensor:
-        """In-place version of mish()."""
-
-    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
-        """In-place version of leaky_relu()."""
-
-    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
-        """In-place version of rrelu_with_noise()."""
-
-    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
-        """In-place version of threshold()."""
-
-    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
-        """In-place version of hardtanh()."""
+    def elu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
+        """In-place version of elu()."""
 
     def hardsigmoid_(self) -> Tensor:
         """In-place version of hardsigmoid()."""
@@ -573,497 +1161,23 @@ class Tensor(TensorBase):
     def hardswish_(self) -> Tensor:
         """In-place version of hardswish()."""
 
-    def neg(self) -> Tensor:
-        """numpy.negative, elementwise."""
+    def hardtanh_(self, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0) -> Tensor:
+        """In-place version of hardtanh()."""
 
-    def neg_(self) -> Tensor:
-        """In-place version of neg()."""
+    def leaky_relu_(self, negative_slope: builtins.float = 0.01) -> Tensor:
+        """In-place version of leaky_relu()."""
 
-    def mul(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.multiply, elementwise."""
+    def mish_(self) -> Tensor:
+        """In-place version of mish()."""
 
-    def mul_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of mul()."""
+    def rrelu_with_noise_(self, noise: Tensor) -> Tensor:
+        """In-place version of rrelu_with_noise()."""
 
-    def square(self) -> Tensor:
-        """input * input; truth values count as integers."""
+    def silu_(self) -> Tensor:
+        """In-place version of silu()."""
 
-    def square_(self) -> Tensor:
-        """In-place version of square()."""
-
-    def reciprocal(self) -> Tensor:
-        """1 / input"""
-
-    def reciprocal_(self) -> Tensor:
-        """In-place version of reciprocal()."""
-
-    def add(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
-        """input + alpha * other"""
-
-    def add_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of add()."""
-
-    def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
-        """input - alpha * other"""
-
-    def sub_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of sub()."""
-
-    def true_divide(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.divide, elementwise."""
-
-    def true_divide_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of true_divide()."""
-
-    def floor_divide(self, other: Tensor | builtins.complex) -> Tensor:
-        """The quotient rounded down, whose derivative is 0."""
-
-    def floor_divide_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of floor_divide()."""
-
-    def remainder(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.remainder, elementwise."""
-
-    def remainder_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of remainder()."""
-
-    def fmod(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.fmod, elementwise."""
-
-    def fmod_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of fmod()."""
-
-    def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
-        """input to the power of exponent, broadcast."""
-
-    def pow_(self, exponent: Tensor | builtins.complex) -> Tensor:
-        """In-place version of pow()."""
-
-    def exp(self) -> Tensor:
-        """numpy.exp, elementwise."""
-
-    def exp_(self) -> Tensor:
-        """In-place version of exp()."""
-
-    def exp2(self) -> Tensor:
-        """2 to the power of input."""
-
-    def exp2_(self) -> Tensor:
-        """In-place version of exp2()."""
-
-    def expm1(self) -> Tensor:
-        """numpy.expm1, elementwise."""
-
-    def expm1_(self) -> Tensor:
-        """In-place version of expm1()."""
-
-    def log(self) -> Tensor:
-        """numpy.log, elementwise."""
-
-    def log_(self) -> Tensor:
-        """In-place version of log()."""
-
-    def log2(self) -> Tensor:
-        """numpy.log2, elementwise."""
-
-    def log2_(self) -> Tensor:
-        """In-place version of log2()."""
-
-    def log10(self) -> Tensor:
-        """numpy.log10, elementwise."""
-
-    def log10_(self) -> Tensor:
-        """In-place version of log10()."""
-
-    def log1p(self) -> Tensor:
-        """numpy.log1p, elementwise."""
-
-    def log1p_(self) -> Tensor:
-        """In-place version of log1p()."""
-
-    def sqrt(self) -> Tensor:
-        """numpy.sqrt, elementwise."""
-
-    def sqrt_(self) -> Tensor:
-        """In-place version of sqrt()."""
-
-    def rsqrt(self) -> Tensor:
-        """1 / sqrt(input)"""
-
-    def rsqrt_(self) -> Tensor:
-        """In-place version of rsqrt()."""
-
-    def logaddexp(self, other: Tensor) -> Tensor:
-        """log(exp(input) + exp(other)), without overflow."""
-
-    def sin(self) -> Tensor:
-        """numpy.sin, elementwise."""
-
-    def sin_(self) -> Tensor:
-        """In-place version of sin()."""
-
-    def cos(self) -> Tensor:
-        """numpy.cos, elementwise."""
-
-    def cos_(self) -> Tensor:
-        """In-place version of cos()."""
-
-    def tan(self) -> Tensor:
-        """numpy.tan, elementwise."""
-
-    def tan_(self) -> Tensor:
-        """In-place version of tan()."""
-
-    def asin(self) -> Tensor:
-        """numpy.arcsin, elementwise."""
-
-    def asin_(self) -> Tensor:
-        """In-place version of asin()."""
-
-    def acos(self) -> Tensor:
-        """numpy.arccos, elementwise."""
-
-    def acos_(self) -> Tensor:
-        """In-place version of acos()."""
-
-    def atan(self) -> Tensor:
-        """numpy.arctan, elementwise."""
-
-    def atan_(self) -> Tensor:
-        """In-place version of atan()."""
-
-    def sinh(self) -> Tensor:
-        """numpy.sinh, elementwise."""
-
-    def sinh_(self) -> Tensor:
-        """In-place version of sinh()."""
-
-    def cosh(self) -> Tensor:
-        """numpy.cosh, elementwise."""
-
-    def cosh_(self) -> Tensor:
-        """In-place version of cosh()."""
-
-    def tanh(self) -> Tensor:
-        """numpy.tanh, elementwise."""
-
-    def tanh_(self) -> Tensor:
-        """In-place version of tanh()."""
-
-    def asinh(self) -> Tensor:
-        """numpy.arcsinh, elementwise."""
-
-    def asinh_(self) -> Tensor:
-        """In-place version of asinh()."""
-
-    def acosh(self) -> Tensor:
-        """Inverse hyperbolic cosine."""
-
-    def acosh_(self) -> Tensor:
-        """In-place version of acosh()."""
-
-    def atanh(self) -> Tensor:
-        """numpy.arctanh, elementwise."""
-
-    def atanh_(self) -> Tensor:
-        """In-place version of atanh()."""
-
-    def atan2(self, other: Tensor) -> Tensor:
-        """numpy.arctan2, elementwise."""
-
-    def atan2_(self, other: Tensor) -> Tensor:
-        """In-place version of atan2()."""
-
-    def hypot(self, other: Tensor) -> Tensor:
-        """numpy.hypot, elementwise."""
-
-    def hypot_(self, other: Tensor) -> Tensor:
-        """In-place version of hypot()."""
-
-    def sigmoid(self) -> Tensor:
-        """1 / (1 + exp(-input)), without overflow."""
-
-    def sigmoid_(self) -> Tensor:
-        """In-place version of sigmoid()."""
-
-    def relu(self) -> Tensor:
-        """input where it is positive, 0 elsewhere; NaN stays NaN."""
-
-    def relu_(self) -> Tensor:
-        """In-place version of relu()."""
-
-    def sign(self) -> Tensor:
-        """-1, 0 or 1, 0 for NaN; a truth value itself."""
-
-    def sign_(self) -> Tensor:
-        """In-place version of sign()."""
-
-    def floor(self) -> Tensor:
-        """numpy.floor, elementwise."""
-
-    def floor_(self) -> Tensor:
-        """In-place version of floor()."""
-
-    def ceil(self) -> Tensor:
-        """numpy.ceil, elementwise."""
-
-    def ceil_(self) -> Tensor:
-        """In-place version of ceil()."""
-
-    def trunc(self) -> Tensor:
-        """numpy.trunc, elementwise."""
-
-    def trunc_(self) -> Tensor:
-        """In-place version of trunc()."""
-
-    def round(self, *, decimals: builtins.int = 0) -> Tensor:
-        """input rounded to `decimals` places, halves to even."""
-
-    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
-        """In-place version of round()."""
-
-    def maximum(self, other: Tensor) -> Tensor:
-        """numpy.maximum, elementwise."""
-
-    def minimum(self, other: Tensor) -> Tensor:
-        """numpy.minimum, elementwise."""
-
-    def clamp(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
-        """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
-
-    def clamp_(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
-        """In-place version of clamp()."""
-
-    def clamp_min(self, min: Tensor | builtins.complex) -> Tensor:
-        """input with values below min raised to it."""
-
-    def clamp_min_(self, min: Tensor | builtins.complex) -> Tensor:
-        """In-place version of clamp_min()."""
-
-    def clamp_max(self, max: Tensor | builtins.complex) -> Tensor:
-        """input with values above max lowered to it."""
-
-    def clamp_max_(self, max: Tensor | builtins.complex) -> Tensor:
-        """In-place version of clamp_max()."""
-
-    def where(self, condition: Tensor, other: Any) -> Tensor:
-        """The tensor where the condition holds, other elsewhere."""
-
-    def abs(self) -> Tensor:
-        """Absolute value; real for complex input."""
-
-    def abs_(self) -> Tensor:
-        """In-place version of abs()."""
-
-    def sgn(self) -> Tensor:
-        """input / abs(input), 0 at 0; the sign for real input."""
-
-    def sgn_(self) -> Tensor:
-        """In-place version of sgn()."""
-
-    def angle(self) -> Tensor:
-        """The argument of a complex number; 0 or pi for real ones."""
-
-    def conj_physical_(self) -> Tensor:
-        """In-place version of conj()."""
-
-    def eq(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.equal, elementwise."""
-
-    def eq_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of eq()."""
-
-    def ne(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.not_equal, elementwise."""
-
-    def ne_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of ne()."""
-
-    def lt(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.less, elementwise."""
-
-    def lt_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of lt()."""
-
-    def le(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.less_equal, elementwise."""
-
-    def le_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of le()."""
-
-    def gt(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.greater, elementwise."""
-
-    def gt_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of gt()."""
-
-    def ge(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.greater_equal, elementwise."""
-
-    def ge_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of ge()."""
-
-    def logical_and(self, other: Tensor) -> Tensor:
-        """True where both are not zero."""
-
-    def logical_and_(self, other: Tensor) -> Tensor:
-        """In-place version of logical_and()."""
-
-    def logical_or(self, other: Tensor) -> Tensor:
-        """True where one of the two is not zero."""
-
-    def logical_or_(self, other: Tensor) -> Tensor:
-        """In-place version of logical_or()."""
-
-    def logical_xor(self, other: Tensor) -> Tensor:
-        """True where exactly one of the two is not zero."""
-
-    def logical_xor_(self, other: Tensor) -> Tensor:
-        """In-place version of logical_xor()."""
-
-    def logical_not(self) -> Tensor:
-        """True where the input is zero."""
-
-    def logical_not_(self) -> Tensor:
-        """In-place version of logical_not()."""
-
-    def bitwise_and(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.bitwise_and, elementwise."""
-
-    def bitwise_and_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of bitwise_and()."""
-
-    def bitwise_or(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.bitwise_or, elementwise."""
-
-    def bitwise_or_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of bitwise_or()."""
-
-    def bitwise_xor(self, other: Tensor | builtins.complex) -> Tensor:
-        """numpy.bitwise_xor, elementwise."""
-
-    def bitwise_xor_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of bitwise_xor()."""
-
-    def bitwise_not(self) -> Tensor:
-        """numpy.invert, elementwise."""
-
-    def bitwise_not_(self) -> Tensor:
-        """In-place version of bitwise_not()."""
-
-    def isnan(self) -> Tensor:
-        """numpy.isnan, elementwise."""
-
-    def isinf(self) -> Tensor:
-        """numpy.isinf, elementwise."""
-
-    def isfinite(self) -> Tensor:
-        """numpy.isfinite, elementwise."""
-
-    def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """Write the elements of another tensor, broadcast and converted, into this one."""
-
-    def fill_(self, value: Tensor | builtins.complex) -> Tensor:
-        """In-place version of fill()."""
-
-    def zero_(self) -> Tensor:
-        """In-place version of zero()."""
-
-    def erf(self) -> Tensor:
-        """The error function."""
-
-    def erf_(self) -> Tensor:
-        """In-place version of erf()."""
-
-    def erfc(self) -> Tensor:
-        """1 - erf(input), exact where that is small."""
-
-    def erfc_(self) -> Tensor:
-        """In-place version of erfc()."""
-
-    def erfinv(self) -> Tensor:
-        """The inverse of the error function; infinite at -1 and 1."""
-
-    def erfinv_(self) -> Tensor:
-        """In-place version of erfinv()."""
-
-    def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
-
-    def logit_(self, eps: builtins.float | None = None) -> Tensor:
-        """In-place version of logit()."""
-
-    def xlogy(self, other: Tensor | builtins.complex) -> Tensor:
-        """input * log(other), 0 where input is 0."""
-
-    def xlogy_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of xlogy()."""
-
-    def polygamma(self, n: builtins.int) -> Tensor:
-        """The n-th derivative of digamma."""
-
-    def polygamma_(self, n: builtins.int) -> Tensor:
-        """In-place version of polygamma()."""
-
-    def digamma(self) -> Tensor:
-        """The derivative of lgamma."""
-
-    def digamma_(self) -> Tensor:
-        """In-place version of digamma()."""
-
-    def lgamma(self) -> Tensor:
-        """The logarithm of the absolute value of the gamma function; inf at both ends."""
-
-    def lgamma_(self) -> Tensor:
-        """In-place version of lgamma()."""
-
-    def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
-
-    def mvlgamma_(self, p: builtins.int) -> Tensor:
-        """In-place version of mvlgamma()."""
-
-    def igamma(self, other: Tensor | builtins.complex) -> Tensor:
-        """The regularized lower incomplete gamma function P(input, other)."""
-
-    def igamma_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of igamma()."""
-
-    def igammac(self, other: Tensor | builtins.complex) -> Tensor:
-        """The regularized upper incomplete gamma function Q(input, other)."""
-
-    def igammac_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of igammac()."""
-
-    def i0(self) -> Tensor:
-        """The modified Bessel function of the first kind of order 0."""
-
-    def i0_(self) -> Tensor:
-        """In-place version of i0()."""
-
-    def sinc(self) -> Tensor:
-        """sin(pi * input) / (pi * input), 1 at 0."""
-
-    def sinc_(self) -> Tensor:
-        """In-place version of sinc()."""
-
-    def matmul(self, other: Tensor) -> Tensor:
-        """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
-
-    def mm(self, mat2: Tensor) -> Tensor:
-        """The product of two matrices, without broadcasting."""
-
-    def bmm(self, mat2: Tensor) -> Tensor:
-        """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
-
-    def mv(self, vec: Tensor) -> Tensor:
-        """The product of a matrix with a vector."""
-
-    def dot(self, tensor: Tensor) -> Tensor:
-        """The sum of products of two vectors' elements, nothing conjugated."""
-
-    def vdot(self, other: Tensor) -> Tensor:
-        """The inner product of two vectors, the first conjugated."""
+    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
+        """In-place version of threshold()."""
 
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
         """beta * input + alpha * (mat1 @ mat2), input broadcast."""
@@ -1071,20 +1185,38 @@ class Tensor(TensorBase):
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of addmm()."""
 
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
-
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
-        """In-place version of baddbmm()."""
-
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
         """beta * input + alpha * (mat @ vec), input broadcast."""
 
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
         """In-place version of addmv()."""
 
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
+
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of baddbmm()."""
+
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
+
+    def dot(self, tensor: Tensor) -> Tensor:
+        """The sum of products of two vectors' elements, nothing conjugated."""
+
+    def matmul(self, other: Tensor) -> Tensor:
+        """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
+
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices, without broadcasting."""
+
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix with a vector."""
+
     def trace(self) -> Tensor:
         """The sum of a matrix' diagonal."""
+
+    def vdot(self, other: Tensor) -> Tensor:
+        """The inner product of two vectors, the first conjugated."""
 
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
@@ -1104,23 +1236,401 @@ class Tensor(TensorBase):
     def renorm_(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
         """In-place version of renorm()."""
 
-    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In-place version of index_put()."""
+    def abs(self) -> Tensor:
+        """Absolute value; real for complex input."""
+
+    def abs_(self) -> Tensor:
+        """In-place version of abs()."""
+
+    def acos(self) -> Tensor:
+        """numpy.arccos, elementwise."""
+
+    def acos_(self) -> Tensor:
+        """In-place version of acos()."""
+
+    def acosh(self) -> Tensor:
+        """Inverse hyperbolic cosine."""
+
+    def acosh_(self) -> Tensor:
+        """In-place version of acosh()."""
+
+    def add(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
+        """input + alpha * other"""
+
+    def add_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of add()."""
+
+    def angle(self) -> Tensor:
+        """The argument of a complex number; 0 or pi for real ones."""
+
+    def asin(self) -> Tensor:
+        """numpy.arcsin, elementwise."""
+
+    def asin_(self) -> Tensor:
+        """In-place version of asin()."""
+
+    def asinh(self) -> Tensor:
+        """numpy.arcsinh, elementwise."""
+
+    def asinh_(self) -> Tensor:
+        """In-place version of asinh()."""
+
+    def atan(self) -> Tensor:
+        """numpy.arctan, elementwise."""
+
+    def atan2(self, other: Tensor) -> Tensor:
+        """numpy.arctan2, elementwise."""
+
+    def atan2_(self, other: Tensor) -> Tensor:
+        """In-place version of atan2()."""
+
+    def atan_(self) -> Tensor:
+        """In-place version of atan()."""
+
+    def atanh(self) -> Tensor:
+        """numpy.arctanh, elementwise."""
+
+    def atanh_(self) -> Tensor:
+        """In-place version of atanh()."""
+
+    def bitwise_and(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.bitwise_and, elementwise."""
+
+    def bitwise_and_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of bitwise_and()."""
+
+    def bitwise_not(self) -> Tensor:
+        """numpy.invert, elementwise."""
+
+    def bitwise_not_(self) -> Tensor:
+        """In-place version of bitwise_not()."""
+
+    def bitwise_or(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.bitwise_or, elementwise."""
+
+    def bitwise_or_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of bitwise_or()."""
+
+    def bitwise_xor(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.bitwise_xor, elementwise."""
+
+    def bitwise_xor_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of bitwise_xor()."""
+
+    def ceil(self) -> Tensor:
+        """numpy.ceil, elementwise."""
+
+    def ceil_(self) -> Tensor:
+        """In-place version of ceil()."""
+
+    def clamp(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+        """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
+
+    def clamp_(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+        """In-place version of clamp()."""
+
+    def clamp_max(self, max: Tensor | builtins.complex) -> Tensor:
+        """input with values above max lowered to it."""
+
+    def clamp_max_(self, max: Tensor | builtins.complex) -> Tensor:
+        """In-place version of clamp_max()."""
+
+    def clamp_min(self, min: Tensor | builtins.complex) -> Tensor:
+        """input with values below min raised to it."""
+
+    def clamp_min_(self, min: Tensor | builtins.complex) -> Tensor:
+        """In-place version of clamp_min()."""
+
+    def conj_physical_(self) -> Tensor:
+        """In-place version of conj()."""
+
+    def cos(self) -> Tensor:
+        """numpy.cos, elementwise."""
+
+    def cos_(self) -> Tensor:
+        """In-place version of cos()."""
+
+    def cosh(self) -> Tensor:
+        """numpy.cosh, elementwise."""
+
+    def cosh_(self) -> Tensor:
+        """In-place version of cosh()."""
+
+    def eq(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.equal, elementwise."""
+
+    def eq_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of eq()."""
+
+    def exp(self) -> Tensor:
+        """numpy.exp, elementwise."""
+
+    def exp2(self) -> Tensor:
+        """2 to the power of input."""
+
+    def exp2_(self) -> Tensor:
+        """In-place version of exp2()."""
+
+    def exp_(self) -> Tensor:
+        """In-place version of exp()."""
+
+    def expm1(self) -> Tensor:
+        """numpy.expm1, elementwise."""
+
+    def expm1_(self) -> Tensor:
+        """In-place version of expm1()."""
+
+    def fill_(self, value: Tensor | builtins.complex) -> Tensor:
+        """In-place version of fill()."""
+
+    def floor(self) -> Tensor:
+        """numpy.floor, elementwise."""
+
+    def floor_(self) -> Tensor:
+        """In-place version of floor()."""
+
+    def floor_divide(self, other: Tensor | builtins.complex) -> Tensor:
+        """The quotient rounded down, whose derivative is 0."""
+
+    def floor_divide_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of floor_divide()."""
+
+    def fmod(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.fmod, elementwise."""
+
+    def fmod_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of fmod()."""
+
+    def ge(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.greater_equal, elementwise."""
+
+    def ge_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of ge()."""
+
+    def gt(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.greater, elementwise."""
+
+    def gt_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of gt()."""
+
+    def hypot(self, other: Tensor) -> Tensor:
+        """numpy.hypot, elementwise."""
+
+    def hypot_(self, other: Tensor) -> Tensor:
+        """In-place version of hypot()."""
+
+    def isfinite(self) -> Tensor:
+        """numpy.isfinite, elementwise."""
+
+    def isinf(self) -> Tensor:
+        """numpy.isinf, elementwise."""
+
+    def isnan(self) -> Tensor:
+        """numpy.isnan, elementwise."""
+
+    def le(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.less_equal, elementwise."""
+
+    def le_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of le()."""
+
+    def log(self) -> Tensor:
+        """numpy.log, elementwise."""
+
+    def log10(self) -> Tensor:
+        """numpy.log10, elementwise."""
+
+    def log10_(self) -> Tensor:
+        """In-place version of log10()."""
+
+    def log1p(self) -> Tensor:
+        """numpy.log1p, elementwise."""
+
+    def log1p_(self) -> Tensor:
+        """In-place version of log1p()."""
+
+    def log2(self) -> Tensor:
+        """numpy.log2, elementwise."""
+
+    def log2_(self) -> Tensor:
+        """In-place version of log2()."""
+
+    def log_(self) -> Tensor:
+        """In-place version of log()."""
+
+    def logaddexp(self, other: Tensor) -> Tensor:
+        """log(exp(input) + exp(other)), without overflow."""
+
+    def logical_and(self, other: Tensor) -> Tensor:
+        """True where both are not zero."""
+
+    def logical_and_(self, other: Tensor) -> Tensor:
+        """In-place version of logical_and()."""
+
+    def logical_not(self) -> Tensor:
+        """True where the input is zero."""
+
+    def logical_not_(self) -> Tensor:
+        """In-place version of logical_not()."""
+
+    def logical_or(self, other: Tensor) -> Tensor:
+        """True where one of the two is not zero."""
+
+    def logical_or_(self, other: Tensor) -> Tensor:
+        """In-place version of logical_or()."""
+
+    def logical_xor(self, other: Tensor) -> Tensor:
+        """True where exactly one of the two is not zero."""
+
+    def logical_xor_(self, other: Tensor) -> Tensor:
+        """In-place version of logical_xor()."""
+
+    def lt(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.less, elementwise."""
+
+    def lt_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of lt()."""
+
+    def maximum(self, other: Tensor) -> Tensor:
+        """numpy.maximum, elementwise."""
+
+    def minimum(self, other: Tensor) -> Tensor:
+        """numpy.minimum, elementwise."""
+
+    def mul(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.multiply, elementwise."""
+
+    def mul_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of mul()."""
+
+    def ne(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.not_equal, elementwise."""
+
+    def ne_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of ne()."""
+
+    def neg(self) -> Tensor:
+        """numpy.negative, elementwise."""
+
+    def neg_(self) -> Tensor:
+        """In-place version of neg()."""
+
+    def pow(self, exponent: Tensor | builtins.complex) -> Tensor:
+        """input to the power of exponent, broadcast."""
+
+    def pow_(self, exponent: Tensor | builtins.complex) -> Tensor:
+        """In-place version of pow()."""
+
+    def reciprocal(self) -> Tensor:
+        """1 / input"""
+
+    def reciprocal_(self) -> Tensor:
+        """In-place version of reciprocal()."""
+
+    def relu(self) -> Tensor:
+        """input where it is positive, 0 elsewhere; NaN stays NaN."""
+
+    def relu_(self) -> Tensor:
+        """In-place version of relu()."""
+
+    def remainder(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.remainder, elementwise."""
+
+    def remainder_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of remainder()."""
+
+    def round(self, *, decimals: builtins.int = 0) -> Tensor:
+        """input rounded to `decimals` places, halves to even."""
+
+    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+        """In-place version of round()."""
+
+    def rsqrt(self) -> Tensor:
+        """1 / sqrt(input)"""
+
+    def rsqrt_(self) -> Tensor:
+        """In-place version of rsqrt()."""
+
+    def sgn(self) -> Tensor:
+        """input / abs(input), 0 at 0; the sign for real input."""
+
+    def sgn_(self) -> Tensor:
+        """In-place version of sgn()."""
+
+    def sigmoid(self) -> Tensor:
+        """1 / (1 + exp(-input)), without overflow."""
+
+    def sigmoid_(self) -> Tensor:
+        """In-place version of sigmoid()."""
+
+    def sign(self) -> Tensor:
+        """-1, 0 or 1, 0 for NaN; a truth value itself."""
+
+    def sign_(self) -> Tensor:
+        """In-place version of sign()."""
+
+    def sin(self) -> Tensor:
+        """numpy.sin, elementwise."""
+
+    def sin_(self) -> Tensor:
+        """In-place version of sin()."""
+
+    def sinh(self) -> Tensor:
+        """numpy.sinh, elementwise."""
+
+    def sinh_(self) -> Tensor:
+        """In-place version of sinh()."""
+
+    def sqrt(self) -> Tensor:
+        """numpy.sqrt, elementwise."""
+
+    def sqrt_(self) -> Tensor:
+        """In-place version of sqrt()."""
+
+    def square(self) -> Tensor:
+        """input * input; truth values count as integers."""
+
+    def square_(self) -> Tensor:
+        """In-place version of square()."""
+
+    def sub(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
+        """input - alpha * other"""
+
+    def sub_(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1) -> Tensor:
+        """In-place version of sub()."""
+
+    def tan(self) -> Tensor:
+        """numpy.tan, elementwise."""
+
+    def tan_(self) -> Tensor:
+        """In-place version of tan()."""
+
+    def tanh(self) -> Tensor:
+        """numpy.tanh, elementwise."""
+
+    def tanh_(self) -> Tensor:
+        """In-place version of tanh()."""
+
+    def true_divide(self, other: Tensor | builtins.complex) -> Tensor:
+        """numpy.divide, elementwise."""
+
+    def true_divide_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of true_divide()."""
+
+    def trunc(self) -> Tensor:
+        """numpy.trunc, elementwise."""
+
+    def trunc_(self) -> Tensor:
+        """In-place version of trunc()."""
+
+    def zero_(self) -> Tensor:
+        """In-place version of zero()."""
+
+    def argwhere(self) -> Tensor:
+        """The places of the elements that are not zero, one in each row."""
 
     def gather(self, dim: builtins.int, index: Tensor, sparse_grad: builtins.bool = False) -> Tensor:
         """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
-
-    def scatter_(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
-        """In-place version of scatter()."""
-
-    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy of input with the elements of src added at the places that index names along one axis."""
-
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """In-place version of scatter_add()."""
-
-    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """The slices along one axis that a vector of indices names."""
 
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: builtins.complex = 1) -> Tensor:
         """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
@@ -1140,14 +1650,8 @@ class Tensor(TensorBase):
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of index_fill()."""
 
-    def take(self, index: Tensor) -> Tensor:
-        """The elements of the flattened input at the places that index names, negative ones counted from the end."""
-
-    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy of input with source written at (or added to) places of the flattened tensor."""
-
-    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In-place version of put()."""
+    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
+        """The slices along one axis that a vector of indices names."""
 
     def masked_fill(self, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
         """A copy of input, broadcast with the mask, with a value where the mask is true."""
@@ -1155,23 +1659,29 @@ class Tensor(TensorBase):
     def masked_fill_(self, mask: Tensor, value: Tensor | builtins.complex) -> Tensor:
         """In-place version of masked_fill()."""
 
-    def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements where the mask, broadcast with the input, is true, as a vector in row-major order."""
-
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy of input, broadcast with the mask, with source's first elements in turn where the mask is true."""
 
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place version of masked_scatter()."""
 
-    def argwhere(self) -> Tensor:
-        """The places of the elements that are not zero, one in each row."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where the mask, broadcast with the input, is true, as a vector in row-major order."""
 
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
-        """input + value * tensor1 * tensor2"""
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy of input with source written at (or added to) places of the flattened tensor."""
 
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
-        """In-place version of addcmul()."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """In-place version of put()."""
+
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy of input with the elements of src added at the places that index names along one axis."""
+
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """In-place version of scatter_add()."""
+
+    def take(self, index: Tensor) -> Tensor:
+        """The elements of the flattened input at the places that index names, negative ones counted from the end."""
 
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """input + value * tensor1 / tensor2"""
@@ -1179,83 +1689,11 @@ class Tensor(TensorBase):
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """In-place version of addcdiv()."""
 
-    def lerp(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
-        """input + weight * (end - input), exact at both ends."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """input + value * tensor1 * tensor2"""
 
-    def lerp_(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
-        """In-place version of lerp()."""
-
-    def logaddexp2(self, other: Tensor) -> Tensor:
-        """log2(2 ** input + 2 ** other), without overflow."""
-
-    def deg2rad(self) -> Tensor:
-        """Degrees in radians."""
-
-    def deg2rad_(self) -> Tensor:
-        """In-place version of deg2rad()."""
-
-    def rad2deg(self) -> Tensor:
-        """Radians in degrees."""
-
-    def rad2deg_(self) -> Tensor:
-        """In-place version of rad2deg()."""
-
-    def copysign(self, other: Tensor | builtins.complex) -> Tensor:
-        """The size of input with the sign of other (that of a zero counts)."""
-
-    def copysign_(self, other: Tensor | builtins.complex) -> Tensor:
-        """In-place version of copysign()."""
-
-    def frac(self) -> Tensor:
-        """The fraction: input - trunc(input)."""
-
-    def frac_(self) -> Tensor:
-        """In-place version of frac()."""
-
-    def frexp(self) -> MantissaExponent:
-        """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
-
-    def ldexp(self, other: Tensor) -> Tensor:
-        """input * 2 ** other, broadcast; integers become floating point."""
-
-    def ldexp_(self, other: Tensor) -> Tensor:
-        """In-place version of ldexp()."""
-
-    def nan_to_num(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-        """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
-
-    def nan_to_num_(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-        """In-place version of nan_to_num()."""
-
-    def nextafter(self, other: Tensor) -> Tensor:
-        """The next number from input in the direction of other."""
-
-    def nextafter_(self, other: Tensor) -> Tensor:
-        """In-place version of nextafter()."""
-
-    def heaviside(self, values: Tensor) -> Tensor:
-        """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
-
-    def heaviside_(self, values: Tensor) -> Tensor:
-        """In-place version of heaviside()."""
-
-    def fmax(self, other: Tensor) -> Tensor:
-        """numpy.fmax, elementwise."""
-
-    def fmin(self, other: Tensor) -> Tensor:
-        """numpy.fmin, elementwise."""
-
-    def signbit(self) -> Tensor:
-        """True for negative numbers, -0.0 among them."""
-
-    def isposinf(self) -> Tensor:
-        """True where input is inf."""
-
-    def isneginf(self) -> Tensor:
-        """True where input is -inf."""
-
-    def isreal(self) -> Tensor:
-        """True where the imaginary part is 0."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
+        """In-place version of addcmul()."""
 
     def bitwise_left_shift(self, other: Tensor | builtins.complex) -> Tensor:
         """input * 2 ** other for integers; bits shifted out are lost."""
@@ -1269,11 +1707,53 @@ class Tensor(TensorBase):
     def bitwise_right_shift_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of bitwise_right_shift()."""
 
+    def copysign(self, other: Tensor | builtins.complex) -> Tensor:
+        """The size of input with the sign of other (that of a zero counts)."""
+
+    def copysign_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of copysign()."""
+
+    def deg2rad(self) -> Tensor:
+        """Degrees in radians."""
+
+    def deg2rad_(self) -> Tensor:
+        """In-place version of deg2rad()."""
+
+    def fmax(self, other: Tensor) -> Tensor:
+        """numpy.fmax, elementwise."""
+
+    def fmin(self, other: Tensor) -> Tensor:
+        """numpy.fmin, elementwise."""
+
+    def frac(self) -> Tensor:
+        """The fraction: input - trunc(input)."""
+
+    def frac_(self) -> Tensor:
+        """In-place version of frac()."""
+
+    def frexp(self) -> MantissaExponent:
+        """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
+
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor, not negative."""
 
     def gcd_(self, other: Tensor) -> Tensor:
         """In-place version of gcd()."""
+
+    def heaviside(self, values: Tensor) -> Tensor:
+        """The step function: 0 below 0, 1 above, and `values` at 0; 0 for NaN."""
+
+    def heaviside_(self, values: Tensor) -> Tensor:
+        """In-place version of heaviside()."""
+
+    def isneginf(self) -> Tensor:
+        """True where input is -inf."""
+
+    def isposinf(self) -> Tensor:
+        """True where input is inf."""
+
+    def isreal(self) -> Tensor:
+        """True where the imaginary part is 0."""
 
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple, not negative."""
@@ -1281,17 +1761,71 @@ class Tensor(TensorBase):
     def lcm_(self, other: Tensor) -> Tensor:
         """In-place version of lcm()."""
 
-    @overload
-    def reshape(self, *shape: builtins.int) -> Tensor: ...
-    @overload
-    def reshape(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
+    def ldexp(self, other: Tensor) -> Tensor:
+        """input * 2 ** other, broadcast; integers become floating point."""
 
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """A view with one more axis, of length one, at place dim."""
+    def ldexp_(self, other: Tensor) -> Tensor:
+        """In-place version of ldexp()."""
 
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """A view with two axes exchanged."""
+    def lerp(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+        """input + weight * (end - input), exact at both ends."""
+
+    def lerp_(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+        """In-place version of lerp()."""
+
+    def logaddexp2(self, other: Tensor) -> Tensor:
+        """log2(2 ** input + 2 ** other), without overflow."""
+
+    def nan_to_num(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """input with NaN and infinities replaced: by 0 and by the largest and smallest finite numbers unless given."""
+
+    def nan_to_num_(self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """In-place version of nan_to_num()."""
+
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next number from input in the direction of other."""
+
+    def nextafter_(self, other: Tensor) -> Tensor:
+        """In-place version of nextafter()."""
+
+    def rad2deg(self) -> Tensor:
+        """Radians in degrees."""
+
+    def rad2deg_(self) -> Tensor:
+        """In-place version of rad2deg()."""
+
+    def signbit(self) -> Tensor:
+        """True for negative numbers, -0.0 among them."""
+
+    def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where all of the elements over axes are not 0."""
+
+    def amax(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The maximum over axes; equal elements share the gradient evenly."""
+
+    def amin(self, dim: builtins.int | Sequence[builtins.int] = (), keepdim: builtins.bool = False) -> Tensor:
+        """The minimum over axes; equal elements share the gradient evenly."""
+
+    def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """True where any of the elements over axes is not 0."""
+
+    def argmax(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the maximum along an axis, or in the flattened input."""
+
+    def argmin(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The first place of the minimum along an axis, or in the flattened input."""
+
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
+        """How many elements over axes are not 0."""
+
+    def logsumexp(self, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
+        """log(sum(exp(input))) over axes, without overflow."""
+
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
 
     @overload
     def expand(self, *size: builtins.int) -> Tensor: ...
@@ -1300,28 +1834,28 @@ class Tensor(TensorBase):
         """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
 
     @overload
+    def flip(self, *dims: builtins.int) -> Tensor: ...
+    @overload
+    def flip(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """A copy with the order along the given axes reversed."""
+
+    @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
     @overload
     def repeat(self, repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The input repeated repeats[k] times along each axis k."""
 
+    @overload
+    def reshape(self, *shape: builtins.int) -> Tensor: ...
+    @overload
+    def reshape(self, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+        """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
+
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of the given sizes along one axis."""
 
-    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
-
-    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As split_with_sizes(), but the pieces count as tensors of their own."""
-
-    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Views of all slices along one axis, without that axis."""
-
-    @overload
-    def flip(self, *dims: builtins.int) -> Tensor: ...
-    @overload
-    def flip(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """A copy with the order along the given axes reversed."""
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """A view with two axes exchanged."""
 
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
         """The matrices' lower triangles, zeros above the given diagonal."""
@@ -1335,17 +1869,20 @@ class Tensor(TensorBase):
     def triu_(self, diagonal: builtins.int = 0) -> Tensor:
         """In-place version of triu()."""
 
-    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """A view of a diagonal of the planes that two axes span, as the last axis; offset counts up and to the right."""
+    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Views of all slices along one axis, without that axis."""
 
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> ValuesIndices:
-        """The elements in order along an axis, and where they were; equal elements keep their order."""
+    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """As split_with_sizes(), but the pieces count as tensors of their own."""
+
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """A view with one more axis, of length one, at place dim."""
 
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """The indices that put the elements in order along an axis; equal elements keep their order."""
-
-    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> ValuesIndices:
-        """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
 
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> ValuesIndices:
         """The k-th smallest element along an axis (counted from 1) and where it is."""
@@ -1353,678 +1890,89 @@ class Tensor(TensorBase):
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> ValuesIndices:
         """The most frequent element along an axis (of several the smallest) and the last place where it is."""
 
-    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """The view of one slice along an axis, without that axis."""
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> ValuesIndices:
+        """The elements in order along an axis, and where they were; equal elements keep their order."""
 
-    def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> ValuesIndices:
+        """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
 
-    def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
-        """A copy with elements of src (or one number) written to the places that index names along an axis."""
+    def digamma(self) -> Tensor:
+        """The derivative of lgamma."""
 
-    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-        """A copy with the elements of src that index sends to one place along an axis reduced: "sum", "prod" ..."""
+    def digamma_(self) -> Tensor:
+        """In-place version of digamma()."""
 
-    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-        """In-place version of scatter_reduce()."""
+    def erf(self) -> Tensor:
+        """The error function."""
 
-    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-        """A copy with the slices of source that a vector of indices sends to one slice reduced: "prod", "mean" ..."""
+    def erf_(self) -> Tensor:
+        """In-place version of erf()."""
 
-    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
-        """In-place version of index_reduce()."""
+    def erfc(self) -> Tensor:
+        """1 - erf(input), exact where that is small."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
+    def erfc_(self) -> Tensor:
+        """In-place version of erfc()."""
 
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
-        """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
+    def erfinv(self) -> Tensor:
+        """The inverse of the error function; infinite at -1 and 1."""
 
-    def prelu(self, weight: Tensor) -> Tensor:
-        """input where it is positive, weight * input elsewhere, with one weight in all or one for each channel (axis 1)."""
+    def erfinv_(self) -> Tensor:
+        """In-place version of erfinv()."""
 
-    def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
-        """input where abs(input) > lambd, 0 elsewhere."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
 
-    def div(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
-        """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
+    def i0_(self) -> Tensor:
+        """In-place version of i0()."""
 
-    def div_(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
-        """In-place version of div()."""
+    def igamma(self, other: Tensor | builtins.complex) -> Tensor:
+        """The regularized lower incomplete gamma function P(input, other)."""
 
-    def divide(self, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
-        """Alias of div()."""
+    def igamma_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of igamma()."""
 
-    def multiply(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of mul()."""
+    def igammac(self, other: Tensor | builtins.complex) -> Tensor:
+        """The regularized upper incomplete gamma function Q(input, other)."""
 
-    def subtract(self, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
-        """Alias of sub()."""
+    def igammac_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of igammac()."""
 
-    def negative(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of neg()."""
+    def lgamma(self) -> Tensor:
+        """The logarithm of the absolute value of the gamma function; inf at both ends."""
 
-    def absolute(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of abs()."""
+    def lgamma_(self) -> Tensor:
+        """In-place version of lgamma()."""
 
-    def arcsin(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of asin()."""
+    def logit(self, eps: builtins.float | None = None) -> Tensor:
+        """log(input / (1 - input)), for input clamped to [eps, 1 - eps] where eps is given."""
 
-    def arccos(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of acos()."""
+    def logit_(self, eps: builtins.float | None = None) -> Tensor:
+        """In-place version of logit()."""
 
-    def arctan(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of atan()."""
+    def mvlgamma(self, p: builtins.int) -> Tensor:
+        """The logarithm of the gamma function of dimension p (DLMF 35.3.4)."""
 
-    def arcsinh(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of asinh()."""
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In-place version of mvlgamma()."""
 
-    def arccosh(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of acosh()."""
+    def polygamma(self, n: builtins.int) -> Tensor:
+        """The n-th derivative of digamma."""
 
-    def arctanh(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of atanh()."""
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In-place version of polygamma()."""
 
-    def arctan2(self, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-        """Alias of atan2()."""
+    def sinc(self) -> Tensor:
+        """sin(pi * input) / (pi * input), 1 at 0."""
 
-    def greater(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of gt()."""
+    def sinc_(self) -> Tensor:
+        """In-place version of sinc()."""
 
-    def greater_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of ge()."""
+    def xlogy(self, other: Tensor | builtins.complex) -> Tensor:
+        """input * log(other), 0 where input is 0."""
 
-    def less(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of lt()."""
-
-    def less_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of le()."""
-
-    def not_equal(self, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """Alias of ne()."""
-
-    def fix(self, *, out: Tensor | None = None) -> Tensor:
-        """Alias of trunc()."""
-
-    def clip(self, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
-        """Alias of clamp()."""
-
-    def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
-        """Elementwise abs(input - other) <= atol + rtol * abs(other)."""
-
-    def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
-        """True if all elements are close: abs(input - other) <= atol + rtol * abs(other)."""
-
-    def equal(self, other: Tensor) -> builtins.bool:
-        """True if two tensors have the same shape and elements."""
-
-    def bool(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.bool."""
-
-    def char(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.int8."""
-
-    def short(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.int16."""
-
-    def int(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.int32."""
-
-    def long(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.int64."""
-
-    def half(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.float16."""
-
-    def float(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.float32."""
-
-    def double(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.float64."""
-
-    def cfloat(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.complex64."""
-
-    def cdouble(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.complex128."""
-
-    def byte(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.uint8."""
-
-    def bfloat16(self, memory_format: Any = None) -> Tensor:
-        """The tensor as adjoint.bfloat16."""
-
-    def inner(self, other: Tensor) -> Tensor:
-        """The sum of products over the last axes; a plain product if one tensor has no axes. Nothing is conjugated."""
-
-    def outer(self, vec2: Tensor) -> Tensor:
-        """The products of each element of one vector with each of another, as a matrix."""
-
-    def ger(self, vec2: Tensor) -> Tensor:
-        """Alias of outer()."""
-
-    def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: each element of input times the whole of other, in blocks."""
-
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta * input + alpha * the sum of the products of matrices in pairs."""
-
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In-place version of addbmm()."""
-
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
-
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """In-place version of addr(). Raises RuntimeError if the tensor does not hold the type of the result."""
-
-    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The vector product along an axis of length 3: the first such axis, if dim is None."""
-
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-        """The differences of neighbours along an axis, n times over; of truth values, whether they differ."""
-
-    def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
-        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
-
-    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
-        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
-
-    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """The different elements, or the different slices along an axis, in order."""
-
-    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """The elements, or the slices along an axis, without those that equal the one before them."""
-
-    def histogram(self, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
-        """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
-
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """Older form of linalg.lu_solve(), with the right-hand side first."""
-
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
-        """Older form of linalg.lu_factor_ex(): LU, the pivots, and with get_infos which pivot is zero."""
-
-    def geqrf(self) -> _Geqrf:
-        """The QR decomposition of matrices (..., m, n) as LAPACK leaves it: R on and above the diagonal, reflectors below."""
-
-    def orgqr(self, input2: Tensor) -> Tensor:
-        """Alias of linalg.householder_product()."""
-
-    def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
-        """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
-
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """The axes from start_dim to end_dim as one: a view if possible, the tensor itself if there is nothing to do."""
-
-    def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-        """A view with one axis cut into several of the given sizes, one of which may be -1."""
-
-    def ravel(self) -> Tensor:
-        """All elements as a vector: a view of a contiguous tensor, a copy of any other."""
-
-    def view_as(self, other: Tensor) -> Tensor:
-        """The view of the shape of another tensor."""
-
-    def reshape_as(self, other: Tensor) -> Tensor:
-        """The tensor reshaped to the shape of another."""
-
-    def squeeze(self, dim: Dims | None = None) -> Tensor:
-        """A view without axes of length one: without all of them, or those among the named ones."""
-
-    def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
-        """A view whose axis k is the input's axis dims[k]."""
-
-    def t(self) -> Tensor:
-        """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
-
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Alias of transpose()."""
-
-    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Alias of transpose()."""
-
-    def movedim(self, source: Dims, destination: Dims) -> Tensor:
-        """A view with the axes `source` moved to the places `destination`; the others keep their order."""
-
-    def moveaxis(self, source: Dims, destination: Dims) -> Tensor:
-        """Alias of movedim()."""
-
-    def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
-
-    def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The mean over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
-
-    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The product over one axis, or of all elements; its derivatives are exact where elements are 0."""
-
-    def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The sum over axes with NaN counted as 0; no gradient flows to NaN."""
-
-    def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-        """The mean over axes of the elements that are not NaN."""
-
-    def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """Running sums along an axis; integers and truth values are summed in int64."""
-
-    def cumprod(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
-        """Running products along an axis; its derivatives are exact where elements are 0."""
-
-    def var(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-        """The variance over axes: the sum of squared distances from the mean over (count - correction)."""
-
-    def std(self, dim: Dims | builtins.bool = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> Tensor:
-        """The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0."""
-
-    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
-        """The maximum of all elements, along an axis (with its index), or of two tensors."""
-
-    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Any = None) -> Any:
-        """The minimum of all elements, along an axis (with its index), or of two tensors."""
-
-    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-        """The minimum and the maximum over an axis, or of all elements; equal elements share the gradient evenly."""
-
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-        """The median of all elements, or along an axis with its index: the lower of the two in the middle."""
-
-    def msort(self) -> Tensor:
-        """The elements in order along the first axis."""
-
-    def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
-        """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
-
-    def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """exp(input) along an axis, divided by its sum; the input is cast to `dtype` first."""
-
-    def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
-        """The logarithm of softmax(), without overflow; the input is cast to `dtype` first."""
-
-    def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
-        """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
-
-    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose."""
-
-    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
-        """The inverse of L H(L), or of H(L) L for upper triangular L."""
-
-    def inverse(self) -> Tensor:
-        """Alias of linalg.inv()."""
-
-    def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
-        """Alias of linalg.pinv()."""
-
-    def det(self) -> Tensor:
-        """Alias of linalg.det()."""
-
-    def slogdet(self) -> Any:
-        """Alias of linalg.slogdet()."""
-
-    def logdet(self) -> Tensor:
-        """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
-
-    def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """Older form of linalg.cholesky()."""
-
-    def qr(self, some: builtins.bool = True) -> Any:
-        """Older form of linalg.qr()."""
-
-    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Svd:
-        """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
-
-    def matrix_exp(self) -> Tensor:
-        """Alias of linalg.matrix_exp()."""
-
-    def matrix_power(self, n: builtins.int) -> Tensor:
-        """Alias of linalg.matrix_power()."""
-
-    def positive(self) -> Tensor:
-        """The tensor itself. Raises RuntimeError for one of bools."""
-
-    def float_power(self, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-        """input ** exponent computed in float64, or complex128 if either is complex; either may be a number."""
-
-    def float_power_(self, exponent: Tensor | builtins.complex) -> Tensor:
-        """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type."""
-
-    def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor itself."""
-
-    def conj_physical(self, *, out: Tensor | None = None) -> Tensor:
-        """The complex conjugate; a real tensor itself."""
-
-    def resolve_conj(self) -> Tensor:
-        """The tensor itself: conjugates are computed at once."""
-
-    def resolve_neg(self) -> Tensor:
-        """The tensor itself: negatives are computed at once."""
-
-    def is_conj(self) -> builtins.bool:
-        """Whether a conjugate is still to be computed: never."""
-
-    def is_neg(self) -> builtins.bool:
-        """Whether a negative is still to be computed: never."""
-
-    def __invert__(self) -> Tensor:
-        """Each bit inverted. Raises TypeError for numbers that are no integers."""
-
-    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.abs_()."""
-
-    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.acos_()."""
-
-    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.acosh_()."""
-
-    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.asin_()."""
-
-    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.asinh_()."""
-
-    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.atan_()."""
-
-    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.atan2_()."""
-
-    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.atanh_()."""
-
-    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.clamp_()."""
-
-    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.div_()."""
-
-    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.trunc_()."""
-
-    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.gt_()."""
-
-    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.ge_()."""
-
-    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.lt_()."""
-
-    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.le_()."""
-
-    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.mul_()."""
-
-    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.neg_()."""
-
-    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.ne_()."""
-
-    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.sub_()."""
-
-    def __div__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.__truediv__()."""
-
-    def __rdiv__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.__rtruediv__()."""
-
-    def __idiv__(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Alias of Tensor.__itruediv__()."""
-
-    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """Replace each element by the result of a function of a Python number. Slow: one call for each element."""
-
-    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """Replace each element by a function of it and of another tensor's, which is broadcast."""
-
-    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-        """Replace each element by a function of it and of two other tensors', which are broadcast."""
-
-    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
-        """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
-
-    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
-        """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
-
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
-
-    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive."""
-
-    def exponential_(self, lambd: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with exponentially distributed numbers, of mean 1 / lambd. Raises RuntimeError unless that is positive."""
-
-    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers of Cauchy's distribution. Raises RuntimeError unless sigma is positive."""
-
-    def geometric_(self, p: builtins.float, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with numbers of trials until one succeeds, each with probability p. Raises RuntimeError unless 0 < p < 1."""
-
-    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: _Generator | None = None) -> Tensor:
-        """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros."""
-
-    def bernoulli(self, p: builtins.float | None = None, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """0 or 1 at random, 1 with the probability that each element of input gives, or p for all."""
-
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: _Generator | None = None, out: Tensor | None = None) -> Tensor:
-        """Indices drawn with probabilities in proportion to the weights in input, or in each of its rows."""
-
-    def fliplr(self) -> Tensor:
-        """A copy with the order along the second axis reversed. Raises RuntimeError for fewer than two axes."""
-
-    def flipud(self) -> Tensor:
-        """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
-
-    def roll(self, shifts: Dims, dims: Dims | None = None) -> Tensor:
-        """A copy with the elements moved along axes; those that leave one end come in at the other."""
-
-    def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
-        """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
-
-    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Matrices, in the axes dim1 and dim2 of the result, with the last axis of the input along a diagonal."""
-
-    def diag(self, diagonal: builtins.int = 0) -> Tensor:
-        """The square matrix with a vector along a diagonal, or a copy of a diagonal of a matrix."""
-
-    def diagflat(self, offset: builtins.int = 0) -> Tensor:
-        """The square matrix with the flattened elements along a diagonal."""
-
-    def expand_as(self, other: Tensor) -> Tensor:
-        """A view expanded to the shape of another tensor."""
-
-    def broadcast_to(self, *size: Any) -> Tensor:
-        """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
-
-    def sum_to_size(self, *size: Any) -> Tensor:
-        """The sum over the axes along which `size`, broadcast, would be repeated to the tensor's shape."""
-
-    def tile(self, *dims: Any) -> Tensor:
-        """The tensor repeated dims[k] times along each axis, counted from the last; missing numbers are 1."""
-
-    def repeat_interleave(self, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
-        """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
-
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
-        """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
-
-    def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
-        """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse."""
-
-    def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
-
-    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
-
-    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
-
-    def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
-
-    def hsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """tensor_split() along the axis that hstack() joins; a number must divide its size."""
-
-    def vsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """tensor_split() along the axis that vstack() joins; a number must divide its size."""
-
-    def dsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """tensor_split() along the axis that dstack() joins; a number must divide its size."""
-
-    def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
-        """The view from start (counted from the end if negative), of the given length, along one axis."""
-
-    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariance matrix of the rows of a matrix, whose columns are observations; of a vector its variance."""
-
-    def corrcoef(self) -> Tensor:
-        """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
-
-    def quantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
-        """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
-
-    def nanquantile(self, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
-        """The q-th quantiles of the elements that are not NaN; NaN if all are. See quantile()."""
-
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-        """The median of the elements that are not NaN, of all, or along an axis with its index: the lower middle one."""
-
-    def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
-        """The p-norm of input - other, broadcast, over all axes."""
-
-    def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
-
-    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """A view of all windows of a size, each `step` further along an axis; places in a window are the new last axis."""
-
-    def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
-
-    def t_(self) -> Tensor:
-        """In-place version of t(): the same tensor, with other axes, of the same memory."""
-
-    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """In-place version of transpose(): the same tensor, with other axes, of the same memory."""
-
-    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """In-place version of swapaxes(): the same tensor, with other axes, of the same memory."""
-
-    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """In-place version of swapdims(): the same tensor, with other axes, of the same memory."""
-
-    def squeeze_(self, dim: Dims | None = None) -> Tensor:
-        """In-place version of squeeze(): the same tensor, with other axes, of the same memory."""
-
-    def unsqueeze_(self, dim: builtins.int) -> Tensor:
-        """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
-
-    def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
-
-    def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
-        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
-
-    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
-        """resize_() to the shape of another tensor."""
-
-    def set_(self, source: Any = None, storage_offset: builtins.int | None = None, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Tensor:
-        """Let the tensor refer to the memory of another tensor or storage, read with a size and strides if these are given."""
-
-    def is_set_to(self, tensor: Tensor) -> builtins.bool:
-        """True if both tensors are the same elements of the same memory, in the same order."""
-
-    def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy that is part of the graph; memory_format: how its axes lie in memory (default: as the tensor's do)."""
-
-    def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself if its axes have the requested layout in memory, else a copy that has it."""
-
-    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """True if the elements lie in memory row by row without gaps, or in the order of the given format."""
-
-    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy with src in place of one slice along an axis: select() written to, out of place."""
-
-    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
-        """A copy with src in place of input[start:end:step] along an axis. Raises RuntimeError unless src has its shape."""
-
-    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
-
-    def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """A copy with src written into the view that as_strided() gives."""
-
-    def adjoint(self) -> Tensor:
-        """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
-
-    def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
-        """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top."""
-
-    def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
-        """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
-
-    def narrow_copy(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int, *, out: Any = None) -> Tensor:
-        """A copy of what narrow() gives a view of."""
-
-    @property
-    def is_ipu(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_ipu is true."""
-
-    @property
-    def is_maia(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_maia is true."""
-
-    @property
-    def is_meta(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_meta is true."""
-
-    @property
-    def is_mkldnn(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_mkldnn is true."""
-
-    @property
-    def is_mps(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_mps is true."""
-
-    @property
-    def is_mtia(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_mtia is true."""
-
-    @property
-    def is_nested(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_nested is true."""
-
-    @property
-    def is_quantized(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_quantized is true."""
-
-    @property
-    def is_sparse(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_sparse is true."""
-
-    @property
-    def is_sparse_csr(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_sparse_csr is true."""
-
-    @property
-    def is_vulkan(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_vulkan is true."""
-
-    @property
-    def is_xla(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_xla is true."""
-
-    @property
-    def is_xpu(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_xpu is true."""
+    def xlogy_(self, other: Tensor | builtins.complex) -> Tensor:
+        """In-place version of xlogy()."""
 
     def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
 
@@ -2087,3 +2035,55 @@ class Tensor(TensorBase):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """tensor[index] = value, in place; the value is broadcast, and converted if it is a number, an array or a list."""
+
+    @property
+    def is_ipu(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_ipu is true."""
+
+    @property
+    def is_maia(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_maia is true."""
+
+    @property
+    def is_meta(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_meta is true."""
+
+    @property
+    def is_mkldnn(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mkldnn is true."""
+
+    @property
+    def is_mps(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mps is true."""
+
+    @property
+    def is_mtia(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_mtia is true."""
+
+    @property
+    def is_nested(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_nested is true."""
+
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_quantized is true."""
+
+    @property
+    def is_sparse(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_sparse is true."""
+
+    @property
+    def is_sparse_csr(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_sparse_csr is true."""
+
+    @property
+    def is_vulkan(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_vulkan is true."""
+
+    @property
+    def is_xla(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_xla is true."""
+
+    @property
+    def is_xpu(self) -> builtins.bool:
+        """False: adjoint has no tensors of which is_xpu is true."""
