@@ -28,10 +28,36 @@ def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     assert [name for name in HEAVY if name in imported(program)] == []
 
 
+#: Parts of the standard library that take long to import; some NumPy imports itself.
+SLOW = [
+    "argparse", "asyncio", "concurrent.futures", "csv", "datetime", "dis", "email", "importlib.metadata", "inspect",
+    "json", "logging", "pickle", "platform", "subprocess", "tokenize", "traceback", "typing", "unittest",
+]  # fmt: skip
+#: The files of these folders, but for those that serve them all, are imported when one of their names is first used.
+FAMILIES = {
+    "functions": {"binding", "composite", "names"},
+    "rules": {"declare", "names", "refusals"},
+}
+#: The modules of adjoint that `import adjoint` may bring in.
+MOST = 95
+
+
 def test_what_is_imported_besides_numpy_is_few():
     numpy_alone, all_modules = set(imported("import numpy")), set(imported("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
-    assert len(others) < 60, sorted(others)
+    assert len(others) < 20, sorted(others)
+    assert sorted(others & set(SLOW)) == []
+    assert len(own := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, own
+
+
+def test_rules_and_functions_are_imported_when_they_are_first_used():
+    modules = [name.split(".") for name in imported("import adjoint")]
+    early = {
+        (folder, parts[2]) for folder in FAMILIES for parts in modules if parts[:2] == ["adjoint", folder] and parts[2:]
+    }
+    assert early == {(folder, name) for folder, names in FAMILIES.items() for name in names}
+    after = imported("import adjoint; adjoint.tanh(adjoint.ones(2))")
+    assert "adjoint.rules.elementwise" in after and "adjoint.rules.linalg" not in after
 
 
 def test_hips_interface_brings_in_no_parts_of_numpy_that_nothing_uses():

@@ -21,18 +21,20 @@ if _switched_on("ADJOINT_DISABLE_EXT"):
 
 
 def uncompiled_modules() -> list[str]:
-    """Names of the hot modules that run as Python source.
+    """Names of the hot modules that run as Python source, also of those that are not imported yet.
 
     >>> set(uncompiled_modules()) <= set(COMPILED)
     True
     """
-    return [name for name in COMPILED if name in sys.modules and str(sys.modules[name].__file__).endswith(".py")]
+    from importlib.util import find_spec
+
+    return [name for name in COMPILED if (spec := find_spec(name)) is None or str(spec.origin).endswith(".py")]
 
 
 def check_switches() -> None:
     """Raise ImportError if ADJOINT_REQUIRE_EXT is set and a hot module is not compiled."""
-    missing = uncompiled_modules()
-    if missing and _switched_on("ADJOINT_REQUIRE_EXT"):
+    missing = uncompiled_modules() if _switched_on("ADJOINT_REQUIRE_EXT") else []
+    if missing:
         raise ImportError(
             f"ADJOINT_REQUIRE_EXT is set, but these modules are not compiled: {', '.join(missing)}; "
             "reinstall adjoint where a C compiler is found, or unset the variable"
