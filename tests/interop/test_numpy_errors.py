@@ -201,3 +201,18 @@ def test_files_are_read(tmp_path: Any) -> None:
 )
 def test_an_order_beyond_all_elements_ends_at_once(of_many: Callable[[int], Any], shape: tuple[int, ...]) -> None:
     assert of_many(10**30).shape == shape
+
+
+class Quantity(np.ndarray):
+    """An array with a unit, as that of astropy."""
+
+    unit = "km"
+
+
+@pytest.mark.parametrize("function", [lambda x, q: x * q, lambda x, q: q + x, lambda x, q: np.add(x, q)])
+def test_units_are_not_dropped(function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="no place for the unit of a Quantity in km: give its plain value"):
+        adjoint.grad(lambda x: np.sum(function(x, V.view(Quantity))))(V)
+    plain = V.view(Quantity)
+    plain.unit = ""
+    assert adjoint.grad(lambda x: np.sum(x * plain))(V).tolist() == V.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import sys
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 import scipy.special
@@ -19,9 +21,13 @@ from numpy import asarray
 from scipy.stats import norm
 
 import adjoint
-from adjoint.scipy._patching import replacements
+from adjoint.scipy._imports import PausingFinder
+from adjoint.scipy._numbers import CLASSES, DOUBLE, ClassOfNumbers
+from adjoint.scipy._replacements import replacements
 
 X = np.array([1.0, 2.0])
+DOUBLE_OF_A_MODULE = np.float64
+PYTHONS = float
 
 
 def density(x: Any) -> Any:
@@ -32,27 +38,94 @@ def density(x: Any) -> Any:
 
 #: Out of the reach of a block, which replaces what modules have under a name.
 asarray_of_numpy = (np.asarray,)
+
+
+class Filter:
+    """An object with a buffer that it makes before it gets differentiable arrays, and one of its own later."""
+
+    def __init__(self, n: int) -> None:
+        self.states = np.zeros((n, 2))
+
+    def run(self, x: Any) -> Any:
+        for i in range(len(self.states)):
+            self.states[i] = x * (i + 1.0)
+        self.x = x
+        return self.product()
+
+    def product(self) -> Any:
+        out = np.empty(2)
+        out[:] = self.x * self.states[-1]
+        return out.sum()
+
+
+def filled(x: Any) -> Any:
+    matrix, row = np.eye(2), np.ones_like(np.array([2.0, 3.0]))
+    matrix[0, 1] = x[0] * x[1]
+    row[1] = x[1] ** 2
+    full = np.full((2, 2), 0.5)
+    full[0] += x
+    columns = [np.zeros(2) for _ in range(2)]
+    columns[0][1] = x[0]
+    return (matrix @ full @ row).sum() + np.stack(columns).sum()
+
+
+def by_its_class(x: Any) -> Any:
+    if not isinstance(x, np.ndarray) or not isinstance(x[0], float) or not np.isscalar(x[1]):
+        return 0.0
+    return x[0] ** 2 * x[1]
+
+
 FUNCTIONS: dict[str, Any] = {
     "density": density,
     "math": lambda x: math.exp(x[0]) * math.atan2(x[1], 3.0) + math.pow(x[1], x[0]) + math.hypot(x[0], x[1]),
+    "math of special functions": lambda x: math.erf(x[0]) + math.gamma(x[1]) * math.lgamma(x[0] + 2.0),
+    "math of several": lambda x: math.fsum(x**2) * math.dist(x, [0.5, 0.0]) + math.log(x[1], 3.0) + math.prod(x),
+    "math without derivative": lambda x: x[0] * math.floor(x[1] + 0.5) + x[1] * math.isclose(x[0], 1.0, rel_tol=0.1),
+    "cmath": lambda x: abs(cmath.sqrt(-x[0]) + cmath.log(x[1], 2.0)) * cmath.phase(x[0] + 1j * x[1]),
     "nested lists": lambda x: np.linalg.det(np.array([[x[0], 1.0], [2.0, x[1]]])),
+    "lists": lambda x: np.sum([x[0] ** 2, x[1]]) + np.mean([x, 2 * x]) + np.transpose([x, x**3])[1].prod(),
+    "filled arrays": filled,
+    "arrays of an object": lambda x: Filter(3).run(x),
+    "classes": by_its_class,
+    "float": lambda x: float(x[0]) ** 2 * float(x[1]) + abs(complex(x[1])) + DOUBLE_OF_A_MODULE(x).sum(),
+    "arange": lambda x: (np.arange(x[0], 5.5, x[1]) ** 2).sum(),
+    "joined": lambda x: (np.r_[x[0], 2 * x, 1.0] ** 2).sum() + (np.c_[x, x**2] ** 2).sum(),
+    "vectorize": lambda x: np.vectorize(lambda t: t**2 if t > 1.5 else 3.0 * t * x[0])(x).sum(),
+    "objects": lambda x: np.array(x, dtype=object).sum() * x[0],
+    "vander": lambda x: np.polynomial.chebyshev.chebvander(x, 3).sum(),
+    "polynomial": lambda x: (np.polynomial.Chebyshev(x) * np.polynomial.Chebyshev(x)).deriv()(0.3),
     "quad": lambda x: scipy.integrate.quad(lambda t, a, b: math.exp(-a * t) * b, 0, 1, args=(x[0], x[1]))[0],
     "brentq": lambda x: scipy.optimize.brentq(lambda z, a: z**3 - a, 0.0, 3.0, args=(x[0] + x[1],)),
     "special": lambda x: scipy.special.logsumexp(np.asarray(x, float)) + scipy.special.gammaln(x[1]),
     "checked": lambda x: np.asarray_chkfinite(x).sum(),
+    "class of SciPy": lambda x: scipy.interpolate.PchipInterpolator(np.arange(4.0), np.array([0.0, *x, 1.0]))(0.7),
+    "attribute of a function": lambda x: scipy.linalg.lstsq(np.array([[x[0], 1.0], [0.0, 2.0]]), x)[0].sum(),
+    "namespace": lambda x: scipy.optimize.rosen_hess_prod(x, x[::-1]).sum(),
 }
 
 
-def names() -> list[int]:
-    """The places at which a replaced function or distribution stands, in all modules."""
+def names() -> list[str]:
+    """The places at which a replaced function or distribution stands, in all modules; classes may stay at home."""
     originals = set(replacements())
     return sorted(
-        id(value)
-        for module in list(sys.modules.values())
-        if isinstance(module, ModuleType) and not module.__name__.startswith("adjoint")
-        for value in list(vars(module).values())
-        if id(value) in originals
+        f"{name}.{key}"
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType) and not name.startswith("adjoint")
+        for key, value in list(vars(module).items())
+        if id(value) in originals and not isinstance(value, type)
     )
+
+
+def shadows() -> list[str]:
+    """The places at which a class of numbers stands that keeps derivatives."""
+    kinds = {*CLASSES.values(), DOUBLE}
+    return [
+        f"{name}.{key}"
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType) and not name.startswith("adjoint")
+        for key, value in list(vars(module).items())
+        if type(value) is ClassOfNumbers and value in kinds
+    ]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -78,12 +151,15 @@ def fails_in_the_block() -> None:
 
 
 def test_nothing_stays_replaced() -> None:
-    before = names()
+    before, mro = names(), adjoint.numpy.Array.__mro__
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             fails_in_the_block()
         assert vars(sys.modules.pop("late"))["asarray"] is np.asarray is asarray
         assert names() == before
+        assert shadows() == []
+        assert adjoint.numpy.Array.__mro__ == mro
+        assert not any(isinstance(finder, PausingFinder) for finder in sys.meta_path)
 
 
 def test_outside_of_the_block_the_loss_is_an_error() -> None:
@@ -114,3 +190,65 @@ def test_plain_arrays_get_what_the_libraries_give() -> None:
     for ours, theirs in zip(made, (np.array([1, 2]), np.asarray([1.5]), math.sin(1), X, np.full(2, 7)), strict=True):
         assert type(ours) is type(theirs) and np.array_equal(ours, theirs)
         assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+
+
+def test_functions_of_plain_arrays_get_plain_ones() -> None:
+    """A function whose variables are plain arrays gets plain arrays, which C code may take."""
+    kinds = []
+
+    def of_constants() -> Any:
+        out = np.zeros(3)
+        kinds.append(type(out))
+        return out.sum()
+
+    def function(x: Any) -> Any:
+        kinds.append(type(np.zeros(2)))
+        kinds.append(type(np.zeros(2, dtype=int)))
+        return x.sum() + of_constants()
+
+    with adjoint.scipy.patched():
+        adjoint.grad(function)(X)
+        function(X)
+    assert kinds == [adjoint.numpy.Array, np.ndarray, np.ndarray] + [np.ndarray] * 3
+
+
+@pytest.mark.parametrize("transform", [adjoint.grad, adjoint.jacobian, adjoint.hessian, adjoint.func.jacfwd])
+def test_filled_arrays_under_transformations(transform: Any) -> None:
+    with adjoint.scipy.patched():
+        result = transform(filled)(X)
+        inner = transform(lambda x: adjoint.grad(filled)(x).sum())(X)
+    plain = transform(lambda x: (np.eye(2) @ x).sum())(X)
+    assert result.shape == inner.shape == plain.shape
+    assert np.isfinite(result).all() and np.count_nonzero(inner)
+
+
+def test_a_module_that_is_imported_in_a_block_stores_the_librarys_own(tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "imported_late.py").write_text(
+        "import math, numpy\n"
+        "from numpy import zeros\n"
+        "TABLE = {math.exp: 1, numpy.asarray: 2, float: 3, zeros: 4}\n"
+        "def function(x):\n"
+        "    out = zeros(2)\n"
+        "    out[:] = math.exp(float(x[0])) * x\n"
+        "    return out.sum()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with adjoint.scipy.patched():
+        import imported_late  # type: ignore[import-not-found]
+
+        gradient = adjoint.grad(imported_late.function)(X)
+    assert gradient == pytest.approx([math.e * 4, math.e])
+    assert list(imported_late.TABLE) == [math.exp, asarray_of_numpy[0], float, np.zeros]
+    assert "PausingLoader" not in type(imported_late.__loader__).__name__
+    del sys.modules["imported_late"]
+
+
+def test_numbers_of_a_block_are_pythons() -> None:
+    with adjoint.scipy.patched():
+        kind = float
+        assert kind("2.5") == 2.5 and type(kind(2)) is PYTHONS
+        assert isinstance(1.0, kind) and not isinstance(1, kind) and issubclass(np.float64, kind)
+        assert {kind: 1}[PYTHONS] == 1
+        assert np.dtype(kind) == np.zeros(2, kind).dtype == np.ones(2, int).astype(kind).dtype == np.float64
+        with pytest.raises(TypeError, match="float"):
+            adjoint.grad(lambda x: float((1j * x).sum()))(X)

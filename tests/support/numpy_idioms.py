@@ -1219,3 +1219,46 @@ def black_scholes_like(p):
     s, k, t, r, vol = p[:5] + 0.5
     d1 = (np.log(s / k) + (r + vol**2 / 2) * t) / (vol * np.sqrt(t))
     return s * np.tanh(d1) - k * np.exp(-r * t) * np.tanh(d1 - vol * np.sqrt(t))
+
+
+# functions that call functions -----------------------------------------------------------------------------------------
+
+
+@idiom(X)
+def deviations_along_an_axis(x):
+    return np.apply_along_axis(lambda row, factor: factor * row.std() + row.size, 1, x, 2.0)
+
+
+@idiom(X)
+def maxima_over_axes(x):
+    return np.apply_over_axes(lambda a, axis: a.max(axis=axis, keepdims=True) + a.std(axis, keepdims=True), x, [0, 1])
+
+
+@idiom(V)
+def pieces_by_methods(x):
+    return np.piecewise(x, [x < 1, x >= 1], [lambda v, c: c * v * v.std(), lambda v, c: v**2 + v.size], 3.0)
+
+
+# arguments that libraries give -----------------------------------------------------------------------------------------
+
+
+@idiom(V)
+def copied_if_needed(x):
+    return np.array(x * 2, copy=np._CopyMode.IF_NEEDED, like=x) ** 2
+
+
+@idiom(V)
+def place_without_axes(x):
+    out = np.zeros((), like=x)
+    np.place(out, np.array(True), x[0] ** 2)
+    np.place(out, np.array(False), x[1] ** 2)
+    return out[()] * x[1]
+
+
+@idiom(V)
+def assigned_where_nothing_holds(x):
+    out = np.zeros((), like=x)
+    out[...] = x[0] ** 2
+    low = np.array(False)
+    out[low] = x[:1][np.array([False])]
+    return out[()] * x[1]

@@ -151,7 +151,8 @@ def is_array(value: object) -> bool:
 def held_array(array: Any) -> Any:
     """An array as a tensor may hold it: a subclass of NumPy's arrays as the plain array that it is.
 
-    Raises TypeError for types that tensors do not have and for masked arrays, ValueError for another byte order.
+    Raises TypeError for types that tensors do not have, for masked arrays and for quantities with a unit, ValueError
+    for another byte order.
 
     >>> import numpy
     >>> type(held_array(numpy.ones(2).view(numpy.recarray))).__name__
@@ -164,6 +165,11 @@ def held_array(array: Any) -> Any:
                 raise TypeError(
                     "a tensor has no place for the mask of a numpy.ma.MaskedArray: give array.filled(value), or "
                     "array.data and ~array.mask to a function of adjoint.masked"
+                )
+            if (unit := getattr(array, "unit", None) or getattr(array, "units", None)) is not None and str(unit):
+                raise TypeError(
+                    f"a tensor has no place for the unit of a {type(array).__name__} in {unit}: give its plain value, "
+                    "array.value"
                 )
             return numpy.asarray(array)
     return array

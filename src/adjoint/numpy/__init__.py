@@ -33,6 +33,7 @@ from adjoint.interop.numpy_array.array import NAMESPACES as _NAMESPACES
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.base import values as _values
 from adjoint.interop.numpy_array.calls import for_arrays as _for_arrays
+from adjoint.interop.numpy_array.calls import for_objects as _for_objects
 from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 
 globals().update({name: getattr(_numpy, name) for name in _numpy.__all__})
@@ -42,7 +43,7 @@ _MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarra
 globals().update(
     {
         name: _known_by(
-            _for_arrays(Array, getattr(_numpy, name), _for_both(getattr(_numpy, name), _FUNCTIONS[name])),
+            _for_objects(_for_arrays(Array, getattr(_numpy, name), _for_both(getattr(_numpy, name), _FUNCTIONS[name]))),
             __name__,
             name,
         )

@@ -2,161 +2,153 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-import math
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 import numpy
 
-from adjoint import numpy as own_numpy
-from adjoint.core.holders import TensorHolder
-from adjoint.runtime.caches import cached
+from adjoint.interop.numpy_array.array import Array, NumpyArray
 from adjoint.runtime.forks import new_rlock
+from adjoint.scipy._blocks import is_own, thread
+from adjoint.scipy._imports import PausingFinder
+from adjoint.scipy._numbers import CLASSES, class_in_numpy
+from adjoint.scipy._replacements import replacements
 
-Function = Callable[..., Any]
-
-#: NumPy's functions that make arrays of data, and look for no differentiable arrays there.
-MAKERS = (
-    "array",
-    "asarray",
-    "asanyarray",
-    "ascontiguousarray",
-    "asfortranarray",
-    "asarray_chkfinite",
-    "require",
-    "full",
-)
-
-#: Functions of `math` by NumPy's name.
-OF_MATH = {
-    **{name: name for name in (
-        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "log", "log2", "log10", "log1p", "sqrt",
-        "fabs", "hypot", "degrees", "radians", "copysign", "cbrt", "isfinite", "isinf", "isnan", "isclose",
-    )},
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
-    "atanh": "arctanh", "pow": "power", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
-}  # fmt: skip
-
-#: The modules of SciPy whose functions have a counterpart in adjoint.scipy.
-PACKAGES = (
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "spatial.distance",
-    "special",
-    "stats",
-)
-
-
-class _Thread(threading.local):
-    """How many blocks a thread is in, and which replaced functions it is running."""
-
-    depth = 0
-    running: frozenset[str] = frozenset()
-
-
-_thread = _Thread()
 _lock = new_rlock()
-_blocks = 0
-#: While there are blocks: what is to stand again for each replacement, by its id.
+#: While names are replaced: what is to stand again for each replacement, by its id.
 _originals: dict[int, Any] = {}
 
-
-def _replacement(original: Function, own: Function, name: str) -> Function:
-    """A function that is adjoint's in threads that are in a block, and the library's own in all others.
-
-    What adjoint's calls in turn under the same name is the library's own.
-    """
-
-    @functools.wraps(original, updated=())
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if not _thread.depth or name in _thread.running:
-            return original(*args, **kwargs)
-        before = _thread.running
-        _thread.running = before | {name}
-        try:
-            return own(*args, **kwargs)
-        finally:
-            _thread.running = before
-
-    return function
+#: Packages whose modules keep the classes of numbers that they have.
+STRICT = {"numpy", "__future__", *sys.stdlib_module_names} - {"__main__"}
 
 
-def _of_math(original: Function, of_numpy: Function) -> Function:
-    def own(*args: Any, **kwargs: Any) -> Any:
-        held = any(isinstance(value, TensorHolder) for value in args)
-        return of_numpy(*args, **kwargs) if held else original(*args, **kwargs)
+class _State:
+    """Names are replaced while there are blocks, but not while a module is imported."""
 
-    return own
-
-
-def _checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """numpy.asarray_chkfinite of a differentiable array."""
-    array = own_numpy.asarray(a, dtype, order)
-    if not numpy.isfinite(own_numpy.detach(array)).all():
-        raise ValueError("array must not contain infs or NaNs")
-    return array
+    blocks = 0
+    imports = 0
+    is_replaced = False
 
 
-@cached()
-def replacements() -> dict[int, tuple[Any, Any]]:
-    """What is replaced, by id: the library's own function or distribution, and what stands for it."""
-    pairs: list[tuple[Any, Any]] = []
-    for name in MAKERS:
-        original = getattr(numpy, name)
-        own = _checked_finite if name == "asarray_chkfinite" else getattr(own_numpy, name)
-        pairs.append((original, _replacement(original, own, f"numpy.{name}")))
-    for name, of_numpy in OF_MATH.items():
-        if hasattr(math, name):
-            original = getattr(math, name)
-            own = _of_math(original, getattr(numpy, of_numpy))
-            pairs.append((original, _replacement(original, own, f"math.{name}")))
-    for package in PACKAGES:
-        theirs, ours = (importlib.import_module(f"{root}.{package}") for root in ("scipy", "adjoint.scipy"))
-        for name in ours.__all__:
-            original, own = getattr(theirs, name, None), getattr(ours, name)
-            if original is None or own is original:
-                continue
-            is_function = callable(original) and not isinstance(original, type) and hasattr(original, "__name__")
-            pairs.append((original, _replacement(original, own, f"{package}.{name}") if is_function else own))
-    return {id(original): (original, replacement) for original, replacement in pairs}
+def _count(blocks: int = 0, imports: int = 0) -> None:
+    """Count blocks and imports that begin, or with -1 end, and replace names or put them back."""
+    with _lock:
+        _State.blocks += blocks
+        _State.imports += imports
+        is_wanted = _State.blocks > 0 and _State.imports == 0
+        if is_wanted != _State.is_replaced:
+            _State.is_replaced = is_wanted
+            if is_wanted:
+                _replace()
+            else:
+                _restore()
+
+
+def _replace() -> None:
+    table = replacements()
+    _originals.update({id(replacement): original for original, replacement in table.values()})
+    _exchange({key: replacement for key, (_, replacement) in table.items()})
+    for space in _namespaces(STRICT):
+        for name, kind in CLASSES.items():
+            space.setdefault(name, kind)
+    Array.__bases__ = (ArrayInBlock,)
+
+
+def _restore() -> None:
+    Array.__bases__ = (NumpyArray,)
+    for space in _namespaces(STRICT):
+        for name, kind in CLASSES.items():
+            if space.get(name) is kind:
+                del space[name]
+    _exchange(_originals)
+    _originals.clear()
+
+
+def _modules() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The names and namespaces of all modules but adjoint's own."""
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and name.partition(".")[0] != "adjoint":
+            yield name, vars(module)
+
+
+def _namespaces(without: set[str]) -> Iterator[dict[str, Any]]:
+    return (space for name, space in _modules() if name.partition(".")[0] not in without)
 
 
 def _exchange(table: dict[int, Any]) -> None:
-    """Put other objects in the place of some, wherever a module has them under a name."""
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "adjoint" or not isinstance(module, ModuleType):
-            continue
-        space = vars(module)
+    """Put other objects in the place of some, wherever a module has them under a name.
+
+    A class stays in the module that defines it, whose methods refer to it.
+    """
+    for name, space in _modules():
+        is_strict = name.partition(".")[0] in STRICT
         for key, value in list(space.items()):
             other = table.get(id(value))
-            if other is not None:
-                space[key] = other
+            if other is None or (isinstance(value, type) and (is_strict or value.__module__ == name)):
+                continue
+            space[key] = other
+
+
+class ArrayInBlock(NumpyArray):
+    """The base class of Array while names are replaced: isinstance() and `__class__` see what NumPy has in its place.
+
+    It is exchanged for the usual one since a property `__class__` costs time wherever isinstance() says no.
+    """
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """ndarray, or for a number NumPy's class of numbers; adjoint's own code sees the class itself."""
+        if not thread.depth or is_own(sys._getframe(1)):
+            return type(self)
+        return class_in_numpy(self)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The namespace of plain arrays: NumPy, or where array_api_compat asks, the form of it that its copy has."""
+        package = sys._getframe(1).f_globals.get("__package__") or ""
+        if package.endswith("array_api_compat.common"):
+            return sys.modules[f"{package.removesuffix('.common')}.numpy"]
+        return numpy
+
+
+@contextmanager
+def _paused() -> Iterator[None]:
+    """A with block in which nothing is replaced."""
+    _count(imports=1)
+    try:
+        yield
+    finally:
+        _count(imports=-1)
+
+
+_finder = PausingFinder(_paused)
 
 
 class patched:
     """A with block in which code that was not written for adjoint runs on differentiable arrays.
 
     In the block, and in the thread that entered it, the following names mean adjoint's functions, in every module that
-    has imported them by now, `from scipy.special import ...` included:
+    has imported them, `from scipy.special import ...` included:
 
     - `numpy.array`, `asarray`, `asanyarray`, `ascontiguousarray`, `asfortranarray`, `asarray_chkfinite`, `require` and
-      `full`, which otherwise turn differentiable arrays into plain ones;
-    - the functions of `math` that NumPy has, where their argument is a differentiable array;
+      `arange`, which otherwise turn differentiable arrays into plain ones;
+    - `numpy.zeros`, `ones`, `empty`, `full`, `eye`, `identity`, and `zeros_like` and its like: they make arrays whose
+      elements can be assigned derivatives, where a variable of the function that calls them is a differentiable
+      array, or has one as a member or an attribute;
+    - the functions of `math` and `cmath`, where an argument is a differentiable array;
     - the functions and distributions of SciPy that `adjoint.scipy` has.
+
+    `float(x)` and `complex(x)` of a differentiable number are that number, in modules other than Python's and NumPy's.
+    `isinstance(x, numpy.ndarray)` is true of a differentiable array, `isinstance(x, float)` of a differentiable number.
 
     For plain arrays all of these give what the library gives. Other threads get the library's own functions, but for
     SciPy's distributions, which are objects. When the last block ends, nothing is replaced any more. A function that
-    is stored elsewhere than in a module, as in a class, is not replaced.
+    is stored elsewhere than in a module, as in a class, is not replaced. While a module is imported nothing is
+    replaced, so that it stores the libraries' own functions.
 
     >>> import adjoint, numpy, scipy.special
     >>> def entropy(p):
@@ -168,20 +160,17 @@ class patched:
     """
 
     def __enter__(self) -> None:
-        global _blocks
         with _lock:
-            if _blocks == 0:
-                table = replacements()
-                _originals.update({id(replacement): original for original, replacement in table.values()})
-                _exchange({key: replacement for key, (_, replacement) in table.items()})
-            _blocks += 1
-        _thread.depth += 1
+            # made while nothing is replaced, and with the imports that this takes
+            replacements()
+            if _State.blocks == 0:
+                sys.meta_path.insert(0, _finder)
+            _count(blocks=1)
+        thread.depth += 1
 
     def __exit__(self, *error: object) -> None:
-        global _blocks
-        _thread.depth -= 1
+        thread.depth -= 1
         with _lock:
-            _blocks -= 1
-            if _blocks == 0:
-                _exchange(_originals)
-                _originals.clear()
+            _count(blocks=-1)
+            if _State.blocks == 0:
+                sys.meta_path.remove(_finder)

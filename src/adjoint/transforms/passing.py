@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
+from types import CodeType
 from typing import Any, TypeVar
 
 from adjoint.core.graph import TensorBase
@@ -18,6 +19,15 @@ from adjoint.runtime.pytree import flatten
 
 Function = Callable[..., Any]
 T = TypeVar("T", bound=Function)
+
+#: The code of this library's functions that call a function of the user's with differentiable arrays.
+CALLERS: set[CodeType] = set()
+
+
+def calls_back(function: T) -> T:
+    """Enter a function that calls one of the user's with differentiable arrays."""
+    CALLERS.add(function.__code__)
+    return function
 
 
 class Values:
@@ -157,6 +167,7 @@ def for_calls(transform: T) -> T:
         has_aux = bool(options[0] if options else named.get("has_aux", False))
         inner: list[Function] = []
 
+        @calls_back
         def function(*args: Any, **kwargs: Any) -> Any:
             arguments = list(args)
             for position in positions_in(argnums, len(args)):
@@ -191,6 +202,7 @@ def for_primals(transform: T) -> T:
         if not are_arrays(leaves):
             return transform(func, *primals, **options)
 
+        @calls_back
         def function(*args: Any, **kwargs: Any) -> Any:
             return to_results(func(*to_arguments(args), **kwargs), bool(options.get("has_aux", False)))
 
@@ -243,6 +255,7 @@ def outward(function: Any) -> Any:
         return values.take(function, True)
 
     @wraps(function, updated=())
+    @calls_back
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
         arguments, named = pytree.map(_outside, (args, kwargs))
         return pytree.map(values.take, function(*arguments, **named))

@@ -50,8 +50,13 @@ def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, sh
 # from data, where like= is a Tensor ---------------------------------------------------------------------------------
 
 
+#: What the modes of copying mean that NumPy, SciPy and scikit-learn give for copy=.
+_COPY = {numpy._CopyMode.ALWAYS: True, numpy._CopyMode.NEVER: False, numpy._CopyMode.IF_NEEDED: None}
+
+
 def converted(a, dtype=None, copy=None, ndmin=0, order=None):
     """Data as a Tensor, a copy if requested; a Tensor keeps its history."""
+    copy = _COPY.get(copy, copy)
     tensor = tensor_of(a)
     result = cast(tensor, dtype)
     if copy is False and result is not a:

@@ -343,9 +343,11 @@ def _written(target, positions, values):
     # where a place is named several times the last one counts
     last = {int(position): i for i, position in enumerate(positions)}
     chosen = numpy.fromiter(last.values(), int)
-    spots = numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))
     written = cast(gathered([flat], chosen % flat.numel()), kind_of(target))
-    target[spots if target.ndim else ...] = written if target.ndim else written[0]
+    if target.ndim:
+        target[numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))] = written
+    else:
+        target[...] = written[0]
 
 
 @function("put")

@@ -256,6 +256,9 @@ class NumpyArray(MemoryAccess):
                 return NotImplemented
         return dispatch(type(self), function, args, kwargs)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return NAMESPACES[0]
+
     # methods that are not NumPy's functions of the same name
 
     def astype(
@@ -414,9 +417,6 @@ class Array(NumpyArray):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self._plain("a plain array")
         return numpy.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else numpy.asarray(array)
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return NAMESPACES[0]
 
     def __hash__(self) -> int:
         if self.ndim or self._form == ARRAY:

@@ -27,11 +27,13 @@ from adjoint.interop.operands import holds_tensor, tensors_in
 from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.interop.reasons import DISCRETE, NoDerivativeError, own_reason
 from adjoint.tensor.table import ops
+from adjoint.transforms.passing import calls_back
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
 _ndarray = numpy.ndarray
+_OBJECT = numpy.dtype(object)
 Kind = type[ArrayHolder]
 
 
@@ -61,6 +63,9 @@ BY_WEIGHTS: dict[Any, int] = {numpy.bincount: 1}
 
 #: Functions that write into their first argument.
 WRITING: set[Any] = _of_numpy(("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal"))
+
+#: Functions that call functions of the user's, which get arrays, too.
+CALLING: set[Any] = _of_numpy(("apply_along_axis", "apply_over_axes", "piecewise"))
 
 #: What says nothing of its own about ufuncs.
 _SILENT = (None, numpy.ndarray.__array_ufunc__)
@@ -140,6 +145,8 @@ def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         return run_ufunc(kind, function, "__call__", args, kwargs)
     if (kwargs or function in WRITING) and is_plain_target(function, args, kwargs):
         return _into_plain(kind, function.__name__, function, args, kwargs)
+    if function in CALLING:
+        args, kwargs = _with_arrays(kind, args), _with_arrays(kind, kwargs)
     with own_words(kind):
         result = _on_tensors(kind, function, args, kwargs)
     arrays = _arrays_in(args)
@@ -187,6 +194,22 @@ def _on_tensors(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         if not (clones and has_view(result, clones)):
             return wrapped(kind, result)
     return wrapped(kind, array_function(function, (), _arguments(args), _arguments(kwargs)))
+
+
+def _with_arrays(kind: Kind, arguments: Any) -> Any:
+    """Arguments whose functions get arrays for Tensors and give Tensors for arrays."""
+    if isinstance(arguments, (list, tuple)):
+        return type(arguments)([_with_arrays(kind, member) for member in arguments])
+    if isinstance(arguments, dict):
+        return {name: _with_arrays(kind, member) for name, member in arguments.items()}
+    if not callable(arguments):
+        return arguments
+
+    @calls_back
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        return unwrap(arguments(*wrapped(kind, args), **wrapped(kind, kwargs)))
+
+    return on_tensors
 
 
 def _by_weights(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
@@ -240,6 +263,26 @@ def for_arrays(kind: Kind, function: Function, other: Function) -> Function:
         return other(*args, **kwargs)
 
     return call
+
+
+def for_objects(function: Function) -> Function:
+    """A function of NumPy that makes arrays, of objects as well: these are the numbers of a differentiable array."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+        if dtype in (object, "O", _OBJECT) and isinstance(args[0], ArrayHolder):
+            return _of_objects(args[0], kwargs.get("ndmin", 0))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _of_objects(array: Any, ndmin: int) -> Any:
+    objects = numpy.empty(array.shape, object)
+    for place in numpy.ndindex(array.shape):
+        objects[place] = array[place]
+    return objects.reshape((1,) * (ndmin - objects.ndim) + objects.shape)
 
 
 class own_words:

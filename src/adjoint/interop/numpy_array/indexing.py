@@ -56,5 +56,6 @@ def by_numbers(tensor: Tensor, index: Any, value: Tensor) -> tuple[Any, Tensor]:
     if once.size < order.size:
         order, flat = once, flat[order.size - 1 - last]
     if not tensor.ndim:
-        return ..., flat[0]
+        # an index that is False names no element: the array keeps its value
+        return ..., flat[0] if order.size else ops.clone(tensor)
     return numpy.unravel_index(order, tensor._array.shape), flat

@@ -23,6 +23,7 @@ from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.interop.scipy_functions.pieces import valued
 from adjoint.solvers import implicit, ode
 from adjoint.tensor.table import ops
+from adjoint.transforms.passing import calls_back
 
 Function = Callable[..., Any]
 
@@ -72,6 +73,7 @@ def over_tensors(function: Function, kind: type | None) -> Function:
     """A function of Tensors for adjoint's solvers: the user's gets and gives objects of the class of results."""
 
     @functools.wraps(function)
+    @calls_back
     def call(*point: Any) -> Any:
         return tensor_of(entered(function(*left(kind, point))))
 

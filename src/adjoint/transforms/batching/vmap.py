@@ -42,6 +42,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
             if not passing.are_arrays([leaves[n] for n in numbers]):
                 return of_tensors(*args, **kwargs)
 
+            @passing.calls_back
             def of_arrays(*args: Any, **kwargs: Any) -> Any:
                 parts = flatten(args, _is_none)[0]
                 for n in numbers:

@@ -1,0 +1,83 @@
+"""Which threads are in a block of `patched`, and whether the user's code or adjoint's own asks there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from itertools import islice
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy
+
+from adjoint.core.holders import TensorHolder
+from adjoint.transforms.passing import CALLERS
+
+#: NumPy's functions that make arrays of constants, to which code then assigns elements.
+FILLED = (
+    "zeros", "ones", "empty", "full", "eye", "identity", "zeros_like", "ones_like", "empty_like", "full_like",
+)  # fmt: skip
+
+#: Functions that count as a part of the one that calls them, as those of array_api_compat do: objects are made ready
+#: for what their maker computes with.
+PARTS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>", "__init__", "__new__"}
+#: How many members of a list are looked at.
+MEMBERS = 64
+
+
+class _Thread(threading.local):
+    """depth: how many blocks a thread is in. running: the replaced functions that it is running."""
+
+    depth = 0
+    running: frozenset[str] = frozenset()
+
+
+thread = _Thread()
+
+
+def is_own(frame: FrameType | None) -> bool:
+    """True for a frame of adjoint's own code."""
+    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "adjoint"
+
+
+def serves_differentiated_code(frame: FrameType) -> bool:
+    """Whether a call serves a function that computes with differentiable arrays.
+
+    The variables of the caller show it: one of them is a differentiable array, or has one as a member or an attribute.
+    So code that works on plain arrays alone, perhaps in C, gets plain ones. Where adjoint itself calls NumPy or SciPy,
+    its nearest frame is not one of those that call functions of the user's.
+
+    frame: of the caller.
+    """
+    return has_arrays(frame) and _is_of_user(frame)
+
+
+def has_arrays(frame: FrameType) -> bool:
+    """True if a variable of a frame is a differentiable array, or has one as a member or an attribute."""
+    variables = frame.f_locals.values()
+    if _hold_arrays(variables) or any(_hold_arrays(_attributes(value)) for value in variables):
+        return True
+    is_part = frame.f_code.co_name in PARTS or "array_api_compat" in frame.f_globals.get("__name__", "")
+    return is_part and frame.f_back is not None and has_arrays(frame.f_back)
+
+
+def _hold_arrays(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, TensorHolder) or _is_container_of_some(value) for value in values)
+
+
+def _is_container_of_some(value: Any) -> bool:
+    if isinstance(value, numpy.ndarray):
+        members: Iterable[Any] = value.flat if value.dtype.kind == "O" else ()
+    else:
+        members = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return any(isinstance(member, TensorHolder) for member in islice(members, MEMBERS))
+
+
+def _attributes(value: Any) -> Iterable[Any]:
+    return () if isinstance(value, ModuleType) else list(getattr(value, "__dict__", {}).values())
+
+
+def _is_of_user(frame: FrameType | None) -> bool:
+    while frame is not None and not is_own(frame):
+        frame = frame.f_back
+    return frame is not None and frame.f_code in CALLERS

@@ -1,0 +1,55 @@
+"""Imports in a block of `patched`: a module is run with the libraries' own functions, which it may store anywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+Pause = Callable[[], AbstractContextManager[Any]]
+
+
+class PausingFinder(MetaPathFinder):
+    """A finder in front of all others that makes the pause for the time in which a module runs.
+
+    pause: gives a with block in which nothing is replaced.
+    """
+
+    def __init__(self, pause: Pause) -> None:
+        self.pause = pause
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module as the other finders find it, to be run in a pause."""
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _PausingLoader(spec.loader, self.pause)
+                return spec
+        return None
+
+
+class _PausingLoader(Loader):
+    def __init__(self, loader: Any, pause: Pause) -> None:
+        self.loader = loader
+        self.pause = pause
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """The module as the loader itself makes it."""
+        module: ModuleType | None = self.loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module in a pause; it keeps the loader itself."""
+        module.__loader__ = self.loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        with self.pause():
+            self.loader.exec_module(module)

@@ -1,0 +1,230 @@
+"""What `patched` puts in the place of functions of NumPy, math and SciPy."""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from adjoint import numpy as own_numpy
+from adjoint.core.graph import new_tensor
+from adjoint.interop.numpy_array.array import Array
+from adjoint.interop.numpy_array.base import ARRAY, holds_array
+from adjoint.interop.numpy_array.calls import for_arrays
+from adjoint.interop.numpy_array.writes import make_writable
+from adjoint.interop.numpy_functions import FUNCTIONS
+from adjoint.runtime.caches import cached
+from adjoint.scipy._blocks import FILLED, serves_differentiated_code, thread
+from adjoint.scipy._numbers import DOUBLE
+
+Function = Callable[..., Any]
+
+#: NumPy's functions that make arrays of data, and look for no differentiable arrays there.
+MAKERS = (
+    "array",
+    "asarray",
+    "asanyarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "asarray_chkfinite",
+    "require",
+    "arange",
+)
+
+#: Functions of `math` and `cmath` by the name of NumPy's, or of that of `adjoint.scipy.special`.
+OF_MATH = {
+    **{name: name for name in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sqrt",
+        "fabs", "fmod", "hypot", "degrees", "radians", "copysign", "cbrt", "prod",
+    )},
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
+    "atanh": "arctanh", "pow": "power", "fsum": "sum",
+}  # fmt: skip
+OF_CMATH = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log10", "sqrt", "asin", "acos", "atan", "asinh",
+            "acosh", "atanh")  # fmt: skip
+#: Those that have no derivative other than zero.
+CONSTANT = ("isfinite", "isinf", "isnan", "isclose", "floor", "ceil", "trunc")
+SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
+
+#: The modules of SciPy whose functions have a counterpart in adjoint.scipy.
+PACKAGES = (
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "spatial.distance",
+    "special",
+    "stats",
+)
+
+
+def _replacement(original: Function, own: Function, name: str) -> Function:
+    """A function that is adjoint's in threads that are in a block, and the library's own in all others.
+
+    What adjoint's calls in turn under the same name is the library's own.
+    """
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not thread.depth or name in thread.running:
+            return original(*args, **kwargs)
+        before = thread.running
+        thread.running = before | {name}
+        try:
+            return own(*args, **kwargs)
+        finally:
+            thread.running = before
+
+    return function
+
+
+# NumPy ----------------------------------------------------------------------------------------------------------------
+
+
+def _to_be_filled(original: Function, own: Function) -> Function:
+    """A function that makes an array of constants: a differentiable one where a differentiated function calls it."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not thread.depth:
+            return original(*args, **kwargs)
+        result = own(*args, **kwargs)
+        if type(result) is not numpy.ndarray or result.dtype.char not in "fdFD":
+            return result
+        if not serves_differentiated_code(sys._getframe(1)):
+            return result
+        return Array.new(make_writable(new_tensor(result)), ARRAY)
+
+    return function
+
+
+def _checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """numpy.asarray_chkfinite of a differentiable array."""
+    array = own_numpy.asarray(a, dtype, order)
+    if not numpy.isfinite(own_numpy.detach(array)).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return array
+
+
+def _arange(*args: Any, **kwargs: Any) -> Any:
+    """numpy.arange with differentiable arrays for its start and its step."""
+    if not holds_array((args, kwargs)):
+        return numpy.arange(*args, **kwargs)
+    numbers = dict(zip(("start", "stop", "step") if len(args) > 1 else ("stop",), args, strict=False)) | kwargs
+    steps = numpy.arange(len(numpy.arange(*own_numpy.detach(args), **own_numpy.detach(kwargs))))
+    return numbers.get("start", 0.0) + numbers.get("step", 1.0) * steps
+
+
+_OWN = {"asarray_chkfinite": _checked_finite, "arange": _arange}
+
+
+def _of_numpy(name: str) -> Function:
+    original: Function = getattr(numpy, name)
+    own: Function = _OWN.get(name) or getattr(own_numpy, name)
+    if name in FILLED:
+        return _to_be_filled(original, own)
+    return _replacement(original, own, f"numpy.{name}")
+
+
+def _takes_lists(original: Function, name: str) -> Function:
+    """A function of NumPy that takes lists with differentiable arrays in them, too, where NumPy sees none."""
+    return _replacement(original, for_arrays(Array, original, original), f"numpy.{name}")
+
+
+def _functions_of_arrays() -> Iterator[tuple[str, Function]]:
+    """NumPy's functions that hand differentiable arrays on to adjoint's."""
+    for name in FUNCTIONS:
+        space, _, function = name.rpartition(".")
+        original: Any = getattr(getattr(numpy, space, None) if space else numpy, function, None)
+        if hasattr(original, "_implementation") and name not in FILLED:
+            yield name, original
+
+
+# math -----------------------------------------------------------------------------------------------------------------
+
+
+def _of_math(original: Function, of_arrays: Function) -> Function:
+    def own(*args: Any, **kwargs: Any) -> Any:
+        return of_arrays(*args, **kwargs) if any(holds_array(value) for value in args) else original(*args, **kwargs)
+
+    return own
+
+
+def _of_constants(original: Function) -> Function:
+    return lambda *args, **kwargs: original(*own_numpy.detach(args), **kwargs)
+
+
+def _of_complex(of_numpy: Function) -> Function:
+    """A function of `cmath`: of complex numbers, and with complex results."""
+    return lambda x: of_numpy(x + 0j)
+
+
+def _log(of_numpy: Function, complex_part: Any = 0.0) -> Function:
+    """The logarithm, to any base."""
+
+    def log(x: Any, base: Any = None) -> Any:
+        value = of_numpy(x + complex_part)
+        return value if base is None else value / of_numpy(base + complex_part)
+
+    return log
+
+
+def _dist(p: Any, q: Any) -> Any:
+    return numpy.linalg.norm(own_numpy.asarray(p) - own_numpy.asarray(q))
+
+
+def _functions_of_math() -> list[tuple[str, Function, Function]]:
+    """Names, the functions of `math` and `cmath`, and those of arrays that stand for them."""
+    special = importlib.import_module("adjoint.scipy.special")
+    of_arrays: dict[str, Function] = {name: getattr(numpy, of_numpy) for name, of_numpy in OF_MATH.items()}
+    of_arrays |= {name: getattr(special, of_scipy) for name, of_scipy in SPECIAL.items()}
+    of_arrays |= {name: _of_constants(getattr(math, name)) for name in CONSTANT}
+    of_arrays |= {"log": _log(numpy.log), "dist": _dist}
+    rows = [("math", name, function) for name, function in of_arrays.items()]
+    rows += [("cmath", name, _of_complex(getattr(numpy, OF_MATH[name]))) for name in OF_CMATH]
+    rows += [("cmath", "log", _log(numpy.log, 0j)), ("cmath", "phase", numpy.angle)]
+    modules = {"math": math, "cmath": cmath}
+    return [
+        (f"{module}.{name}", getattr(modules[module], name), function)
+        for module, name, function in rows
+        if hasattr(modules[module], name)
+    ]
+
+
+# SciPy ----------------------------------------------------------------------------------------------------------------
+
+
+def _of_scipy() -> Iterator[tuple[Any, Any]]:
+    """SciPy's functions, classes and distributions, and adjoint's."""
+    for package in PACKAGES:
+        theirs, ours = (importlib.import_module(f"{root}.{package}") for root in ("scipy", "adjoint.scipy"))
+        for name in ours.__all__:
+            original, own = getattr(theirs, name, None), getattr(ours, name)
+            if original is None or own is original:
+                continue
+            is_function = callable(original) and not isinstance(original, type) and hasattr(original, "__name__")
+            yield original, _replacement(original, own, f"{package}.{name}") if is_function else own
+
+
+# all ------------------------------------------------------------------------------------------------------------------
+
+
+@cached()
+def replacements() -> dict[int, tuple[Any, Any]]:
+    """What is replaced, by id: the library's own function or distribution, and what stands for it."""
+    pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]
+    pairs += [(original, _takes_lists(original, name)) for name, original in _functions_of_arrays()]
+    for name, original, of_arrays in _functions_of_math():
+        pairs.append((original, _replacement(original, _of_math(original, of_arrays), name)))
+    pairs += _of_scipy()
+    pairs.append((numpy.float64, DOUBLE))
+    return {id(original): (original, replacement) for original, replacement in pairs}
