@@ -1221,7 +1221,7 @@ def black_scholes_like(p):
     return s * np.tanh(d1) - k * np.exp(-r * t) * np.tanh(d1 - vol * np.sqrt(t))
 
 
-# functions that call functions -----------------------------------------------------------------------------------------
+# functions that call functions ----------------------------------------------------------------------------------------
 
 
 @idiom(X)
@@ -1239,7 +1239,7 @@ def pieces_by_methods(x):
     return np.piecewise(x, [x < 1, x >= 1], [lambda v, c: c * v * v.std(), lambda v, c: v**2 + v.size], 3.0)
 
 
-# arguments that libraries give -----------------------------------------------------------------------------------------
+# arguments that libraries give ----------------------------------------------------------------------------------------
 
 
 @idiom(V)
