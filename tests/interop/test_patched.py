@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import importlib
 import math
 import sys
 import threading
@@ -85,6 +86,9 @@ FUNCTIONS: dict[str, Any] = {
     "nested lists": lambda x: np.linalg.det(np.array([[x[0], 1.0], [2.0, x[1]]])),
     "lists": lambda x: np.sum([x[0] ** 2, x[1]]) + np.mean([x, 2 * x]) + np.transpose([x, x**3])[1].prod(),
     "filled arrays": filled,
+    "filled with a value": lambda x: (
+        (np.full((3, 2), x) * np.full_like(np.ones(2), x[0] * x[1])).sum() + np.full(2, x[0])[1]
+    ),
     "arrays of an object": lambda x: Filter(3).run(x),
     "classes": by_its_class,
     "float": lambda x: float(x[0]) ** 2 * float(x[1]) + abs(complex(x[1])) + DOUBLE_OF_A_MODULE(x).sum(),
@@ -239,6 +243,10 @@ def test_a_module_that_is_imported_in_a_block_stores_the_librarys_own(tmp_path: 
         gradient = adjoint.grad(imported_late.function)(X)
     assert gradient == pytest.approx([math.e * 4, math.e])
     assert list(imported_late.TABLE) == [math.exp, asarray_of_numpy[0], float, np.zeros]
+    with adjoint.scipy.patched():
+        # which adjoint itself waits for
+        monkeypatch.delitem(sys.modules, "einops._backends", raising=False)
+        importlib.import_module("einops._backends")
     assert "PausingLoader" not in type(imported_late.__loader__).__name__
     del sys.modules["imported_late"]
 

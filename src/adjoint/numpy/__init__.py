@@ -39,17 +39,17 @@ from adjoint.interop.numpy_functions import FUNCTIONS as _FUNCTIONS
 globals().update({name: getattr(_numpy, name) for name in _numpy.__all__})
 
 #: Functions whose arguments are data in which there may be Arrays or Tensors, which NumPy does not look for there.
-_MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "full")
-globals().update(
-    {
-        name: _known_by(
-            _for_objects(_for_arrays(Array, getattr(_numpy, name), _for_both(getattr(_numpy, name), _FUNCTIONS[name]))),
-            __name__,
-            name,
-        )
-        for name in _MAKERS
-    }
-)
+_OF_DATA = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require")
+_OF_A_VALUE = ("full", "full_like")
+
+
+def _maker(name: str) -> _Any:
+    function = getattr(_numpy, name)
+    call = _for_arrays(Array, function, _for_both(function, _FUNCTIONS[name]))
+    return _known_by(_for_objects(call) if name in _OF_DATA else call, __name__, name)
+
+
+globals().update({name: _maker(name) for name in (*_OF_DATA, *_OF_A_VALUE)})
 
 
 def detach(x: _Any) -> _Any:

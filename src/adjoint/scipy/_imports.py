@@ -21,16 +21,22 @@ class PausingFinder(MetaPathFinder):
 
     def __init__(self, pause: Pause) -> None:
         self.pause = pause
+        #: The names that the others are asked for, who may ask in turn.
+        self.wanted: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module as the other finders find it, to be run in a pause."""
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _PausingLoader(spec.loader, self.pause)
-                return spec
-        return None
+        if name in self.wanted:
+            return None
+        self.wanted.add(name)
+        try:
+            specs = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+            spec = next((spec for spec in specs if spec is not None), None)
+        finally:
+            self.wanted.discard(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _PausingLoader(spec.loader, self.pause)
+        return spec
 
 
 class _PausingLoader(Loader):
