@@ -45,7 +45,8 @@ OTHERS = (
 )  # fmt: skip
 NAMES = sorted([rule.name for rule in TABLE.values() if takes_arrays_alone(rule)])
 #: Too slow for large arrays: SciPy, or an integral, takes long for each element.
-SLOW = {"betainc", "betaincinv", "stdtr", "stdtrit", "iv", "ive", "kv", "kve", "jv", "yv", "igamma", "igammac"}
+SLOW = {"betainc", "betaincinv", "stdtr", "stdtrit", "iv", "ive", "kv", "kve", "jv", "yv", "igamma", "igammac",
+        "elliprg", "hurwitz_zeta"}  # fmt: skip
 
 
 def sizes(name: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from adjoint.arrays.dtypes import kind_of
 
 from .bessel import exprel_slope
 from .declare import Array, elementwise
-from .special import ROOT_TWO, ROOT_TWO_PI, TWO_OVER_ROOT_PI, alike
+from .special import ROOT_TWO, ROOT_TWO_PI, TWO_OVER_ROOT_PI, alike, riemann_slope
 
 # one variable ---------------------------------------------------------------------------------------------------------
 
@@ -33,8 +33,47 @@ def _part(name, position):
     return lambda xp, z: getattr(xp.special, name)(z)[position]
 
 
+#: Functions that SciPy returns with their slopes, each a solution of a linear equation of the second order. In the
+#: tables name + "p" is the slope.
+SOLUTIONS = (
+    "pbdv", "pbvv", "pbwa", "mathieu_cem", "mathieu_sem", "mathieu_modcem1", "mathieu_modcem2", "mathieu_modsem1",
+    "mathieu_modsem2", "pro_ang1_cv", "pro_rad1_cv", "pro_rad2_cv", "obl_ang1_cv", "obl_rad1_cv", "obl_rad2_cv",
+)  # fmt: skip
+
+
+def _solution(name, position):
+    # the characteristic value of a Mathieu function stands behind its parameters, for its equation alone
+    n = 2 if name.startswith("mathieu") else None
+    return lambda xp, z, *parameters: getattr(xp.special, name)(*parameters[:n], z)[position]
+
+
+def _legendre_of_second_kind(position):
+    def kernel(xp, z, m, n):
+        if not m:
+            return xp.asarray(xp.special.lqn(n, z)[position][n], dtype=z.dtype)
+        return xp.asarray(xp.special.lqmn(m, n, z)[position][m, n], dtype=z.dtype)
+
+    return kernel
+
+
 #: How a function is computed, where it is not one of SciPy's that is called with its parameters first.
 KERNELS = {
+    **{name + "p" * position: _solution(name, position) for name in SOLUTIONS for position in (0, 1)},
+    **{
+        name + suffix: _part(name, position)
+        for name, *suffixes in (
+            ("airye", "_ai", "_aip", "_bi", "_bip"),
+            ("itairy", "_ai", "_bi", "_ai_left", "_bi_left"),
+            ("iti0k0", "_i", "_k"),
+            ("itj0y0", "_j", "_y"),
+            ("it2i0k0", "_i", "_k"),
+            ("it2j0y0", "_j", "_y"),
+        )
+        for position, suffix in enumerate(suffixes)
+    },
+    "lq": _legendre_of_second_kind(0),
+    "lqp": _legendre_of_second_kind(1),
+    "besselpoly": lambda xp, z, power, v: xp.special.besselpoly(z, power, v),
     "lambertw": lambda xp, z, k: xp.special.lambertw(z, k),
     "complex_polygamma": lambda xp, z, n: _complex_polygamma(xp, z, n),
     # ellipe(1 - p)
@@ -117,7 +156,125 @@ def _scaled(ops, z, scale, shift, name, *parameters):
     return ops.special_function(scale * z + shift, name, parameters)
 
 
+def _of_legendre(f, ops, z, y, m, v):
+    # DLMF 14.9.3, 14.7.10 and 18.9.15: a power of 1 - z ** 2 times a polynomial of Jacobi
+    k, order = abs(m), int(abs(m))
+    if v == int(v) and k > v:
+        return ops.zeros_like(z)
+    factor = (-0.5) ** k * gamma(v + k + 1) / gamma(v + 1)
+    if m < 0:
+        factor *= (-1) ** order * gamma(v - k + 1) / gamma(v + k + 1)
+    width = 1 - z * z
+    slope = 0.5 * (v + k + 1) * width ** (0.5 * k) * f("eval_jacobi", v - k - 1, k + 1, k + 1) if v != k else 0
+    if order:
+        slope = slope - k * z * width ** (0.5 * k - 1) * f("eval_jacobi", v - k, k, k)
+    return factor * slope
+
+
+def _by_series(sign):
+    """(I0(z) - 1) / z (sign 1), or (1 - J0(z)) / z (sign -1); near 0 their series (DLMF 10.25.2, 10.2.2)."""
+
+    def slope(f, ops, z, y):
+        near = abs(z) < 1
+        x, far = ops.where(near, z, 0), ops.where(near, 1, z)
+        square, series = 0.25 * sign * x * x, 0.0
+        for k in range(10, 0, -1):
+            series = 1 + series * square / ((k + 1) * (k + 1))
+        away = (ops.i0(far) - 1) / far if sign > 0 else (1 - ops.special_bessel_j0(far)) / far
+        return ops.where(near, 0.25 * x * series, away)
+
+    return slope
+
+
+def _scaled_airy(other, factor, sign):
+    """The slope of a scaled function of Airy: factor * other, and that of its scale exp(sign * 2 / 3 * z ** 1.5)."""
+
+    def slope(f, ops, z, y):
+        growth = ops.sqrt(ops.where(z > 0, z, 0))
+        return factor(z) * f(other) + sign * growth * y
+
+    return slope
+
+
+def _by_equation(name, second):
+    """The slopes of a solution and of its slope. second: the second derivative, of (ops, z, own, value, slope)."""
+    return {
+        name: lambda f, ops, z, y, *own: f(name + "p", *own),
+        name + "p": lambda f, ops, z, y, *own: second(ops, z, own, f(name, *own), y),
+    }
+
+
+def _spheroidal(sign, is_radial):
+    # DLMF 30.2.1 with the characteristic value lambda + gamma ** 2; oblate functions are prolate ones at i z
+    def second(ops, z, own, value, slope):
+        m, _, c, cv = own
+        turn = -1 if is_radial and sign < 0 else 1
+        width = 1 - turn * z * z
+        return turn * (2 * z * slope - (cv - sign * turn * c * c * z * z - m * m / width) * value) / width
+
+    return second
+
+
+def _of_mathieu(name):
+    # DLMF 28.2.1 with an angle in degrees, and 28.20.1
+    def angular(ops, z, own, value, slope):
+        return -pi / 180 * (own[2] - 2 * own[1] * ops.cos(pi / 90 * z)) * value
+
+    def radial(ops, z, own, value, slope):
+        return (own[2] - 2 * own[1] * ops.cosh(2 * z)) * value
+
+    if "mod" in name:
+        return _by_equation(name, radial)
+    return _by_equation(name, angular) | {name: lambda f, ops, z, y, *own: pi / 180 * f(name + "p", *own)}
+
+
+def _of_second_kind(ops, z, own, value, slope):
+    # DLMF 14.2.2, of either normalization
+    m, n = own
+    width = 1 - z * z
+    return (2 * z * slope - (n * (n + 1) - m * m / width) * value) / width
+
+
 SLOPES = {
+    # solutions of linear equations (DLMF 12.2.2, 12.14.1, 14.2.2)
+    **_by_equation("pbdv", lambda ops, z, own, value, slope: (0.25 * z * z - own[0] - 0.5) * value),
+    **_by_equation("pbvv", lambda ops, z, own, value, slope: (0.25 * z * z - own[0] - 0.5) * value),
+    **_by_equation("pbwa", lambda ops, z, own, value, slope: (own[0] - 0.25 * z * z) * value),
+    **_by_equation("lq", _of_second_kind),
+    **{key: slope for name in SOLUTIONS if name.startswith("mathieu") for key, slope in _of_mathieu(name).items()},
+    **{
+        key: slope
+        for name, kind in (("pro", 1), ("obl", -1))
+        for form in ("ang1", "rad1", "rad2")
+        for key, slope in _by_equation(f"{name}_{form}_cv", _spheroidal(kind, form != "ang1")).items()
+    },
+    "lpmv": _of_legendre,
+    # scaled functions of Airy of a real variable (DLMF 9.2.1)
+    "airye_ai": _scaled_airy("airye_aip", lambda z: 1, 1),
+    "airye_aip": _scaled_airy("airye_ai", lambda z: z, 1),
+    "airye_bi": _scaled_airy("airye_bip", lambda z: 1, -1),
+    "airye_bip": _scaled_airy("airye_bi", lambda z: z, -1),
+    # integrals of functions of Airy, Bessel and Struve from 0 or to infinity
+    "itairy_ai": lambda f, ops, z, y: f("airy_ai"),
+    "itairy_bi": lambda f, ops, z, y: f("airy_bi"),
+    "itairy_ai_left": lambda f, ops, z, y: ops.special_function(-z, "airy_ai"),
+    "itairy_bi_left": lambda f, ops, z, y: ops.special_function(-z, "airy_bi"),
+    "iti0k0_i": lambda f, ops, z, y: ops.i0(z),
+    "iti0k0_k": lambda f, ops, z, y: ops.special_modified_bessel_k0(z),
+    "itj0y0_j": lambda f, ops, z, y: ops.special_bessel_j0(z),
+    "itj0y0_y": lambda f, ops, z, y: ops.special_bessel_y0(z),
+    "it2i0k0_i": _by_series(1),
+    "it2i0k0_k": lambda f, ops, z, y: -ops.special_modified_bessel_k0(z) / z,
+    "it2j0y0_j": _by_series(-1),
+    "it2j0y0_y": lambda f, ops, z, y: -ops.special_bessel_y0(z) / z,
+    "itstruve0": lambda f, ops, z, y: f("struve", 0),
+    "itmodstruve0": lambda f, ops, z, y: f("modstruve", 0),
+    "it2struve0": lambda f, ops, z, y: _without_pole(
+        ops, z, -2 / pi, lambda x: -ops.special_function(x, "struve", (0,)) / x
+    ),
+    "besselpoly": lambda f, ops, z, y, power, v: f("besselpoly", power + 1, v - 1) - f("besselpoly", power + 1, v + 1),
+    "zetac": lambda f, ops, z, y: riemann_slope(ops, z),
+    "gammasgn": lambda f, ops, z, y: ops.zeros_like(z),
     # error functions of a complex variable (DLMF 7.2, 7.10)
     "erf": lambda f, ops, z, y: TWO_OVER_ROOT_PI * ops.exp(-z * z),
     "erfc": lambda f, ops, z, y: -TWO_OVER_ROOT_PI * ops.exp(-z * z),

@@ -35,6 +35,7 @@ RULES = {
         remainder round rsqrt rsub sgn sigmoid sign sin sinh softshrink_backward sqrt square sub tan tanh
         threshold_backward true_divide trunc trunc_divide where zero
     """,
+    "adjoint.rules.elliptic": "agm carlson_integral ellipeinc ellipkinc elliprg jacobi_elliptic",
     "adjoint.rules.embedding": "embedding embedding_counts embedding_sum safe_softmax",
     "adjoint.rules.factorizations": """
         cholesky_solution geqrf independent linalg_cholesky_ex linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex
@@ -77,9 +78,9 @@ RULES = {
     """,
     "adjoint.rules.sorting": "argsort kthvalue max median median_all min mode nanmedian nanmedian_all place sort topk",
     "adjoint.rules.special": """
-        airy_ai bessel_i bessel_j digamma erf erfc erfinv gammaln i0 igamma igammac lgamma logit mvlgamma normal_hazard
-        polygamma polynomial sinc special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_entr
-        special_erfcx special_i0e special_i1 special_i1e special_log_ndtr special_modified_bessel_k0
+        airy_ai bessel_i bessel_j digamma erf erfc erfinv gammaln hurwitz_zeta i0 igamma igammac lgamma logit mvlgamma
+        normal_hazard polygamma polynomial sinc special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
+        special_entr special_erfcx special_i0e special_i1 special_i1e special_log_ndtr special_modified_bessel_k0
         special_modified_bessel_k1 special_ndtr special_ndtri special_scaled_modified_bessel_k0
         special_scaled_modified_bessel_k1 special_xlog1py special_zeta spherical_bessel_j xlogy
     """,

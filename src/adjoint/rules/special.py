@@ -6,7 +6,7 @@ are sums of values of the family: no division by the argument makes them undefin
 """
 
 from itertools import islice
-from math import factorial
+from math import comb, factorial
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 
@@ -15,6 +15,7 @@ from .elementwise import PI
 from .refusals import is_number
 
 LOG_PI = 1.1447298858494002
+LOG_TWO_PI = 1.8378770664093456
 TWO_OVER_ROOT_PI = 1.1283791670955126
 ROOT_TWO = 1.4142135623730951
 ROOT_TWO_PI = 2.5066282746310002
@@ -331,6 +332,73 @@ def zeta(xp, input: Array, other: Array):
     """Hurwitz's zeta function, the sum of (other + k) ** -input over k >= 0 (DLMF 25.11.1, 25.11.17)."""
     real_only("zeta_cpu", input, other)
     return xp.special.zeta(*alike(xp, input, other))
+
+
+def _tail_of_zeta(xp, s, a, order):
+    """The n-th derivative by s of the terms from a on, by Euler and Maclaurin's formula (DLMF 25.11.7).
+
+    Each summand of that is a power of a times a factor, 1 / (s - 1) or s (s + 1) ..., which has derivatives of its own.
+    """
+    log_a = xp.log(a)
+    powers = [(-log_a) ** k * a**-s for k in range(order + 1)]
+    integral = [(-1) ** k * factorial(k) / (s - 1) ** (k + 1) for k in range(order + 1)]
+    total = a * _product_rule(integral, powers) + 0.5 * powers[order]
+    rising = [s, 1.0, *[0.0] * order][: order + 1]
+    for j, bernoulli in enumerate(_BERNOULLI):
+        scale = bernoulli / factorial(2 * j + 2)
+        total = total + scale * _product_rule(rising, powers) * a ** (-2 * j - 1)
+        for step in (2 * j + 1, 2 * j + 2):
+            rising = [(s + step) * r + k * (rising[k - 1] if k else 0.0) for k, r in enumerate(rising)]
+    return total
+
+
+def _product_rule(first, second):
+    """The highest derivative of a product of two functions, from all of their derivatives."""
+    order = len(first) - 1
+    return sum([comb(order, k) * first[k] * second[order - k] for k in range(order + 1)])
+
+
+#: So many terms of the sum are added before its end is estimated.
+_TERMS_OF_ZETA = 16
+
+
+def _hurwitz_by_other(ops, input, other, order):
+    slope = -input * ops.hurwitz_zeta(input + 1, other, order)
+    return slope - order * ops.hurwitz_zeta(input + 1, other, order - 1) if order else slope
+
+
+@elementwise(
+    input=lambda ops, input, other, order: ops.hurwitz_zeta(input, other, order + 1),
+    other=_hurwitz_by_other,
+    dtypes="float",
+    method=False,
+    function=False,
+    scalars=False,
+)
+def hurwitz_zeta(xp, input: Array, other: Array, order=0):
+    """Hurwitz's zeta function for input > 1, or its derivative of an order by the input for input > -0.6; other > 0."""
+    real_only("hurwitz_zeta", input, other)
+    input, other = alike(xp, input, other)
+    if not order:
+        return xp.special.zeta(input, other)
+    with xp.errstate(all="ignore"):
+        s, a = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (input, other)])
+        inside = (s > -0.6) & (s != 1) & (a > 0)
+        s, a = xp.where(inside, s, 2.0), xp.where(inside, a, 1.0)
+        terms = [(-xp.log(a + k)) ** order * (a + k) ** -s for k in range(_TERMS_OF_ZETA)]
+        total = sum(terms) + _tail_of_zeta(xp, s, a + _TERMS_OF_ZETA, order)
+        return xp.astype(xp.where(inside, total, xp.nan), input.dtype)
+
+
+def riemann_slope(ops, input):
+    """The derivative of Riemann's zeta function of real numbers; left of -1/2 by reflection (DLMF 25.4.1)."""
+    is_left = input < -0.5
+    left = ops.where(is_left, input, -1.0)
+    mirrored, angle, one = 1 - left, 0.5 * PI * left, ops.ones_like(input)
+    zeta, slope = ops.hurwitz_zeta(mirrored, one), ops.hurwitz_zeta(mirrored, one, 1)
+    waves = ops.sin(angle) * ((LOG_TWO_PI - ops.digamma(mirrored)) * zeta - slope) + 0.5 * PI * ops.cos(angle) * zeta
+    by_reflection = 2 * ops.exp((left - 1) * LOG_TWO_PI + ops.lgamma(mirrored)) * waves
+    return ops.where(is_left, by_reflection, ops.hurwitz_zeta(ops.where(is_left, 2.0, input), one, 1))
 
 
 # Bessel functions: J' = (J[n-1] - J[n+1]) / 2, I' = (I[n-1] + I[n+1]) / 2 (DLMF 10.6.1, 10.29.1) --------------------

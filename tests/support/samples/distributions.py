@@ -14,7 +14,11 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "betainc": {"a": _POSITIVE, "b": _POSITIVE, "x": _FRACTION},
     "betaincinv": {"a": _POSITIVE, "b": _POSITIVE, "x": _FRACTION},
     "betaln": _POSITIVE,
+    "agm": _POSITIVE,
     "cosine_integral": _POSITIVE,
+    "ellipeinc": {"phi": (-3.0, 3.0), "m": _FRACTION},
+    "ellipkinc": {"phi": (-3.0, 3.0), "m": _FRACTION},
+    "elliprg": _POSITIVE,
     "erfcinv": (0.2, 1.8),
     "exp1": _POSITIVE,
     "expi": _POSITIVE,
@@ -55,6 +59,14 @@ SAMPLES: dict[str, list[Sample]] = {
     **dict.fromkeys(("jv", "yv"), _BY_Z),
     **dict.fromkeys(("igamma", "igammac"), _INCOMPLETE),
     "expn": [{"input": draw(2, 3, low=0.5, high=3.0), "n": n} for n in (0, 1, 3)],
+    "carlson_integral": [
+        {**{name: draw(3, **_COUNT) for name in "abcd"}, "exponents": exponents, "power": power}
+        for exponents, power in (((0.5, 0.5, 0.5, 1.0), 0), ((1.5, 0.5, 1.5, 0.0), 1))
+    ],
+    "hurwitz_zeta": [{"input": draw(2, 1, low=1.5, high=3.0), "other": draw(3, **_COUNT), "order": n} for n in (0, 1)],
+    "jacobi_elliptic": [
+        {"u": draw(2, 1, low=-3.0, high=3.0), "m": draw(3, low=0.1, high=0.9), "which": which} for which in range(4)
+    ],
     "gammainc_derivative": [{**sample, "order": 1} for sample in _INCOMPLETE],
     "special_function": [
         {"z": draw(2, 3, low=0.5, high=3.0), "name": "airy_ai"},

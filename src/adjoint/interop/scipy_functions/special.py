@@ -11,12 +11,16 @@ import scipy.special
 from adjoint.core.recorded import operations
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import axes_of, cast, inexact, kind_of, operand, plain, promoted, tensor_of
+from adjoint.interop.scipy_functions.special_equations import EQUATIONS
+from adjoint.interop.scipy_functions.special_inverses import INVERSES
 from adjoint.interop.ufuncs import UFUNCS, ufunc_over_tensors
+from adjoint.rules.elliptic import R_C, R_D, R_F, R_J
 from adjoint.tensor.table import ops
 
 #: Ufuncs of scipy.special and the operations that they are, where the operands are the same.
 OPERATIONS = {
-    "cbrt": "cbrt", "dawsn": "dawsn", "ellipe": "ellipe", "ellipk": "ellipk",
+    "agm": "agm", "cbrt": "cbrt", "dawsn": "dawsn", "ellipe": "ellipe", "ellipeinc": "ellipeinc", "ellipk": "ellipk",
+    "ellipkinc": "ellipkinc", "elliprg": "elliprg",
     "entr": "special_entr", "erfcinv": "erfcinv",
     "erfi": "erfi", "erfinv": "erfinv", "exp1": "exp1", "exp2": "exp2", "expi": "expi", "expit": "sigmoid",
     "expm1": "expm1", "exprel": "exprel", "gamma": "gamma", "gammainc": "igamma", "gammaincc": "igammac",
@@ -41,11 +45,12 @@ REAL_OPERATIONS = {
 #: Functions of the tables of closed forms: of one variable, of one after numbers, of two.
 OF_ONE = [
     "loggamma", "rgamma", "wofz", "wrightomega", "ber", "bei", "ker", "kei", "berp", "beip", "kerp",
-    "keip", "sindg", "cosdg", "tandg", "cotdg", "ellipkm1", "ndtri_exp",
+    "keip", "sindg", "cosdg", "tandg", "cotdg", "ellipkm1", "ndtri_exp", "gammasgn", "zetac", "itstruve0", "it2struve0",
+    "itmodstruve0",
 ]  # fmt: skip
 WITH_NUMBERS = [
     "hyp2f1", "hyp1f1", "hyp0f1", "hyperu", "wright_bessel", "log_wright_bessel", "struve", "modstruve",
-    "hankel1", "hankel1e", "hankel2", "hankel2e",
+    "lpmv",
     "eval_jacobi", "eval_legendre", "eval_gegenbauer", "eval_chebyt", "eval_chebyu", "eval_chebyc", "eval_chebys",
     "eval_genlaguerre", "eval_laguerre", "eval_hermite", "eval_hermitenorm", "eval_sh_legendre", "eval_sh_chebyt",
     "eval_sh_chebyu", "eval_sh_jacobi",
@@ -130,12 +135,50 @@ def _expn(n, x):
     return ops.expn(x, int(order.reshape(())))
 
 
-def _with_numbers(name):
+def _with_numbers(name, is_complex=False):
     def apply(*values):
         *parameters, z = values
         if any(p.ndim or p.requires_grad for p in parameters):
             raise TypeError(f"{name}: with a Tensor as the argument, the parameters must be numbers")
+        z = cast(z, numpy.result_type(kind_of(z), numpy.complex64)) if is_complex else z
         return ops.special_function(z, name, tuple([plain(value) for value in parameters]))
+
+    return apply
+
+
+def _airye(z):
+    if kind_of(z).kind == "c":
+        raise TypeError("airye: of complex numbers it is not holomorphic; scale airy instead")
+    return _parts("airye_ai", "airye_aip", "airye_bi", "airye_bip")(z)
+
+
+def _modified_fresnel(sign):
+    """The integrals of exp(sign * i t ** 2) from x on, by the complementary error function (DLMF 7.7.2, 7.5.10).
+
+    Below 0 SciPy 1.17 has wrong imaginary parts.
+    """
+
+    def apply(x):
+        turn = math.sqrt(0.5) * (1 - sign * 1j)
+        whole = turn * x
+        return 0.5 * math.sqrt(math.pi) / turn * ops.special_function(whole, "erfc"), 0.5 * ops.special_function(
+            whole, "erfcx"
+        )
+
+    return apply
+
+
+def _besselpoly(a, power, v):
+    if power.ndim or v.ndim or power.requires_grad or v.requires_grad:
+        raise TypeError("besselpoly: with a Tensor as the argument, the parameters must be numbers")
+    return ops.special_function(a, "besselpoly", (plain(power), plain(v)))
+
+
+def _carlson(exponents, factor):
+    """One of Carlson's symmetric integrals (DLMF 19.16.1-6), of as many variables as are given."""
+
+    def apply(*values):
+        return factor * ops.carlson_integral(*values, *[values[-1]] * (4 - len(values)), exponents)
 
     return apply
 
@@ -157,6 +200,26 @@ def _of_distribution(name, method, *order):
 
 #: Ufuncs that take several operations, over Tensors of one dtype.
 FUNCTIONS_OF_UFUNCS = {
+    **EQUATIONS,
+    **INVERSES,
+    **{name: _with_numbers(name, is_complex=True) for name in ("hankel1", "hankel1e", "hankel2", "hankel2e")},
+    "airye": _airye,
+    "besselpoly": _besselpoly,
+    "ellipj": lambda u, m: tuple([ops.jacobi_elliptic(u, m, which) for which in range(4)]),
+    "elliprc": _carlson(R_C, 0.5),
+    "elliprd": _carlson(R_D, 1.5),
+    "elliprf": _carlson(R_F, 0.5),
+    "elliprj": _carlson(R_J, 1.5),
+    "itairy": _parts("itairy_ai", "itairy_bi", "itairy_ai_left", "itairy_bi_left"),
+    "iti0k0": _parts("iti0k0_i", "iti0k0_k"),
+    "itj0y0": _parts("itj0y0_j", "itj0y0_y"),
+    "it2i0k0": _parts("it2i0k0_i", "it2i0k0_k"),
+    "it2j0y0": _parts("it2j0y0_j", "it2j0y0_y"),
+    "modfresnelm": _modified_fresnel(-1),
+    "modfresnelp": _modified_fresnel(1),
+    "round": lambda x: ops.round(x),
+    "smirnov": _of_distribution("ksone", "sf", 1, 0),
+    "smirnovi": _of_distribution("ksone", "isf", 1, 0),
     **{name: _real_or_complex(name, real) for name, real in REAL_OPERATIONS.items()},
     **{name: _of_one(name) for name in OF_ONE},
     **{name: _with_numbers(name) for name in WITH_NUMBERS},

@@ -95,7 +95,7 @@ class StandardForm:
         if self.discrete:
             return valued(sign * self._summed(z, *shapes), value)
         if not any(is_tracked(shape) for shape in shapes):
-            return antiderivative(z, value, lambda z: sign * self.density(z, *shapes))
+            return antiderivative(ops.expand(z, numpy.shape(value)), value, lambda z: sign * self.density(z, *shapes))
         return valued(sign * self._by_quadrature(z, *shapes), value)
 
     def _by_quadrature(self, z: Tensor, *shapes: Tensor) -> Tensor:
