@@ -31,7 +31,7 @@ def strict_gaps() -> dict[str, str]:
     from adjoint.rules import TABLE
     from support.other_arrays import failure_of
 
-    library = runpy.run_path(str(TESTS / "arrays" / "test_strict.py"))["STRICT"]
+    library = runpy.run_path(str(TESTS / "arrays" / "libraries" / "test_strict.py"))["STRICT"]
     gaps = {}
     for name, rule in TABLE.items():
         failure = failure_of(library, rule, every_kind=True)
