@@ -20,7 +20,7 @@ X = np.array([1.0, 2.0, 3.0, 4.0])
 def said(expression: str, x: Any, m: Any) -> Any:
     """The result of an expression as the page writes it."""
     try:
-        result = eval(expression, {"x": x, "m": m})
+        result = eval(expression, {"x": x, "m": m, "np": np, "adjoint": adjoint})
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
         return type(error).__name__
     if callable(result) and not isinstance(result, (TensorBase, adjoint.numpy.Array)):

@@ -82,9 +82,16 @@ def mapped(change: Callable[[Any], Any], kind: type, value: Any) -> Any:
 
 
 def is_tracked(tensor: Tensor) -> bool:
-    """True if derivatives are being taken through a Tensor, in reverse or in forward mode."""
-    if tensor.requires_grad and is_grad_enabled():
-        return True
+    """True if derivatives are being taken through a Tensor now, in reverse or in forward mode."""
+    return (tensor.requires_grad and is_grad_enabled()) or _has_tangent(tensor)
+
+
+def carries_derivative(tensor: Tensor) -> bool:
+    """True for a Tensor with a history or a tangent, also where nothing is recorded, as under no_grad."""
+    return tensor.requires_grad or _has_tangent(tensor)
+
+
+def _has_tangent(tensor: Tensor) -> bool:
     return bool(current().dual_stack and registry.has_tangent(tensor))  # type: ignore[operator]
 
 

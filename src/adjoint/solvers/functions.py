@@ -17,7 +17,7 @@ from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
-from adjoint.transforms.passing import holds_tensor
+from adjoint.transforms.passing import has_tensor_leaf
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -74,7 +74,7 @@ class FlatFunction:
             self.flat = x0
         else:
             self.flat = Flat(start_of(x0), name, float64)
-            self.flat.of_arrays = not holds_tensor((x0, args))
+            self.flat.of_arrays = not has_tensor_leaf((x0, args))
         self.recording: dict[str, Any] = {}
         self.x: Array | None = None
 

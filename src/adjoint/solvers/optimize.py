@@ -11,7 +11,7 @@ from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.tensor.creation import as_tensor
-from adjoint.transforms.passing import holds_tensor
+from adjoint.transforms.passing import has_tensor_leaf
 
 Function = Callable[..., Any]
 
@@ -266,7 +266,7 @@ def curve_fit(
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             raise ValueError("curve_fit(): f takes any number of parameters; p0 is needed to tell how many there are")
         p0 = np.ones(len(kinds) - 1)
-    of_tensors = holds_tensor((xdata, p0))
+    of_tensors = has_tensor_leaf((xdata, p0))
     data = np.asarray(xdata, dtype=np.float64)
     model = VectorFunction(
         lambda p: f(as_tensor(data) if of_tensors else data, *p), np.atleast_1d(p0), (), "curve_fit()", allow_constant

@@ -114,7 +114,7 @@ def to_arguments(tree: Any) -> Any:
     return pytree.map(lambda leaf: values.give(leaf) if isinstance(leaf, TensorBase) else leaf, tree)
 
 
-def holds_tensor(tree: Any) -> bool:
+def has_tensor_leaf(tree: Any) -> bool:
     """True for a tree with a Tensor among its leaves."""
     return any(isinstance(leaf, TensorBase) for leaf in flatten(tree)[0])
 

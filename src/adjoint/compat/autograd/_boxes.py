@@ -19,7 +19,6 @@ from adjoint.interop.numpy_array.base import (
     HOLDERS,
     exchanged,
     in_double,
-    is_tracked,
     raw,
     to_tensor,
     unwrap,
@@ -29,6 +28,7 @@ from adjoint.interop.numpy_array.base import (
 from adjoint.interop.numpy_array.base import holds_array as holds_box
 from adjoint.interop.numpy_array.calls import NO_TRACE
 from adjoint.interop.numpy_array.writes import memory_of, to_read
+from adjoint.interop.operands import carries_derivative
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -36,7 +36,7 @@ Function = Callable[..., Any]
 
 __all__ = [
     "CONNECT", "FOREIGN", "HOLDERS", "NAMESPACES", "NO_TRACE", "ArrayBox", "Box", "dispatch", "getval", "holds_box",
-    "in_double", "is_tracked", "isbox", "operands", "raw", "to_read", "to_tensor", "unwrap", "values", "wrap",
+    "in_double", "carries_derivative", "isbox", "operands", "raw", "to_read", "to_tensor", "unwrap", "values", "wrap",
 ]  # fmt: skip
 
 #: Types of values for which users registered boxes or spaces of their own.
@@ -97,7 +97,7 @@ class ArrayBox(NumpyArray, Box):
     @classmethod
     def wrap(cls, tensor: Tensor) -> Any:
         """A box for a Tensor with derivatives, else its array or number."""
-        return cls.new(tensor) if is_tracked(tensor) else raw(tensor)
+        return cls.new(tensor) if carries_derivative(tensor) else raw(tensor)
 
     def _plain(self, what: str) -> Any:
         raise lost(what.replace("differentiable array", "box"), self.instead, self.as_constant)

@@ -13,10 +13,10 @@ import numpy
 from adjoint.compat.autograd._boxes import (
     FOREIGN,
     ArrayBox,
+    carries_derivative,
     getval,
     holds_box,
     in_double,
-    is_tracked,
     raw,
     to_read,
     to_tensor,
@@ -453,4 +453,4 @@ def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 def tracked(value: Any) -> bool:
     """True for a box through which derivatives are taken."""
-    return type(value) is ArrayBox and is_tracked(value._tensor)
+    return type(value) is ArrayBox and carries_derivative(value._tensor)

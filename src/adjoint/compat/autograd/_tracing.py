@@ -15,10 +15,10 @@ import numpy
 
 from adjoint.compat.autograd._boxes import (
     ArrayBox,
+    carries_derivative,
     dispatch,
     holds_box,
     in_double,
-    is_tracked,
     raw,
     to_tensor,
     unwrap,
@@ -157,7 +157,7 @@ def _target(leaf: Any) -> Tensor:
     tensor = entered(leaf)
     if tensor.requires_grad:
         return ops.view(tensor, tensor._array.shape)
-    if is_tracked(tensor):
+    if carries_derivative(tensor):
         with enable_grad():
             tensor = ops.view(tensor, tensor._array.shape)
     tensor.requires_grad = True
@@ -184,7 +184,7 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any
             return structure.unflatten(zeros)
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
-        create = nested or any(is_tracked(c) for c in cotangents)
+        create = nested or any(carries_derivative(c) for c in cotangents)
         # one tensor takes the quick way through `grad`
         ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
         leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=create, allow_unused=True)

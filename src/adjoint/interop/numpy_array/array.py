@@ -9,11 +9,12 @@ import numpy
 
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.dependence import lost
-from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, is_tracked, raw, values
+from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, raw, values
 from adjoint.interop.numpy_array.calls import clone, dispatch, overrides, run_ufunc
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
 from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
 from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_read, to_write
+from adjoint.interop.operands import carries_derivative
 from adjoint.tensor.notebook import page
 from adjoint.tensor.table import ops
 
@@ -163,7 +164,7 @@ class NumpyArray(MemoryAccess):
 
     def _plain(self, what: str) -> Any:
         """The plain value, for a conversion. Raises LostDerivativeError if a derivative would be lost."""
-        if is_tracked(self._tensor):
+        if carries_derivative(self._tensor):
             raise lost(f"{what} of a differentiable array", self.instead, self.as_constant)
         return self._value
 
@@ -436,7 +437,7 @@ class Array(NumpyArray):
         """The array as a notebook shows it: shape, dtype, history, and a small picture of the values."""
         facts = [f"shape {self.shape}", str(self.dtype)]
         node = self._tensor.grad_fn
-        if is_tracked(self._tensor):
+        if carries_derivative(self._tensor):
             facts.append("differentiated" if node is None else f"history: {type(node).__name__}")
         return page(facts, self._tensor._array, repr(self))
 

@@ -10,9 +10,7 @@ import numpy
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import warn_caller
-from adjoint.core.modes.state import current
 from adjoint.runtime.pytree import flatten
-from adjoint.transforms.forward import has_tangent
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -64,7 +62,7 @@ class ArrayHolder(TensorHolder):
 HOLDERS: set[type] = set()
 
 
-def holds_tensor(value: Any) -> bool:
+def is_holder(value: Any) -> bool:
     """True for an array, or a value of a user's own class, that holds a Tensor."""
     return isinstance(value, TensorHolder) or type(value) in HOLDERS
 
@@ -72,11 +70,6 @@ def holds_tensor(value: Any) -> bool:
 def raw(tensor: Tensor) -> Any:
     """The array of a Tensor; a NumPy number if it has no axes."""
     return tensor._array[()]
-
-
-def is_tracked(tensor: Tensor) -> bool:
-    """True if derivatives are being taken through a Tensor."""
-    return tensor.requires_grad or (bool(current().dual_stack) and has_tangent(tensor))
 
 
 def in_double(value: Any) -> Any:
@@ -107,7 +100,7 @@ def to_tensor(value: Any) -> Tensor:
 
 def holds_array(value: Any) -> bool:
     """True for an array that holds a Tensor, or a container with one in it, as an array of objects may be, too."""
-    if holds_tensor(value):
+    if is_holder(value):
         return True
     if isinstance(value, _ndarray):
         return value.dtype.kind == "O" and any(isinstance(member, TensorHolder) for member in value.flat)
@@ -122,7 +115,7 @@ def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
     """Nested containers with the arrays in them changed; the very same objects where there are none."""
     if type(value) is _ndarray and value.dtype.kind != "O":
         return value
-    if holds_tensor(value):
+    if is_holder(value):
         return change(value)
     if not holds_array(value):
         return value

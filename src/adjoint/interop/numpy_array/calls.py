@@ -16,14 +16,13 @@ from adjoint.interop.numpy_array.base import (
     ArrayHolder,
     holds_array,
     in_double,
-    is_tracked,
     unwrap,
     values,
     wrapped,
 )
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
 from adjoint.interop.numpy_functions import WHOLE
-from adjoint.interop.operands import holds_tensor, tensors_in
+from adjoint.interop.operands import carries_derivative, holds_tensor, tensors_in
 from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.interop.reasons import DISCRETE, NoDerivativeError, own_reason
 from adjoint.tensor.table import ops
@@ -105,7 +104,7 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
 
 def _into_plain(kind: Kind, name: str, function: Function, args: Any, kwargs: Any) -> Any:
     """A function that writes into a plain array. Raises LostDerivativeError if a derivative would be lost."""
-    if any(is_tracked(tensor) for tensor in tensors_in(unwrap((args, kwargs)))):
+    if any(carries_derivative(tensor) for tensor in tensors_in(unwrap((args, kwargs)))):
         raise lost(f"the plain array that {name}() writes to", kind.instead, kind.as_constant)
     return function(*values(args), **values(kwargs))
 

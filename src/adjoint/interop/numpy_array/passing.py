@@ -11,7 +11,8 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import tensor_of_array
 from adjoint.interop.numpy_array.array import Array
-from adjoint.interop.numpy_array.base import ArrayHolder, in_double, is_tracked, raw
+from adjoint.interop.numpy_array.base import ArrayHolder, in_double, raw
+from adjoint.interop.operands import carries_derivative
 
 _NUMBERS = (float, int, complex, numpy.generic)
 
@@ -81,7 +82,7 @@ def take(value: Any, constants: bool = False) -> Any:
 
 def leave(tensor: Any, is_held: bool) -> Any:
     """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
-    if is_held or is_tracked(tensor) or hasattr(tensor._array, "batches"):
+    if is_held or carries_derivative(tensor) or hasattr(tensor._array, "batches"):
         return Array.wrap(tensor)
     return plain(tensor)
 
