@@ -17,11 +17,7 @@ MEASUREMENTS = [0.5, 0.9, 1.6, 2.2]
 # filterpy -------------------------------------------------------------------------------------------------------------
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.KalmanFilter",
-    "predict and update, with `log_likelihood`",
-)
+@tried("filterpy", "filterpy.kalman.KalmanFilter", "predict and update, with `log_likelihood`")
 def _() -> Any:
     from filterpy.kalman import KalmanFilter
 
@@ -39,11 +35,7 @@ def _() -> Any:
     return function, [0.1, 0.4, 2.0]
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.ExtendedKalmanFilter",
-    "predict and update",
-)
+@tried("filterpy", "filterpy.kalman.ExtendedKalmanFilter", "predict and update")
 def _() -> Any:
     from filterpy.kalman import ExtendedKalmanFilter
 
@@ -61,11 +53,7 @@ def _() -> Any:
     return function, [0.1, 0.4]
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.UnscentedKalmanFilter",
-    "predict and update",
-)
+@tried("filterpy", "filterpy.kalman.UnscentedKalmanFilter", "predict and update")
 def _() -> Any:
     from filterpy.kalman import MerweScaledSigmaPoints, UnscentedKalmanFilter
 
@@ -83,20 +71,14 @@ def _() -> Any:
     return function, [1.0, 0.5, 0.1, 0.4]
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.update",
-)
+@tried("filterpy", "filterpy.kalman.update")
 def _() -> Any:
     from filterpy.kalman import update
 
     return lambda p: update(p[:2], np.eye(2) * p[2], 0.7, p[3], np.array([[1.0, 0.4]])), [0.3, 0.5, 1.2, 0.4]
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.unscented_transform",
-)
+@tried("filterpy", "filterpy.kalman.unscented_transform")
 def _() -> Any:
     from filterpy.kalman import unscented_transform
 
@@ -126,11 +108,7 @@ def _() -> Any:
     return function, [0.1, 0.4, 2.0]
 
 
-@tried(
-    "filterpy",
-    "filterpy.kalman.InformationFilter",
-    "predict and update",
-)
+@tried("filterpy", "filterpy.kalman.InformationFilter", "predict and update")
 def _() -> Any:
     from filterpy.kalman import InformationFilter
 
@@ -146,20 +124,14 @@ def _() -> Any:
     return function, [0.1, 0.4, 2.0]
 
 
-@tried(
-    "filterpy",
-    "filterpy.common.Q_discrete_white_noise",
-)
+@tried("filterpy", "filterpy.common.Q_discrete_white_noise")
 def _() -> Any:
     from filterpy.common import Q_discrete_white_noise
 
     return lambda p: Q_discrete_white_noise(3, p[0], p[1]), [0.3, 1.4]
 
 
-@tried(
-    "filterpy",
-    "filterpy.common.van_loan_discretization",
-)
+@tried("filterpy", "filterpy.common.van_loan_discretization")
 def _() -> Any:
     from filterpy.common import van_loan_discretization
 
@@ -169,10 +141,7 @@ def _() -> Any:
     ]
 
 
-@tried(
-    "filterpy",
-    "filterpy.stats.multivariate_gaussian",
-)
+@tried("filterpy", "filterpy.stats.multivariate_gaussian")
 def _() -> Any:
     from filterpy.stats import multivariate_gaussian
 
@@ -185,10 +154,7 @@ def _() -> Any:
     ]
 
 
-@tried(
-    "filterpy",
-    "filterpy.gh.GHFilter.update",
-)
+@tried("filterpy", "filterpy.gh.GHFilter.update")
 def _() -> Any:
     from filterpy.gh import GHFilter
 
@@ -204,11 +170,7 @@ def _() -> Any:
 # control --------------------------------------------------------------------------------------------------------------
 
 
-@tried(
-    "control",
-    "control.StateSpace",
-    "its frequency response",
-)
+@tried("control", "control.StateSpace", "its frequency response")
 def _() -> Any:
     import control
 
@@ -218,42 +180,28 @@ def _() -> Any:
     )
 
 
-@tried(
-    "control",
-    "control.TransferFunction",
-    "its frequency response",
-)
+@tried("control", "control.TransferFunction", "its frequency response")
 def _() -> Any:
     import control
 
     return lambda p: control.tf([p[0]], np.array([1.0, p[1], p[2]]))(0.7j), [1.3, 0.5, 0.8]
 
 
-@tried(
-    "control",
-    "control.lyap",
-)
+@tried("control", "control.lyap")
 def _() -> Any:
     import control
 
     return lambda a: control.lyap(a, np.eye(2), method="scipy"), A
 
 
-@tried(
-    "control",
-    "control.ctrb",
-    "with `control.obsv`",
-)
+@tried("control", "control.ctrb", "with `control.obsv`")
 def _() -> Any:
     import control
 
     return lambda a: [control.ctrb(a, [[0.0], [1.0]]), control.obsv(a, [[1.0, 0.0]])], A
 
 
-@tried(
-    "control",
-    "control.care",
-)
+@tried("control", "control.care")
 def _() -> Any:
     import control
 
@@ -283,30 +231,21 @@ def _() -> Any:
 # attitude and robotics ------------------------------------------------------------------------------------------------
 
 
-@tried(
-    "ahrs",
-    "ahrs.common.orientation.q2R",
-)
+@tried("ahrs", "ahrs.common.orientation.q2R")
 def _() -> Any:
     from ahrs.common.orientation import q2R
 
     return q2R, [0.9, 0.1, -0.2, 0.3]
 
 
-@tried(
-    "ahrs",
-    "ahrs.common.orientation.q_prod",
-)
+@tried("ahrs", "ahrs.common.orientation.q_prod")
 def _() -> Any:
     from ahrs.common.orientation import q_prod
 
     return lambda x: q_prod(x[:4], x[4:]), [0.9, 0.1, -0.2, 0.3, 0.4, 0.2, 0.1, -0.5]
 
 
-@tried(
-    "ahrs",
-    "ahrs.common.orientation.ecompass",
-)
+@tried("ahrs", "ahrs.common.orientation.ecompass")
 def _() -> Any:
     from ahrs.common.orientation import ecompass
 
@@ -334,50 +273,35 @@ def _() -> Any:
     return lambda p: np.array(geodetic2ecef(p[0], p[1], p[2])) * 1e-6, [0.8, 0.3, 200.0]
 
 
-@tried(
-    "pytransform3d",
-    "pytransform3d.rotations.matrix_from_axis_angle",
-)
+@tried("pytransform3d", "pytransform3d.rotations.matrix_from_axis_angle")
 def _() -> Any:
     from pytransform3d.rotations import matrix_from_axis_angle
 
     return matrix_from_axis_angle, [0.6, 0.0, 0.8, 0.7]
 
 
-@tried(
-    "pytransform3d",
-    "pytransform3d.rotations.active_matrix_from_angle",
-)
+@tried("pytransform3d", "pytransform3d.rotations.active_matrix_from_angle")
 def _() -> Any:
     from pytransform3d.rotations import active_matrix_from_angle
 
     return lambda p: active_matrix_from_angle(2, p[0]) @ active_matrix_from_angle(0, p[1]), [0.4, 0.9]
 
 
-@tried(
-    "pytransform3d",
-    "pytransform3d.transformations.transform_from_exponential_coordinates",
-)
+@tried("pytransform3d", "pytransform3d.transformations.transform_from_exponential_coordinates")
 def _() -> Any:
     from pytransform3d.transformations import transform_from_exponential_coordinates
 
     return lambda x: transform_from_exponential_coordinates(x), [0.3, -0.2, 0.5, 1.0, 0.4, -0.6]
 
 
-@tried(
-    "pytransform3d",
-    "pytransform3d.rotations.concatenate_quaternions",
-)
+@tried("pytransform3d", "pytransform3d.rotations.concatenate_quaternions")
 def _() -> Any:
     from pytransform3d.rotations import concatenate_quaternions
 
     return lambda x: concatenate_quaternions(x[:4], x[4:]), [0.9, 0.1, -0.2, 0.3, 0.4, 0.2, 0.1, -0.5]
 
 
-@tried(
-    "pyquaternion",
-    "pyquaternion.Quaternion.rotate",
-)
+@tried("pyquaternion", "pyquaternion.Quaternion.rotate")
 def _() -> Any:
     from pyquaternion import Quaternion
 
@@ -396,10 +320,7 @@ def _() -> Any:
     return lambda p: rpy2r(p[0], p[1], p[2]), [0.4, 0.9, -0.3]
 
 
-@tried(
-    "spatialmath-python",
-    "spatialmath.base.trexp",
-)
+@tried("spatialmath-python", "spatialmath.base.trexp")
 def _() -> Any:
     from spatialmath.base import trexp
 
@@ -409,30 +330,21 @@ def _() -> Any:
 # signals, images, circuits --------------------------------------------------------------------------------------------
 
 
-@tried(
-    "scikit-image",
-    "skimage.color.rgb2hsv",
-)
+@tried("scikit-image", "skimage.color.rgb2hsv")
 def _() -> Any:
     from skimage.color import rgb2hsv
 
     return rgb2hsv, np.array([[[0.3, 0.5, 0.2], [0.9, 0.1, 0.4]]])
 
 
-@tried(
-    "scikit-image",
-    "skimage.color.rgb2lab",
-)
+@tried("scikit-image", "skimage.color.rgb2lab")
 def _() -> Any:
     from skimage.color import rgb2lab
 
     return rgb2lab, np.array([[[0.3, 0.5, 0.2], [0.9, 0.1, 0.4]]])
 
 
-@tried(
-    "scikit-image",
-    "skimage.metrics.peak_signal_noise_ratio",
-)
+@tried("scikit-image", "skimage.metrics.peak_signal_noise_ratio")
 def _() -> Any:
     from skimage.metrics import peak_signal_noise_ratio
 
@@ -442,10 +354,7 @@ def _() -> Any:
     )
 
 
-@tried(
-    "scikit-image",
-    "skimage.metrics.structural_similarity",
-)
+@tried("scikit-image", "skimage.metrics.structural_similarity")
 def _() -> Any:
     from skimage.metrics import structural_similarity
 
@@ -456,10 +365,7 @@ def _() -> Any:
     )
 
 
-@tried(
-    "scikit-image",
-    "skimage.filters.gaussian",
-)
+@tried("scikit-image", "skimage.filters.gaussian")
 def _() -> Any:
     from skimage.filters import gaussian
 
@@ -480,11 +386,7 @@ def _() -> Any:
     return lambda p: zl_2_zin(p[0], p[1], p[2]), [50.0, 75.0, 0.4]
 
 
-@tried(
-    "sympy",
-    "sympy.lambdify",
-    "of an expression",
-)
+@tried("sympy", "sympy.lambdify", "of an expression")
 def _() -> Any:
     import sympy
 

@@ -47,41 +47,28 @@ metric("log_loss", [0, 1, 1], [0.2, 0.7, 0.6])
 metric("mean_pinball_loss", [0.4, 1.1, -0.3], [0.5, 0.9, 0.2], alpha=0.3)
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.gaussian_process.kernels.RBF",
-)
+@tried("scikit-learn", "sklearn.gaussian_process.kernels.RBF")
 def _() -> Any:
     from sklearn.gaussian_process.kernels import RBF
 
     return lambda x: RBF(0.8)(x), X
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.gaussian_process.kernels.Matern",
-    "scaled, with a `WhiteKernel`",
-)
+@tried("scikit-learn", "sklearn.gaussian_process.kernels.Matern", "scaled, with a `WhiteKernel`")
 def _() -> Any:
     from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
     return lambda x: (1.3 * Matern(0.8, nu=1.5) + WhiteKernel(0.1))(x), X
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.gaussian_process.kernels.ExpSineSquared",
-)
+@tried("scikit-learn", "sklearn.gaussian_process.kernels.ExpSineSquared")
 def _() -> Any:
     from sklearn.gaussian_process.kernels import ExpSineSquared
 
     return lambda x: ExpSineSquared(0.8, 1.5)(x, Y), X
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.gaussian_process.GaussianProcessRegressor.log_marginal_likelihood",
-)
+@tried("scikit-learn", "sklearn.gaussian_process.GaussianProcessRegressor.log_marginal_likelihood")
 def _() -> Any:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -90,30 +77,21 @@ def _() -> Any:
     return lambda t: model.log_marginal_likelihood(t), [0.2, -0.1]
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.neural_network._base.binary_log_loss",
-)
+@tried("scikit-learn", "sklearn.neural_network._base.binary_log_loss")
 def _() -> Any:
     from sklearn.neural_network._base import binary_log_loss
 
     return lambda p: binary_log_loss(np.array([[1.0], [0.0], [1.0]]), p), np.array([[0.7], [0.2], [0.4]])
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.utils.extmath.softmax",
-)
+@tried("scikit-learn", "sklearn.utils.extmath.softmax")
 def _() -> Any:
     from sklearn.utils.extmath import softmax
 
     return softmax, X
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.linear_model._huber._huber_loss_and_gradient",
-)
+@tried("scikit-learn", "sklearn.linear_model._huber._huber_loss_and_gradient")
 def _() -> Any:
     from sklearn.linear_model._huber import _huber_loss_and_gradient
 
@@ -121,10 +99,7 @@ def _() -> Any:
     return lambda p: _huber_loss_and_gradient(p, X, y, 1.35, 0.1, w)[0], [0.3, -0.2, 0.5, 0.8]
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.preprocessing.StandardScaler.transform",
-)
+@tried("scikit-learn", "sklearn.preprocessing.StandardScaler.transform")
 def _() -> Any:
     from sklearn.preprocessing import StandardScaler
 
@@ -132,10 +107,7 @@ def _() -> Any:
     return scaler.transform, X
 
 
-@tried(
-    "scikit-learn",
-    "sklearn.linear_model.LinearRegression.predict",
-)
+@tried("scikit-learn", "sklearn.linear_model.LinearRegression.predict")
 def _() -> Any:
     from sklearn.linear_model import LinearRegression
 
@@ -157,20 +129,14 @@ def _() -> Any:
 # optimisation, manifolds ----------------------------------------------------------------------------------------------
 
 
-@tried(
-    "pymanopt",
-    "pymanopt.manifolds.Sphere.exp",
-)
+@tried("pymanopt", "pymanopt.manifolds.Sphere.exp")
 def _() -> Any:
     from pymanopt.manifolds import Sphere
 
     return lambda v: Sphere(3).exp(np.array([1.0, 0.0, 0.0]), v), [0.0, 0.4, -0.3]
 
 
-@tried(
-    "pymanopt",
-    "pymanopt.manifolds.SymmetricPositiveDefinite.dist",
-)
+@tried("pymanopt", "pymanopt.manifolds.SymmetricPositiveDefinite.dist")
 def _() -> Any:
     from pymanopt.manifolds import SymmetricPositiveDefinite
 
@@ -180,30 +146,21 @@ def _() -> Any:
     )
 
 
-@tried(
-    "pymanopt",
-    "pymanopt.manifolds.Stiefel.retraction",
-)
+@tried("pymanopt", "pymanopt.manifolds.Stiefel.retraction")
 def _() -> Any:
     from pymanopt.manifolds import Stiefel
 
     return lambda v: Stiefel(3, 2).retraction(np.eye(3, 2), v), np.array([[0.1, 0.3], [-0.3, 0.2], [0.4, -0.5]])
 
 
-@tried(
-    "pymoo",
-    "pymoo.problems.multi.ZDT1.evaluate",
-)
+@tried("pymoo", "pymoo.problems.multi.ZDT1.evaluate")
 def _() -> Any:
     from pymoo.problems import get_problem
 
     return lambda x: get_problem("zdt1", n_var=4).evaluate(x), np.array([[0.3, 0.2, 0.7, 0.4]])
 
 
-@tried(
-    "pymoo",
-    "pymoo.problems.single.Ackley._evaluate",
-)
+@tried("pymoo", "pymoo.problems.single.Ackley._evaluate")
 def _() -> Any:
     from pymoo.problems.single import Ackley
 
@@ -215,30 +172,21 @@ def _() -> Any:
     return function, np.array([[0.3, 0.2, -0.7]])
 
 
-@tried(
-    "cma",
-    "cma.ff.rosen",
-)
+@tried("cma", "cma.ff.rosen")
 def _() -> Any:
     import cma
 
     return cma.ff.rosen, [0.3, 0.8, 1.2]
 
 
-@tried(
-    "cma",
-    "cma.ff.elli",
-)
+@tried("cma", "cma.ff.elli")
 def _() -> Any:
     import cma
 
     return cma.ff.elli, [0.3, 0.8, 1.2]
 
 
-@tried(
-    "bayesian-optimization",
-    "bayes_opt.acquisition.ExpectedImprovement.base_acq",
-)
+@tried("bayesian-optimization", "bayes_opt.acquisition.ExpectedImprovement.base_acq")
 def _() -> Any:
     from bayes_opt.acquisition import ExpectedImprovement
 
@@ -247,10 +195,7 @@ def _() -> Any:
     return lambda p: acquisition.base_acq(p[:2], p[2:]), [0.4, 0.7, 0.3, 0.5]
 
 
-@tried(
-    "POT",
-    "ot.sinkhorn2",
-)
+@tried("POT", "ot.sinkhorn2")
 def _() -> Any:
     import ot
 
@@ -258,10 +203,7 @@ def _() -> Any:
     return lambda x: ot.sinkhorn2(a, b, ot.dist(x, Y), 0.5, numItermax=50, warn=False), X
 
 
-@tried(
-    "POT",
-    "ot.gaussian.bures_wasserstein_distance",
-)
+@tried("POT", "ot.gaussian.bures_wasserstein_distance")
 def _() -> Any:
     import ot
 
@@ -272,10 +214,7 @@ def _() -> Any:
     )
 
 
-@tried(
-    "POT",
-    "ot.sliced.sliced_wasserstein_distance",
-)
+@tried("POT", "ot.sliced.sliced_wasserstein_distance")
 def _() -> Any:
     import ot
 
@@ -283,20 +222,14 @@ def _() -> Any:
     return lambda x: ot.sliced_wasserstein_distance(x, X[::-1] * 1.2 + 0.1, projections=projections), X
 
 
-@tried(
-    "tensorly",
-    "tensorly.cp_to_tensor",
-)
+@tried("tensorly", "tensorly.cp_to_tensor")
 def _() -> Any:
     import tensorly
 
     return lambda a: tensorly.cp_to_tensor((None, [a, Y, X])), np.array([[0.4, 0.1], [0.7, -0.5]])
 
 
-@tried(
-    "tensorly",
-    "tensorly.tenalg.khatri_rao",
-)
+@tried("tensorly", "tensorly.tenalg.khatri_rao")
 def _() -> Any:
     from tensorly.tenalg import khatri_rao
 
@@ -310,20 +243,14 @@ def _() -> Any:
     return lambda p: norm.logpdf(p[0], p[1], p[2]), [0.4, 0.1, 0.7]
 
 
-@tried(
-    "autograd-gamma",
-    "autograd_gamma.gammaincc",
-)
+@tried("autograd-gamma", "autograd_gamma.gammaincc")
 def _() -> Any:
     from autograd_gamma import gammaincc
 
     return lambda p: gammaincc(p[0], p[1]), [0.9, 1.4]
 
 
-@tried(
-    "similaritymeasures",
-    "similaritymeasures.area_between_two_curves",
-)
+@tried("similaritymeasures", "similaritymeasures.area_between_two_curves")
 def _() -> Any:
     from similaritymeasures import area_between_two_curves
 
@@ -332,10 +259,7 @@ def _() -> Any:
     )
 
 
-@tried(
-    "similaritymeasures",
-    "similaritymeasures.dtw",
-)
+@tried("similaritymeasures", "similaritymeasures.dtw")
 def _() -> Any:
     from similaritymeasures import dtw
 
@@ -344,41 +268,28 @@ def _() -> Any:
     )
 
 
-@tried(
-    "spotpy",
-    "spotpy.objectivefunctions.kge",
-)
+@tried("spotpy", "spotpy.objectivefunctions.kge")
 def _() -> Any:
     from spotpy.objectivefunctions import kge
 
     return lambda x: kge(np.array([0.5, 1.2, 0.9, 1.7]), x), [0.6, 1.0, 1.1, 1.5]
 
 
-@tried(
-    "spotpy",
-    "spotpy.objectivefunctions.nashsutcliffe",
-)
+@tried("spotpy", "spotpy.objectivefunctions.nashsutcliffe")
 def _() -> Any:
     from spotpy.objectivefunctions import nashsutcliffe
 
     return lambda x: nashsutcliffe(np.array([0.5, 1.2, 0.9, 1.7]), x), [0.6, 1.0, 1.1, 1.5]
 
 
-@tried(
-    "opt_einsum",
-    "opt_einsum.contract",
-)
+@tried("opt_einsum", "opt_einsum.contract")
 def _() -> Any:
     from opt_einsum import contract
 
     return lambda x: contract("ij,kj,kl->il", x, Y, np.eye(3, 2)), X
 
 
-@tried(
-    "einops",
-    "einops.rearrange",
-    "with `einops.reduce`",
-)
+@tried("einops", "einops.rearrange", "with `einops.reduce`")
 def _() -> Any:
     from einops import rearrange, reduce
 

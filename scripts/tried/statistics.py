@@ -23,101 +23,70 @@ RETURNS = 0.8 * np.sin(1.7 * np.arange(30.0)) + 0.3 * np.cos(0.9 * np.arange(30.
 # statsmodels ----------------------------------------------------------------------------------------------------------
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.OLS.loglike",
-)
+@tried("statsmodels", "statsmodels.api.OLS.loglike")
 def _() -> Any:
     from statsmodels.api import OLS
 
     return OLS(RESPONSE, DESIGN).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.WLS.loglike",
-)
+@tried("statsmodels", "statsmodels.api.WLS.loglike")
 def _() -> Any:
     from statsmodels.api import WLS
 
     return WLS(RESPONSE, DESIGN, weights=np.linspace(0.5, 2.0, 8)).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.Logit.loglike",
-)
+@tried("statsmodels", "statsmodels.api.Logit.loglike")
 def _() -> Any:
     from statsmodels.api import Logit
 
     return Logit(BINARY, DESIGN).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.Probit.loglike",
-)
+@tried("statsmodels", "statsmodels.api.Probit.loglike")
 def _() -> Any:
     from statsmodels.api import Probit
 
     return Probit(BINARY, DESIGN).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.Poisson.loglike",
-)
+@tried("statsmodels", "statsmodels.api.Poisson.loglike")
 def _() -> Any:
     from statsmodels.api import Poisson
 
     return Poisson(COUNTS, DESIGN).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.NegativeBinomial.loglike",
-)
+@tried("statsmodels", "statsmodels.api.NegativeBinomial.loglike")
 def _() -> Any:
     from statsmodels.api import NegativeBinomial
 
     return NegativeBinomial(COUNTS, DESIGN).loglike, np.append(BETA, 0.7)
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.GeneralizedPoisson.loglike",
-)
+@tried("statsmodels", "statsmodels.api.GeneralizedPoisson.loglike")
 def _() -> Any:
     from statsmodels.api import GeneralizedPoisson
 
     return GeneralizedPoisson(COUNTS, DESIGN).loglike, np.append(BETA, 0.3)
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.ZeroInflatedPoisson.loglike",
-)
+@tried("statsmodels", "statsmodels.api.ZeroInflatedPoisson.loglike")
 def _() -> Any:
     from statsmodels.api import ZeroInflatedPoisson
 
     return ZeroInflatedPoisson(COUNTS, DESIGN).loglike, np.append(-0.5, BETA)
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.MNLogit.loglike",
-)
+@tried("statsmodels", "statsmodels.api.MNLogit.loglike")
 def _() -> Any:
     from statsmodels.api import MNLogit
 
     return MNLogit(np.array([0, 1, 2, 0, 1, 2, 1, 0]), DESIGN).loglike, np.linspace(-0.4, 0.7, 6)
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.GLM.loglike",
-    "of the family Gamma",
-)
+@tried("statsmodels", "statsmodels.api.GLM.loglike", "of the family Gamma")
 def _() -> Any:
     import statsmodels.api as sm
 
@@ -125,21 +94,14 @@ def _() -> Any:
     return lambda b: sm.GLM(np.exp(RESPONSE), DESIGN, family=family).loglike(b, scale=0.5), BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.GLM.loglike",
-    "of the family Binomial",
-)
+@tried("statsmodels", "statsmodels.api.GLM.loglike", "of the family Binomial")
 def _() -> Any:
     import statsmodels.api as sm
 
     return sm.GLM(BINARY, DESIGN, family=sm.families.Binomial()).loglike, BETA
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.api.families.Tweedie.deviance",
-)
+@tried("statsmodels", "statsmodels.api.families.Tweedie.deviance")
 def _() -> Any:
     import statsmodels.api as sm
 
@@ -160,50 +122,35 @@ def _() -> Any:
     return model.loglike, np.array([0.3, -0.2, -0.5, 0.1])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.robust.norms.TukeyBiweight.rho",
-)
+@tried("statsmodels", "statsmodels.robust.norms.TukeyBiweight.rho")
 def _() -> Any:
     from statsmodels.robust.norms import TukeyBiweight
 
     return TukeyBiweight(c=4.685).rho, np.array([0.3, -2.0, 4.0, -6.0])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.robust.norms.HuberT.rho",
-)
+@tried("statsmodels", "statsmodels.robust.norms.HuberT.rho")
 def _() -> Any:
     from statsmodels.robust.norms import HuberT
 
     return HuberT(1.345).rho, np.array([0.3, -2.0, 4.0, -6.0])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.stats.moment_helpers.cov2corr",
-)
+@tried("statsmodels", "statsmodels.stats.moment_helpers.cov2corr")
 def _() -> Any:
     from statsmodels.stats.moment_helpers import cov2corr
 
     return lambda x: cov2corr(x @ x.T), np.array([[1.2, 0.3], [0.2, 0.9]])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.tsa.arima_process.arma_impulse_response",
-)
+@tried("statsmodels", "statsmodels.tsa.arima_process.arma_impulse_response")
 def _() -> Any:
     from statsmodels.tsa.arima_process import arma_impulse_response
 
     return lambda x: arma_impulse_response(np.append(1.0, -x[:2]), np.append(1.0, x[2:]), 8), np.array([0.5, 0.2, 0.4])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.tsa.tsatools._ar_transparams",
-)
+@tried("statsmodels", "statsmodels.tsa.tsatools._ar_transparams")
 def _() -> Any:
     from statsmodels.tsa.tsatools import _ar_transparams
 
@@ -229,20 +176,14 @@ def _() -> Any:
     return ARIMA(RETURNS, order=(1, 0, 1)).loglike, np.array([0.1, 0.4, 0.2, 0.5])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.genmod.families.links.CLogLog.inverse",
-)
+@tried("statsmodels", "statsmodels.genmod.families.links.CLogLog.inverse")
 def _() -> Any:
     from statsmodels.genmod.families.links import CLogLog
 
     return CLogLog().inverse, np.array([0.2, -0.7, 1.1])
 
 
-@tried(
-    "statsmodels",
-    "statsmodels.nonparametric.kernels.gaussian",
-)
+@tried("statsmodels", "statsmodels.nonparametric.kernels.gaussian")
 def _() -> Any:
     from statsmodels.nonparametric.kernels import gaussian
 
@@ -278,20 +219,14 @@ survival(
 )
 
 
-@tried(
-    "lifelines",
-    "lifelines.GeneralizedGammaFitter._cumulative_hazard",
-)
+@tried("lifelines", "lifelines.GeneralizedGammaFitter._cumulative_hazard")
 def _() -> Any:
     from lifelines import GeneralizedGammaFitter
 
     return lambda p: GeneralizedGammaFitter()._cumulative_hazard(p, TIMES), [0.4, -0.2, 0.7]
 
 
-@tried(
-    "lifelines",
-    "lifelines.SplineFitter._cumulative_hazard",
-)
+@tried("lifelines", "lifelines.SplineFitter._cumulative_hazard")
 def _() -> Any:
     from lifelines import SplineFitter
 
@@ -299,10 +234,7 @@ def _() -> Any:
     return lambda p: fitter._cumulative_hazard(p, TIMES), [0.4, 1.1, 0.2]
 
 
-@tried(
-    "lifelines",
-    "lifelines.PiecewiseExponentialFitter._cumulative_hazard",
-)
+@tried("lifelines", "lifelines.PiecewiseExponentialFitter._cumulative_hazard")
 def _() -> Any:
     from lifelines import PiecewiseExponentialFitter
 
@@ -327,20 +259,14 @@ def _() -> Any:
     return lambda p: surpyval.Gamma.sf(TIMES, p[0], p[1]), [1.3, 0.8]
 
 
-@tried(
-    "reliability",
-    "reliability.Fitters.Fit_Weibull_2P.LL",
-)
+@tried("reliability", "reliability.Fitters.Fit_Weibull_2P.LL")
 def _() -> Any:
     from reliability.Fitters import Fit_Weibull_2P
 
     return lambda p: Fit_Weibull_2P.LL(p, TIMES[:3], TIMES[3:]), [1.3, 0.8]
 
 
-@tried(
-    "reliability",
-    "reliability.Fitters.Fit_Gamma_2P.LL_ab",
-)
+@tried("reliability", "reliability.Fitters.Fit_Gamma_2P.LL_ab")
 def _() -> Any:
     from reliability.Fitters import Fit_Gamma_2P
 
@@ -387,10 +313,7 @@ def _() -> Any:
     return function, [0.4, 0.8, 0.3, 0.5]
 
 
-@tried(
-    "hmmlearn",
-    "hmmlearn.stats.log_multivariate_normal_density",
-)
+@tried("hmmlearn", "hmmlearn.stats.log_multivariate_normal_density")
 def _() -> Any:
     from hmmlearn.stats import log_multivariate_normal_density
 
@@ -403,20 +326,14 @@ def _() -> Any:
     )
 
 
-@tried(
-    "arch",
-    "arch.univariate.Normal.loglikelihood",
-)
+@tried("arch", "arch.univariate.Normal.loglikelihood")
 def _() -> Any:
     from arch.univariate import Normal
 
     return lambda s: Normal().loglikelihood([], RETURNS[:5], s), [0.5, 0.8, 1.1, 0.7, 0.9]
 
 
-@tried(
-    "arch",
-    "arch.univariate.StudentsT.loglikelihood",
-)
+@tried("arch", "arch.univariate.StudentsT.loglikelihood")
 def _() -> Any:
     from arch.univariate import StudentsT
 
@@ -443,10 +360,7 @@ def _() -> Any:
     return function, [0.1, 0.2, 0.6]
 
 
-@tried(
-    "emcee",
-    "emcee.EnsembleSampler.compute_log_prob",
-)
+@tried("emcee", "emcee.EnsembleSampler.compute_log_prob")
 def _() -> Any:
     import emcee
     from scipy.special import logsumexp
@@ -459,10 +373,7 @@ def _() -> Any:
     return lambda x: sampler.compute_log_prob(x)[0], np.linspace(0.2, 1.1, 18).reshape(6, 3)
 
 
-@tried(
-    "dynesty",
-    "dynesty.bounding.Ellipsoid.distance",
-)
+@tried("dynesty", "dynesty.bounding.Ellipsoid.distance")
 def _() -> Any:
     from dynesty.bounding import Ellipsoid
 
@@ -470,40 +381,28 @@ def _() -> Any:
     return ellipsoid.distance, [0.4, 0.2]
 
 
-@tried(
-    "scoringrules",
-    "scoringrules.crps_normal",
-)
+@tried("scoringrules", "scoringrules.crps_normal")
 def _() -> Any:
     import scoringrules
 
     return lambda p: scoringrules.crps_normal(RETURNS[:4], p[0], p[1], backend="numpy"), [0.3, 0.7]
 
 
-@tried(
-    "scoringrules",
-    "scoringrules.crps_ensemble",
-)
+@tried("scoringrules", "scoringrules.crps_ensemble")
 def _() -> Any:
     import scoringrules
 
     return lambda x: scoringrules.crps_ensemble(0.4, x, backend="numpy"), RETURNS[:6]
 
 
-@tried(
-    "scoringrules",
-    "scoringrules.logs_gamma",
-)
+@tried("scoringrules", "scoringrules.logs_gamma")
 def _() -> Any:
     import scoringrules
 
     return lambda p: scoringrules.logs_gamma(0.8, p[0], p[1], backend="numpy"), [1.3, 0.7]
 
 
-@tried(
-    "SALib",
-    "SALib.test_functions.Ishigami.evaluate",
-)
+@tried("SALib", "SALib.test_functions.Ishigami.evaluate")
 def _() -> Any:
     from SALib.test_functions import Ishigami
 
@@ -522,10 +421,7 @@ def _() -> Any:
     return lambda x: Sobol_G.evaluate(x), np.array([[0.3, 0.2, 0.9, 0.1, 0.6, 0.7, 0.85, 0.15]])
 
 
-@tried(
-    "quantecon",
-    "quantecon.LinearStateSpace.impulse_response",
-)
+@tried("quantecon", "quantecon.LinearStateSpace.impulse_response")
 def _() -> Any:
     from quantecon import LinearStateSpace
 
@@ -535,10 +431,7 @@ def _() -> Any:
     return function, np.array([[0.8, 0.1], [-0.2, 0.7]])
 
 
-@tried(
-    "quantecon",
-    "quantecon.Kalman.update",
-)
+@tried("quantecon", "quantecon.Kalman.update")
 def _() -> Any:
     from quantecon import Kalman, LinearStateSpace
 
@@ -552,10 +445,7 @@ def _() -> Any:
     return function, [0.1, 0.4, 1.2, 0.9]
 
 
-@tried(
-    "quantecon",
-    "quantecon.LQ.update_values",
-)
+@tried("quantecon", "quantecon.LQ.update_values")
 def _() -> Any:
     from quantecon import LQ
 
@@ -569,20 +459,14 @@ def _() -> Any:
     return function, [0.6, 0.3, 0.2]
 
 
-@tried(
-    "quantecon",
-    "quantecon.solve_discrete_lyapunov",
-)
+@tried("quantecon", "quantecon.solve_discrete_lyapunov")
 def _() -> Any:
     from quantecon import solve_discrete_lyapunov
 
     return lambda a: solve_discrete_lyapunov(a, np.eye(2)), np.array([[0.6, 0.1], [-0.2, 0.5]])
 
 
-@tried(
-    "quantecon",
-    "quantecon.solve_discrete_riccati",
-)
+@tried("quantecon", "quantecon.solve_discrete_riccati")
 def _() -> Any:
     from quantecon import solve_discrete_riccati
 
@@ -592,10 +476,7 @@ def _() -> Any:
     )
 
 
-@tried(
-    "quantecon",
-    "quantecon.shorrocks_index",
-)
+@tried("quantecon", "quantecon.shorrocks_index")
 def _() -> Any:
     from quantecon import shorrocks_index
 
@@ -614,50 +495,35 @@ def _() -> Any:
     return gini_coefficient, [0.4, 1.3, 2.0]
 
 
-@tried(
-    "PyPortfolioOpt",
-    "pypfopt.objective_functions.sharpe_ratio",
-)
+@tried("PyPortfolioOpt", "pypfopt.objective_functions.sharpe_ratio")
 def _() -> Any:
     from pypfopt.objective_functions import sharpe_ratio
 
     return lambda w: sharpe_ratio(w, np.array([0.1, 0.2, 0.15]), np.eye(3) + 0.2, 0.02), [0.2, 0.5, 0.3]
 
 
-@tried(
-    "PyPortfolioOpt",
-    "pypfopt.objective_functions.quadratic_utility",
-)
+@tried("PyPortfolioOpt", "pypfopt.objective_functions.quadratic_utility")
 def _() -> Any:
     from pypfopt.objective_functions import quadratic_utility
 
     return lambda w: quadratic_utility(w, np.array([0.1, 0.2, 0.15]), np.eye(3) + 0.2, 2.0), [0.2, 0.5, 0.3]
 
 
-@tried(
-    "numpy-financial",
-    "numpy_financial.npv",
-)
+@tried("numpy-financial", "numpy_financial.npv")
 def _() -> Any:
     import numpy_financial
 
     return lambda p: numpy_financial.npv(p[0], p[1:]), [0.08, -100.0, 40.0, 50.0, 60.0]
 
 
-@tried(
-    "numpy-financial",
-    "numpy_financial.pmt",
-)
+@tried("numpy-financial", "numpy_financial.pmt")
 def _() -> Any:
     import numpy_financial
 
     return lambda p: numpy_financial.pmt(p[0], 24, p[1], p[2]), [0.01, 1000.0, 100.0]
 
 
-@tried(
-    "numpy-financial",
-    "numpy_financial.irr",
-)
+@tried("numpy-financial", "numpy_financial.irr")
 def _() -> Any:
     import numpy_financial
 
