@@ -91,8 +91,8 @@ def test_no_public_docstring_is_a_single_line():
 
 #: Folders of the floors below the public modules, and the demonstration.
 _INNER = {
-    "arrays", "core", "demo", "functions", "interop", "program", "rules", "runtime", "solvers", "tensor", "tools",
-    "transforms",
+    "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "runtime", "solvers", "tensor",
+    "tools", "transforms",
 }  # fmt: skip
 
 

@@ -86,6 +86,7 @@ if _typing.TYPE_CHECKING:
         xpu,
     )
     from .autograd import custom
+    from .compiler import compile
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from .interop.choice import safe_where
 
@@ -117,8 +118,8 @@ _registration.register_tensors()
 
 #: Public modules, which are imported when they are first used.
 _MODULES = """
-    accelerator autograd backends compat cpu cuda distributed fft func implicit integrate linalg masked memory mps mtia
-    nn numpy optimize profiler random return_types scipy signal special testing utils xpu
+    accelerator autograd backends compat compiler cpu cuda distributed fft func implicit integrate linalg masked memory
+    mps mtia nn numpy optimize profiler random return_types scipy signal special testing utils xpu
 """
 #: Names that are public here, by the module that holds them.
 _HELD = {
@@ -130,6 +131,7 @@ _HELD = {
         channels_last channels_last_3d contiguous_format layout memory_format preserve_format strided
     """,
     "adjoint.autograd": "custom",
+    "adjoint.compiler": "compile",
     "adjoint.core.modes.anomaly": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "adjoint.core.modes.random": "Generator initial_seed manual_seed seed",
     "adjoint.func": "grad hessian jacobian jvp value_and_grad vjp",
@@ -173,7 +175,8 @@ __getattr__ = _LateAttributes(
 tensor = _creation["tensor"]
 # the floors behind the public names
 _FLOORS = frozenset(
-    ("arrays", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools", "transforms")
+    ("arrays", "compilation", "core", "functions", "interop", "program", "rules", "runtime", "solvers", "tools")
+    + ("transforms",)
 )
 __all__ = sorted({name for name in {*globals(), *__getattr__.names()} if not name.startswith("_")} - _FLOORS)
 

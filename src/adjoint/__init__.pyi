@@ -408,6 +408,10 @@ def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.
 
 from adjoint import compat as compat
 
+from adjoint.compilation.compiled import compile as compile
+
+from adjoint import compiler as compiler
+
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """real + 1j * imag"""
 

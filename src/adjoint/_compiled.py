@@ -15,6 +15,7 @@ COMPILED = (
     "adjoint.arrays.kernels.vector_ufuncs",
     "adjoint.arrays.kernels.vectors",
     "adjoint.program.machine",
+    "adjoint.program.region",
     "adjoint.program.fused",
     "adjoint.core.modes.interceptors",
     "adjoint.core.modes.state",

@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 FLOORS = {"runtime": 0, "arrays": 1, "program": 2, "core": 3, "rules": 4, "tensor": 5, "functions": 6, "transforms": 7}
-FLOORS |= {"tools": 8, "interop": 8, "solvers": 8}
+FLOORS |= {"tools": 8, "interop": 8, "solvers": 8, "compilation": 8}
 FLOORS |= {"_compiled": 0}  # imports nothing, serves all
 FACE = 9  # the top __init__, autograd, linalg, nn, testing, demo and so on
 FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.suffix in {".py", ".pxd"})

@@ -117,4 +117,16 @@ static inline PyArrayObject *adj_new_array(PyArrayObject *model, int ndim, npy_i
     return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, 0, NULL);
 }
 
+/* An array of a dtype in memory that another object owns; its strides are in bytes. */
+static inline PyObject *adj_view_of(PyObject *owner, char *data, PyObject *dtype, int ndim, npy_intp *shape,
+                                    npy_intp *strides) {
+    Py_INCREF(dtype);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)dtype, ndim, shape, strides, data,
+                                          NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL) return NULL;
+    Py_INCREF(owner);
+    if (PyArray_SetBaseObject((PyArrayObject *)view, owner) < 0) { Py_DECREF(view); return NULL; }
+    return view;
+}
+
 #endif

@@ -77,7 +77,7 @@ def real_number(function: str, argument: str, position: int, value: Any, of_tens
     0.5
     """
     if of_tensor and isinstance(value, TensorBase):
-        value = value.item()  # type: ignore[attr-defined]
+        value = value.item()
     if not isinstance(value, numbers.Real):
         kind = type_name(value)
         raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be float, not {kind}")

@@ -13,8 +13,8 @@ import numpy
 
 from adjoint.arrays.kernels import vector_ufuncs
 
-#: Kernels that are no ufuncs: a selection by truth values; truth values as numbers.
-WHERE, CAST = "where", "cast"
+#: Kernels that are no ufuncs: a selection by truth values; truth values as numbers; a copy; other floats.
+WHERE, CAST, COPY, WIDEN, NARROW = "where", "cast", "copy", "widen", "narrow"
 
 BOOL = "?"
 #: The types of numbers that programs compute in.

@@ -214,6 +214,24 @@ ADJ_CHOOSE(adj_choose_8, uint64_t)
 ADJ_CAST(adj_cast_4, float)
 ADJ_CAST(adj_cast_8, double)
 
+/* copies of elements, and single as double precision and back */
+#define ADJ_COPY(name, source, type)                                                                                   \
+    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+        (void)data;                                                                                                    \
+        if (s[0] == sizeof(source) && s[1] == sizeof(type))                                                            \
+            for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)((source *)at[0])[i];                         \
+        else                                                                                                           \
+            for (npy_intp i = 0; i < *n; i++) *(type *)(at[1] + i * s[1]) = (type) * (source *)(at[0] + i * s[0]);     \
+    }
+typedef struct { uint64_t parts[2]; } adj_16_bytes;
+ADJ_COPY(adj_copy_1, uint8_t, uint8_t)
+ADJ_COPY(adj_copy_2, uint16_t, uint16_t)
+ADJ_COPY(adj_copy_4, uint32_t, uint32_t)
+ADJ_COPY(adj_copy_8, uint64_t, uint64_t)
+ADJ_COPY(adj_copy_16, adj_16_bytes, adj_16_bytes)
+ADJ_COPY(adj_widen, float, double)
+ADJ_COPY(adj_narrow, double, float)
+
 /* a ufunc's loop by its place among the ufunc's types; 0 if the ufunc has none there */
 static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
     return adj_loop_at((PyUFuncObject *)ufunc, place, &step->loop);
@@ -221,7 +239,10 @@ static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
 
 /* a loop of our own by its number, which OWN_LOOPS of machine.py knows too */
 static void adj_set_own_loop(adj_step *step, int which) {
-    const PyUFuncGenericFunction own[] = {adj_choose_1, adj_choose_4, adj_choose_8, adj_cast_4, adj_cast_8};
+    const PyUFuncGenericFunction own[] = {
+        adj_choose_1, adj_choose_4, adj_choose_8, adj_cast_4, adj_cast_8,
+        adj_copy_1, adj_copy_2, adj_copy_4, adj_copy_8, adj_copy_16, adj_widen, adj_narrow,
+    };
     step->loop.function = own[which];
     step->loop.data = NULL;
 }

@@ -34,6 +34,7 @@ cdef extern from "machine.h":
         Py_ssize_t group
         Py_ssize_t scratch
         Py_ssize_t n_pieces
+        Py_ssize_t next
         char *totals
         Py_ssize_t total_size
     ctypedef struct adj_elementwise:

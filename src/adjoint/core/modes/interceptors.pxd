@@ -7,11 +7,13 @@ cdef class Interceptor:
     cdef readonly bint has_in_place
     cdef readonly bint has_kernel
     cdef readonly bint has_node
+    cdef readonly bint has_draw
     cdef bint defines(self, str name)
     cpdef object operation(self, object operation, list values)
     cpdef object in_place(self, object operation, list values)
     cpdef object kernel(self, object operation, list raw, object half)
     cpdef object node(self, object run, object node)
+    cpdef object draw(self, object function, object args, object kwargs)
 
 
 cpdef tuple with_interceptor(tuple chain, int position, object interceptor)

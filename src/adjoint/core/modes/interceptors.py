@@ -12,7 +12,7 @@ except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
 #: Positions in the chain, outermost first. Each holds at most one interceptor; that of a profiler is a `ProfilerHook`.
-PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY = range(6)
+PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY, PROGRAM = range(7)
 
 
 @cython.cclass
@@ -28,6 +28,7 @@ class Interceptor:
         self.has_in_place = self.defines("in_place")
         self.has_kernel = self.defines("kernel")
         self.has_node = self.defines("node")
+        self.has_draw = self.defines("draw")
 
     def defines(self, name):
         """True if a subclass overrides the method."""
@@ -48,6 +49,10 @@ class Interceptor:
     def node(self, run, node):
         """Run a node of a backward pass with its hooks; returns its results, or None."""
         return run.proceed(node, self.position)
+
+    def draw(self, function, args, kwargs):
+        """Call a function that draws random numbers; returns its array. The first interceptor alone is called."""
+        return function(*args, **kwargs)
 
 
 def with_interceptor(chain: tuple, position, interceptor) -> tuple:

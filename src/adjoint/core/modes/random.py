@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
 from adjoint.arrays.size import CPU, as_device, device, type_name
+from adjoint.core.modes.state import current
 from adjoint.runtime.forks import new_lock, new_rlock, renewed_in_child
 
 Array = np.ndarray[Any, Any]
 Shape = Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 _DEFAULT_SEED = 67280421310721
 _UINT64 = 2**64
@@ -267,6 +270,21 @@ def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
 
 
+def drawn(function: F) -> F:
+    """Declare a function that draws from a generator: interceptors may call it instead of the caller."""
+
+    @wraps(function)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        for interceptor in current().interceptors:
+            if interceptor.has_draw:
+                return interceptor.draw(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    function.draws = True  # type: ignore[attr-defined]
+    return draw  # type: ignore[return-value]
+
+
+@drawn
 def uniform(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers from [low, high), both parts of complex ones alike; ``rng=None`` is the default generator.
 
@@ -303,6 +321,7 @@ def _unit_interval(source: Generator, shape: tuple[int, ...], dtype: np.dtype[An
     return np.asarray(drawn / np.float32(steps)).astype(dtype)
 
 
+@drawn
 def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers; complex ones have the variance std**2, half of it in each part.
 
@@ -329,6 +348,7 @@ def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: f
     return drawn.astype(dtype, copy=False)
 
 
+@drawn
 def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: Any = np.int64) -> Array:
     """Integers from low to high - 1, as numbers of the dtype (floating-point types included).
 
@@ -362,6 +382,7 @@ def _range_of(own: Any) -> tuple[float, float]:
     return limits.min, limits.max
 
 
+@drawn
 def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
     """The numbers 0 to n - 1 in random order.
 
@@ -380,6 +401,7 @@ def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
         return source._numpy.permutation(n).astype(dtype, copy=False)
 
 
+@drawn
 def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = None, dtype: Any = None) -> Array:
     """Ones with probability p, zeros otherwise; the shape and dtype of p (float32 for a number) unless given.
 
@@ -421,6 +443,7 @@ def _check_continuous(name: str, dtype: np.dtype[Any], shown: str) -> None:
         )
 
 
+@drawn
 def exponential(rng: Generator | None, shape: Shape, dtype: Any = np.float32, rate: float = 1.0) -> Array:
     """Exponentially distributed numbers, of mean 1 / rate.
 
@@ -436,6 +459,7 @@ def exponential(rng: Generator | None, shape: Shape, dtype: Any = np.float32, ra
     return np.asarray(drawn / rate).astype(dtype, copy=False)
 
 
+@drawn
 def cauchy(
     rng: Generator | None, shape: Shape, dtype: Any = np.float32, median: float = 0.0, sigma: float = 1.0
 ) -> Array:
@@ -453,6 +477,7 @@ def cauchy(
     return np.asarray(median + sigma * drawn).astype(dtype, copy=False)
 
 
+@drawn
 def log_normal(
     rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 1.0, std: float = 2.0
 ) -> Array:
@@ -469,6 +494,7 @@ def log_normal(
     return np.asarray(np.exp(normal(rng, shape, _wide(dtype), mean, std))).astype(dtype, copy=False)
 
 
+@drawn
 def geometric(rng: Generator | None, shape: Shape, dtype: Any = np.float32, p: float = 0.5) -> Array:
     """How many trials it takes until one succeeds, each with probability p.
 
@@ -485,6 +511,7 @@ def geometric(rng: Generator | None, shape: Shape, dtype: Any = np.float32, p: f
         return np.asarray(source._numpy.geometric(p, tuple(shape))).astype(dtype)
 
 
+@drawn
 def whole_numbers(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: int = 0) -> Array:
     """Integers from low to the largest that the dtype holds, or that a floating-point type holds without gaps.
 
@@ -498,6 +525,7 @@ def whole_numbers(rng: Generator | None, shape: Shape, dtype: Any = np.float32, 
     return integers(rng, low, highest + 1, shape, dtype)
 
 
+@drawn
 def poisson(rng: Generator | None, rates: Array) -> Array:
     """Numbers of Poisson's distribution, one for each rate, of their dtype.
 
@@ -513,6 +541,7 @@ def poisson(rng: Generator | None, rates: Array) -> Array:
         return np.asarray(source._numpy.poisson(rates.astype(np.float64))).astype(rates.dtype)
 
 
+@drawn
 def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     """How many of `count` trials succeed, each with probability `prob`, broadcast; of the dtype of count.
 
@@ -532,6 +561,7 @@ def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     return np.asarray(drawn).astype(count.dtype)
 
 
+@drawn
 def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool = False) -> Array:
     """n indices along the last axis for each row of weights, as likely as their weights, which need not add up to 1.
 

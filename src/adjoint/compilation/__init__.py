@@ -1,0 +1,1 @@
+"""Functions recorded once and replayed without Python: the parts of `adjoint.compile`."""

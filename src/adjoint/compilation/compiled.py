@@ -1,0 +1,264 @@
+"""`adjoint.compile`: functions that are recorded at their first call and replayed at the next."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy
+
+from adjoint.arrays.determinism import are_deterministic_algorithms_enabled
+from adjoint.arrays.dtypes import get_default_dtype
+from adjoint.compilation.entry import CONSTANTS, Entry, Refused
+from adjoint.compilation.explanation import Explanation
+from adjoint.compilation.programs.replay import CheckFailed
+from adjoint.compilation.recordings.reach import Reach
+from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
+from adjoint.core.graph import TensorBase
+from adjoint.core.locations import warn_caller
+from adjoint.core.modes.interceptors import PROGRAM, Interceptor
+from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+from adjoint.runtime.caches import reset_with
+from adjoint.runtime.pytree import flatten
+
+_ndarray = numpy.ndarray
+#: So many recordings has a function; calls of further kinds run it as it is.
+MOST_RECORDINGS = 8
+UNSUPPORTED = "adjoint.compile: {name} cannot be recorded as a whole: it {why}"
+_every: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
+class Compiled:
+    """A function that is recorded once for each kind of arguments, and replayed."""
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.fullgraph = fullgraph
+        self.entries: dict[Any, list[Entry]] = {}
+        self.n_recordings = 0
+        #: Why calls of some kinds run as they are, by key.
+        self.refused: dict[Any, str] = {}
+        _every.add(self)
+
+    def __repr__(self) -> str:
+        return f"<compiled {name_of(self.function)}: {count(self.n_recordings, 'recording')}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_bypassed():
+            return self.function(*args, **kwargs)
+        leaves, structure = flatten((args, kwargs))
+        key = self.key(leaves, structure)
+        for entry in self.entries.get(key, ()):
+            if entry.holds(leaves):
+                try:
+                    return entry.replay(leaves, structure)
+                except CheckFailed:
+                    continue
+        if key in self.refused:
+            return self.function(*args, **kwargs)
+        return self.record(key, leaves, structure)
+
+    def key(self, leaves: list[Any], structure: Any) -> Any:
+        """What recordings are found by: the kinds of the arguments, and modes."""
+        modes = current().grad_enabled, get_default_dtype(), are_deterministic_algorithms_enabled()
+        return (structure, modes, *[part_of_key(leaf) for leaf in leaves])
+
+    def record(self, key: Any, leaves: list[Any], structure: Any) -> Any:
+        """Call the function, and record what it does."""
+        if self.n_recordings >= MOST_RECORDINGS:
+            self.refuse(key, f"it was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
+            args, kwargs = structure.unflatten(leaves)
+            return self.function(*args, **kwargs)
+        reach = Reach(self.function)
+        for leaf in leaves:
+            if not isinstance(leaf, (TensorBase, _ndarray, *CONSTANTS)):
+                reach.add(leaf)
+        recording = Recording(self.fullgraph)
+        entry = Entry(self.function, recording, reach, leaves)
+        result = entry.record(leaves, structure)
+        if recording.reason is None:
+            try:
+                entry.finish()
+            except Refused as why:
+                recording.reason = str(why)
+        if recording.reason is None:
+            self.n_recordings += 1
+            # the newest first: values often repeat
+            self.entries.setdefault(key, []).insert(0, entry)
+        elif self.fullgraph:
+            raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
+        else:
+            self.refuse(key, recording.why())
+        return result
+
+    def refuse(self, key: Any, why: str) -> None:
+        """Let calls of one kind run as they are, and say so once."""
+        if not self.refused:
+            warn_caller(f"adjoint.compile: {name_of(self.function)} runs as it is, without a recording: it {why}")
+        self.refused[key] = why
+
+    def reset(self) -> None:
+        """Forget all recordings."""
+        self.entries.clear()
+        self.refused.clear()
+        self.n_recordings = 0
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What the recording for these arguments does, and how long; it is made if there is none. The function runs.
+
+        >>> import adjoint
+        >>> f = adjoint.compile(lambda x: (x * 2).tanh())
+        >>> print(f.explain(adjoint.ones(3)).regions[0])
+        region of (3,): multiply, tanh
+        """
+        leaves, structure = flatten((args, kwargs))
+        key = self.key(leaves, structure)
+        entry = next((entry for entry in self.entries.get(key, ()) if entry.holds(leaves)), None)
+        if entry is None and key not in self.refused:
+            self(*args, **kwargs)
+            entry = next((entry for entry in self.entries.get(key, ()) if entry.holds(leaves)), None)
+        return Explanation(name_of(self.function), entry, leaves, self.refused.get(key))
+
+
+def is_bypassed() -> bool:
+    """True where functions run as they are: inside a transformation, another recording, a profiler and similar."""
+    state = current()
+    return bool(state.unusual or state.transforms or state.batches or state.inference or state.dual_stack)
+
+
+def part_of_key(leaf: Any) -> Any:
+    """The properties of an argument for which a recording holds."""
+    if isinstance(leaf, TensorBase):
+        array, grad = leaf._array, leaf._grad
+        shown = None if grad is None else (grad._array.shape, grad._array.strides, grad._array.dtype)
+        return (
+            type(leaf),
+            array.dtype,
+            array.shape,
+            getattr(array, "strides", None),
+            leaf._requires,
+            leaf._node is None,
+            shown,
+        )
+    if type(leaf) is _ndarray:
+        return _ndarray, leaf.dtype, leaf.shape, leaf.strides
+    if isinstance(leaf, CONSTANTS):
+        return type(leaf), repr(leaf) if type(leaf) in (float, complex) else leaf
+    return type(leaf), id(leaf)
+
+
+def name_of(function: Any) -> str:
+    """How messages call a function."""
+    return str(
+        getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
+    )
+
+
+def count(n: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+class _Bypass(Interceptor):
+    """Makes a thread's state unusual, in which compiled functions run as they are; it changes nothing else."""
+
+
+class bypassing(ModeBlock):
+    """A with block in which compiled functions run as they are."""
+
+    def _changes(self) -> Any:
+        return ((INTERCEPT, "interceptors", (PROGRAM, _Bypass(PROGRAM))),)
+
+
+# the public functions -------------------------------------------------------------------------------------------------
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None) -> Any:
+    """A function that records what `model` does at its first call, and replays it at the next ones without Python.
+
+    model: a function of Tensors, or of NumPy's arrays and numbers; or a whole step, which computes a loss, calls
+    `backward` or a gradient, and writes to parameters. Arguments and results may be trees. Without it, a decorator.
+    fullgraph: raise `adjoint.compiler.Unsupported`, which names the line, where a call cannot be recorded; otherwise
+    the function then runs as it is, after one warning. dynamic: accepted as torch has it; each shape gets a recording
+    of its own, up to eight.
+
+    The first call runs the function as always and records it: forward, and backward. Each further call with the same
+    kinds of arguments (shapes, dtypes, strides, modes) replays the recording, and gives the same results, gradients,
+    writes and random numbers. Tensors that the function sees, such as parameters, are read where they are at each
+    call. Where a value that the function looked at, a variable or an attribute is another one, another recording is
+    made. Python's own effects, such as printing, happen in the recorded call alone.
+
+    Raises TypeError if `model` is no function, or a generator or coroutine.
+
+    >>> import adjoint
+    >>> @adjoint.compile
+    ... def f(x):
+    ...     return (x * 2).tanh().sum()
+    >>> x = adjoint.ones(3, requires_grad=True)
+    >>> f(x), f(x)
+    (tensor(2.8921, grad_fn=<SumBackward0>), tensor(2.8921, grad_fn=<ReplayBackward>))
+    """
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic)
+    if isinstance(model, Compiled):
+        return model
+    if not callable(model) or isinstance(model, type):
+        raise TypeError(f"adjoint.compile: expected a function, got {model!r:.80}")
+    if inspect.isgeneratorfunction(model) or inspect.iscoroutinefunction(model) or inspect.isasyncgenfunction(model):
+        raise TypeError(
+            f"adjoint.compile: {name_of(model)} is a generator or a coroutine, which runs in pieces; "
+            "give a plain function"
+        )
+    return Compiled(model, fullgraph)
+
+
+def reset() -> None:
+    """Forget the recordings of all compiled functions, and the memory that they keep.
+
+    >>> import adjoint
+    >>> adjoint.compiler.reset()
+    """
+    for compiled in list(_every):
+        compiled.reset()
+
+
+def disable(fn: Callable[..., Any] | None = None) -> Any:
+    """A function in which compiled functions run as they are; also a decorator. Without a function, a decorator.
+
+    >>> import adjoint
+    >>> f = adjoint.compiler.disable(adjoint.compile(lambda x: x * 2))
+    >>> f(adjoint.ones(1))
+    tensor([2.])
+    """
+    if fn is None:
+        return disable
+    function = fn.function if isinstance(fn, Compiled) else fn
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        with bypassing():
+            return function(*args, **kwargs)
+
+    return plain
+
+
+def is_compiling() -> bool:
+    """True while a compiled function is being recorded.
+
+    >>> import adjoint
+    >>> adjoint.compiler.is_compiling()
+    False
+    """
+    return running_recording() is not None
+
+
+reset_with(reset)

@@ -1,0 +1,433 @@
+"""One recording of a function, made ready for replays: what goes in, what comes out, and what it changes."""
+
+from __future__ import annotations
+
+import random as python_random
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from adjoint.compilation.programs.lowering import Lowering
+from adjoint.compilation.programs.partition import Dependent, Halves
+from adjoint.compilation.programs.replay import Program
+from adjoint.compilation.programs.views import EXTERNAL
+from adjoint.compilation.recordings.reach import Reach, Slot
+from adjoint.compilation.recordings.recorded_array import RecordedArray
+from adjoint.compilation.recordings.recording import Recording, recorded
+from adjoint.core.graph import TensorBase, bump_version, new_tensor
+from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core.modes.state import current
+from adjoint.interop.numpy_array.array import Array
+from adjoint.interop.numpy_array.passing import plain
+from adjoint.runtime.pytree import flatten
+from adjoint.tensor.differentiate import grad
+from adjoint.transforms.custom_functions.function import Function
+
+_ndarray = numpy.ndarray
+CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
+#: How a member of a result is made: it is the same value at each call; a Tensor, or a NumPy array, of memory that the
+#: program makes; a Tensor that was there before.
+CONSTANT, TENSOR, ARRAY, SAME = "constant", "tensor", "array", "same"
+HISTORY = (
+    "adjoint.compile: the gradient of a compiled function that writes to tensors, or sets .grad, cannot be recorded "
+    "(create_graph=True), since the function would have to run again; call the function itself"
+)
+
+
+class Refused(Exception):
+    """A recording that cannot be replayed; the message says why."""
+
+
+class External:
+    """A Tensor whose memory a program reads and writes: an argument, or one that the function can see.
+
+    position: the number of the argument, or None. The rest: what it held before the recording.
+    """
+
+    __slots__ = ("array", "grad", "needs_grad", "node", "position", "requires", "tensor")
+
+    def __init__(self, tensor: TensorBase, position: int | None) -> None:
+        self.tensor, self.position = tensor, position
+        self.array, self.grad = tensor._array, tensor._grad
+        self.node, self.requires = tensor._node, tensor._requires
+        self.needs_grad = bool(tensor.requires_grad)
+
+
+class Entry:
+    """A recording and its program."""
+
+    def __init__(self, function: Callable[..., Any], recording: Recording, reach: Reach, leaves: list[Any]) -> None:
+        self.function, self.recording, self.reach = function, recording, reach
+        self.externals: list[External] = []
+        self.same = same_objects(leaves)
+        #: Arguments that are NumPy's arrays, as the Tensors under the differentiable arrays that the function gets.
+        self.of_arrays: dict[int, Any] = {}
+        known: set[int] = set()
+        for k, leaf in enumerate(leaves):
+            tensor = leaf
+            if type(leaf) is _ndarray:
+                tensor = self.of_arrays[k] = new_tensor(leaf)
+            if isinstance(tensor, TensorBase) and id(tensor) not in known:
+                known.add(id(tensor))
+                self.externals.append(External(tensor, k))
+        seen = {id(tensor) for tensor in reach.tensors}
+        #: Arguments that the function can see by another way, too.
+        self.fixed: list[tuple[Any, Any]] = [
+            (external.position, external.tensor) for external in self.externals if id(external.tensor) in seen
+        ]
+        for tensor in reach.tensors:
+            if id(tensor) not in known:
+                known.add(id(tensor))
+                self.externals.append(External(tensor, None))
+        self.grads_before = [external.grad for external in self.externals if external.grad is not None]
+        self.random = random_state()
+        self.has_history = False
+
+    # recording --------------------------------------------------------------------------------------------------------
+
+    def record(self, leaves: list[Any], structure: Any) -> Any:
+        """Call the function while its steps are recorded; returns its result."""
+        recording = self.recording
+        given = [Array.wrap(self.of_arrays[k]) if k in self.of_arrays else leaf for k, leaf in enumerate(leaves)]
+        args, kwargs = structure.unflatten(given)
+        with recorded(recording):
+            try:
+                self._adopt()
+                result = self.function(*args, **kwargs)
+                members, self.structure = flatten(result)
+                tensors = [member._tensor if isinstance(member, Array) else member for member in members]
+                self._look_at_outputs(members, tensors)
+                self.effects = [self._effect(external) for external in self.externals]
+                self._derive(tensors)
+            finally:
+                recording.give_back()
+                for external in self.externals:
+                    release(external.tensor._grad)
+        self._write_back(leaves, given)
+        for tensor in tensors:
+            release(tensor)
+        results = [
+            plain(tensor) if isinstance(member, Array) else member
+            for member, tensor in zip(members, tensors, strict=True)
+        ]
+        return self.structure.unflatten(results)
+
+    def _adopt(self) -> None:
+        """Let all Tensors that the function can see hold recorded arrays."""
+        for external in self.externals:
+            if type(external.array) is not _ndarray:
+                self.recording.stop("uses a tensor that is no NumPy array")
+                continue
+            if external.tensor._hooks or external.tensor._post_hooks:
+                self.recording.stop("uses a tensor with hooks")
+            self.recording.adopt(external.tensor)
+        for gradient in self.grads_before:
+            self.recording.adopt(gradient)
+
+    def _write_back(self, leaves: list[Any], given: list[Any]) -> None:
+        """Give the caller's arrays the values that the function wrote into its own."""
+        for k, tensor in self.of_arrays.items():
+            array = given[k]._tensor._array
+            array = array.array if type(array) is RecordedArray else array
+            if given[k]._tensor is not tensor or array is not leaves[k]:
+                leaves[k][...] = array
+                self.recording.reason = self.recording.reason or "wrote into an argument that is a NumPy array"
+
+    def _effect(self, external: External) -> Any:
+        """The new gradient of a Tensor: None if it is as it was, a text if it is gone."""
+        tensor = external.tensor
+        if tensor._node is not external.node or tensor._requires != external.requires:
+            self.recording.stop("gave a tensor that was there before another history")
+        array = tensor._array.array if type(tensor._array) is RecordedArray else tensor._array
+        if array is not external.array:
+            self.recording.stop("gave a tensor that was there before other memory")
+        if tensor._grad is external.grad:
+            return None
+        return "none" if tensor._grad is None else tensor._grad._array
+
+    def _look_at_outputs(self, members: list[Any], tensors: list[Any]) -> None:
+        """Note how each member of the result is made, and the arrays that are made anew."""
+        self.made: list[Any] = []
+        #: The numbers of the arrays whose Tensors have a history.
+        self.with_history: list[int] = []
+        self.returned: list[tuple[str, Any]] = []
+        before = {id(external.tensor): k for k, external in enumerate(self.externals)}
+        for member, tensor in zip(members, tensors, strict=True):
+            if id(tensor) in before:
+                if isinstance(member, Array):
+                    self.recording.stop("returned an argument that is a NumPy array")
+                self.returned.append((SAME, before[id(tensor)]))
+            elif isinstance(tensor, TensorBase):
+                if tensor._view is not None and type(tensor._array) is RecordedArray:
+                    base = tensor._view.base
+                    if id(base) in before:
+                        self.recording.stop("returned a view of a tensor that was there before")
+                kind = ARRAY if isinstance(member, Array) else TENSOR
+                if tensor.requires_grad:
+                    self.with_history.append(len(self.made))
+                self.returned.append((kind, len(self.made)))
+                array = tensor._array
+                self.made.append(array.array if type(array) is RecordedArray else array)
+            elif isinstance(member, CONSTANTS):
+                self.returned.append((CONSTANT, member))
+            else:
+                self.recording.stop(f"returned a {type(member).__name__}")
+
+    def _derive(self, tensors: list[Any]) -> None:
+        """Record the backward pass of results with a history."""
+        before = {id(external.tensor) for external in self.externals}
+        self.outputs = [
+            tensor
+            for tensor in tensors
+            if isinstance(tensor, TensorBase) and tensor.requires_grad and id(tensor) not in before
+        ]
+        self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
+        self.cotangents: list[Any] = []
+        self.gradients: list[Any] = []
+        if not self.outputs or self.recording.reason is not None:
+            return
+        self.has_history = True
+        roots = []
+        for output in self.outputs:
+            array = output._array
+            cotangent = numpy.ones_like(array.array if type(array) is RecordedArray else array)
+            self.cotangents.append(cotangent)
+            roots.append(new_tensor(self.recording.capture(cotangent)))
+        inputs = [self.externals[k].tensor for k in self.by]
+        if len(self.outputs) > 1:
+            #: For each output the inputs that it depends on.
+            self.reached = [
+                self._inputs_of(output, inputs, root) for output, root in zip(self.outputs, roots, strict=True)
+            ]
+        pulled = grad(self.outputs, inputs, roots, retain_graph=True, allow_unused=True)
+        for part in pulled:
+            array = None if part is None else part._array
+            self.gradients.append(array.array if type(array) is RecordedArray else array)
+
+    def _inputs_of(self, output: Any, inputs: list[Any], root: Any) -> set[int]:
+        """The numbers of the Tensors that one result depends on; nothing of it is recorded."""
+        self.recording.is_running = False
+        try:
+            pulled = grad(output, inputs, root, retain_graph=True, allow_unused=True)
+        finally:
+            self.recording.is_running = True
+        return {k for k, part in zip(self.by, pulled, strict=True) if part is not None}
+
+    # making the programs ----------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Make the programs. Raises Refused if the recording cannot be replayed."""
+        self._check_surroundings()
+        arrays = [external.array for external in self.externals]
+        arrays += [gradient._array for gradient in self.grads_before]
+        #: New gradients, as (Tensor, number of the array that is made, or None).
+        self.grads: list[tuple[External, int | None]] = []
+        for external, effect in zip(self.externals, self.effects, strict=True):
+            if isinstance(effect, str):
+                self.grads.append((external, None))
+            elif effect is not None:
+                self.grads.append((external, len(self.made)))
+                self.made.append(effect.array if type(effect) is RecordedArray else effect)
+        gradients = [array for array in self.gradients if array is not None]
+        n = len(arrays)
+        lowering = Lowering(self.recording, arrays + self.cotangents, self.made + gradients)
+        for view in lowering.results[: len(self.made)]:
+            if view.buffer.kind == EXTERNAL:
+                raise Refused("returned a view of memory that was there before")
+        made, pulled = lowering.results[: len(self.made)], lowering.results[len(self.made) :]
+        instructions = lowering.instructions
+        self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
+        saved: list[Any] = []
+        self.n_made = len(made)
+        if self.has_history:
+            cotangents = lowering.externals[n:]
+            try:
+                halves = Halves(instructions, lowering.externals[:n], made, {view.buffer.number for view in cotangents})
+            except Dependent:
+                raise Refused("the gradient needs memory that the function writes into") from None
+            saved, instructions = halves.saved, halves.forward
+            self.read_again = halves.externals
+            entries = [*cotangents, *halves.entries, *[lowering.externals[k] for k in halves.externals]]
+            self.backward = Program(halves.backward, entries, [halves.renamed(view) for view in pulled])
+            for view in saved:
+                view.buffer.is_result = True
+        self.program = Program(instructions, lowering.externals[:n], [*made, *saved])
+        written = {view.buffer.number for instruction in instructions for view in instruction.writes}
+        self.written = [
+            external
+            for external, view in zip(self.externals, lowering.externals, strict=False)
+            if view.buffer.number in written
+        ]
+        self.recording.steps.clear()
+        self.recording.captures.clear()
+
+    def _check_surroundings(self) -> None:
+        for slot in self.reach.changes():
+            raise Refused(f"changed {slot}")
+        if random_state() != self.random:
+            raise Refused("drew random numbers of NumPy or of Python's random")
+
+    # replays ----------------------------------------------------------------------------------------------------------
+
+    def holds(self, leaves: list[Any]) -> bool:
+        """True if the recording holds for these arguments, and for what the function sees now."""
+        if self.same and self.same != same_objects(leaves):
+            return False
+        for position, tensor in self.fixed:
+            if leaves[position] is not tensor:
+                return False
+        return all(map(Slot.is_unchanged, self.reach.slots)) and self._are_alike()
+
+    def _are_alike(self) -> bool:
+        """True if the Tensors that the function sees are as they were."""
+        for external in self.externals:
+            if external.position is None:
+                tensor = external.tensor
+                array, before = tensor._array, external.array
+                if type(array) is not _ndarray or (tensor._grad is None) != (external.grad is None):
+                    return False
+                if array is not before and (
+                    array.shape != before.shape or array.strides != before.strides or array.dtype != before.dtype
+                ):
+                    return False
+                if tensor._requires != external.requires or (tensor._node is None) != (external.node is None):
+                    return False
+        return True
+
+    def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
+        """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
+        if self.written or self.grads or self.draws:
+            return [None] * len(self.program.order)
+        arrays = self._arrays(self._tensors(leaves))
+        runs = [self.program.timed(arrays) for _ in range(repeats)]
+        return [min(times) for times in zip(*runs, strict=True)]
+
+    def _tensors(self, leaves: list[Any]) -> list[Any]:
+        """The Tensors, or arrays of the caller, that the program reads and writes."""
+        return [e.tensor if e.position is None else leaves[e.position] for e in self.externals]
+
+    def _arrays(self, tensors: list[Any]) -> list[Any]:
+        """The memory of these, and of their gradients where there were some."""
+        arrays = [tensor if type(tensor) is _ndarray else tensor._array for tensor in tensors]
+        for tensor, external in zip(tensors, self.externals, strict=True):
+            if external.grad is not None:
+                arrays.append(tensor._grad._array)
+        return arrays
+
+    def replay(self, leaves: list[Any], structure: Any) -> Any:
+        """The results of the function, by the program."""
+        tensors = self._tensors(leaves)
+        arrays = self._arrays(tensors)
+        if self.has_history:
+            held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.grad is not None]]
+            made = Replay.apply(self, arrays, held, (leaves, structure), *[tensors[k] for k in self.by])
+        else:
+            made = self.program.run(arrays)
+        for external in self.written:
+            bump_version(external.tensor if external.position is None else leaves[external.position])
+        results = []
+        for kind, value in self.returned:
+            if kind is TENSOR:
+                result = made[value]
+                results.append(result if isinstance(result, TensorBase) else new_tensor(result))
+            elif kind is ARRAY:
+                array = made[value]
+                results.append(array if array.ndim else array[()])
+            else:
+                results.append(tensors[value] if kind is SAME else value)
+        for external, number in self.grads:
+            tensor = external.tensor if external.position is None else leaves[external.position]
+            tensor._grad = None if number is None else new_tensor(made[number])
+        return self.structure.unflatten(results)
+
+    def pull(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
+        """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
+        saved = [tensor._array for tensor in ctx.saved_tensors]
+        arrays = [
+            numpy.zeros_like(model) if g is None else _laid_out(g._array, model)
+            for g, model in zip(cotangents, self.cotangents, strict=True)
+        ]
+        pulled = iter(self.backward.run([*arrays, *saved]))
+        gradients = [None if array is None else new_tensor(next(pulled)) for array in self.gradients]
+        if any(g is None for g in cotangents):
+            reached: set[int] = set().union(
+                *[r for r, g in zip(self.reached, cotangents, strict=True) if g is not None]
+            )
+            return [g if k in reached else None for k, g in zip(self.by, gradients, strict=True)]
+        return gradients
+
+    def derive_again(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
+        """The gradients with a history of their own: the function itself runs, and is differentiated."""
+        if self.written or self.grads or self.draws:
+            raise RuntimeError(HISTORY)
+        leaves, structure = ctx.call
+        args, kwargs = structure.unflatten(leaves)
+        with enable_grad():
+            members = flatten(self.function(*args, **kwargs))[0]
+            before = {id(tensor) for tensor in ctx.inputs}
+            outputs = [
+                member
+                for member in members
+                if isinstance(member, TensorBase) and member.requires_grad and id(member) not in before
+            ]
+        pairs = [(output, g) for output, g in zip(outputs, cotangents, strict=True) if g is not None]
+        outputs = [output for output, _ in pairs]
+        return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
+
+
+def _laid_out(array: Any, model: Any) -> Any:
+    """An array with the strides of another one."""
+    if array.strides == model.strides:
+        return array
+    result = numpy.empty_like(model)
+    result[...] = array
+    return result
+
+
+class Replay(Function):
+    """The results of a program, whose backward pass is a program too."""
+
+    @staticmethod
+    def forward(ctx: Any, entry: Any, arrays: Any, tensors: Any, call: Any, *inputs: Any) -> Any:
+        """Run the first program."""
+        made = entry.program.run(arrays)
+        ctx.entry, ctx.call, ctx.inputs = entry, call, inputs
+        ctx.set_materialize_grads(False)
+        saved = [new_tensor(array) for array in made[entry.n_made :]]
+        ctx.save_for_backward(*saved, *[tensors[k] for k in entry.read_again])
+        results = [new_tensor(array) for array in made[: entry.n_made]]
+        ctx.mark_non_differentiable(*[result for k, result in enumerate(results) if k not in entry.with_history])
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        """Run the second program on the cotangents."""
+        entry = ctx.entry
+        own = [cotangents[k] for k in entry.with_history]
+        pull = entry.derive_again if current().grad_enabled else entry.pull
+        return (None, None, None, None, *pull(ctx, own))
+
+
+def release(tensor: Any) -> None:
+    """Let a Tensor hold the NumPy array of its recorded one."""
+    if isinstance(tensor, TensorBase) and type(tensor._array) is RecordedArray:
+        tensor._array = tensor._array.array
+
+
+def random_state() -> Any:
+    """The states of the generators of Python and NumPy, to be compared."""
+    kind, keys, *rest = numpy.random.get_state()
+    return python_random.getstate(), kind, keys.tobytes(), rest
+
+
+def same_objects(leaves: list[Any]) -> list[tuple[int, int]]:
+    """The pairs of arguments that are one Tensor or array."""
+    first: dict[int, int] = {}
+    pairs = []
+    for k, leaf in enumerate(leaves):
+        if isinstance(leaf, (TensorBase, _ndarray)):
+            n = first.setdefault(id(leaf), k)
+            if n != k:
+                pairs.append((n, k))
+    return pairs

@@ -1,0 +1,101 @@
+"""What a compiled function does: its program as a person would write it, with the time of each part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number
+from adjoint.compilation.programs.schedule import Group
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL
+
+#: So many steps of a region are shown.
+_SHOWN = 40
+_REPEATS = 5
+
+
+class Explanation:
+    """The recording of a function for some arguments, as text.
+
+    regions: one line for each region and call. reason: why the function runs as it is, or None.
+    """
+
+    def __init__(self, name: str, entry: Any, leaves: list[Any], reason: str | None) -> None:
+        self.name, self.reason = name, reason
+        self.regions: list[str] = []
+        self.guards: list[str] = []
+        self.text = ""
+        if entry is None:
+            self.text = f"{name} runs as it is: it {reason}"
+            return
+        self.guards = guards_of(entry)
+        lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
+        lines += self._listed("program", entry.program, entry.timed(leaves, _REPEATS))
+        if entry.has_history:
+            lines += self._listed("backward", entry.backward, [None] * len(entry.backward.order))
+        lines += ["guards:", *[f"    {guard}" for guard in self.guards]]
+        self.text = "\n".join(lines)
+
+    def _listed(self, title: str, program: Any, times: list[float | None]) -> list[str]:
+        lines = [f"{title}:"]
+        for k, (part, seconds) in enumerate(zip(program.order, times, strict=True)):
+            self.regions.append(line_of(part))
+            time = "" if seconds is None else f"  # {seconds * 1e6:.1f} us"
+            lines.append(f"  {k}. {line_of(part)}{time}")
+            if isinstance(part, Group):
+                lines += [f"       {shown(step)}" for step in part.instructions[:_SHOWN]]
+                if len(part.instructions) > _SHOWN:
+                    lines.append(f"       ... {len(part.instructions) - _SHOWN} more")
+        return lines
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def program_size(program: Any) -> str:
+    """How many regions and calls a program has, and its memory between them."""
+    groups = [part for part in program.order if isinstance(part, Group)]
+    steps = sum([len(group.instructions) for group in groups])
+    calls = len(program.order) - len(groups)
+    return f"{steps} steps in {len(groups)} regions, {calls} calls, {program.arena_bytes} bytes between them"
+
+
+def guards_of(entry: Any) -> list[str]:
+    """What must be as it was for a replay."""
+    guards = [str(slot) for slot in entry.reach.slots]
+    for part in entry.program.order:
+        if isinstance(part, Check):
+            where = "" if part.line is None else f", {part.line[0].co_filename}:{part.line[1]}"
+            guards.append(f"{part.name} of {', '.join(map(named, part.reads))} is {part.expected!r:.40}{where}")
+    return guards
+
+
+def line_of(part: Any) -> str:
+    """A region or a call on one line."""
+    if isinstance(part, Group):
+        names = [step.name for step in part.instructions]
+        listed = ", ".join(names[:8]) + (f", ... ({len(names)} steps)" if len(names) > 8 else "")
+        return f"region of {part.shape}: {listed}"
+    return shown(part)
+
+
+def named(operand: Any) -> str:
+    """An operand as explanations call it."""
+    if isinstance(operand, Number):
+        return repr(operand.value.item())
+    letter = {EXTERNAL: "x", CONSTANT: "c"}.get(operand.buffer.kind, "t")
+    place = "" if operand.is_whole else f"@{operand.offset}"
+    return f"{letter}{operand.buffer.number}{place}"
+
+
+def shown(step: Any) -> str:
+    """One instruction as a person would write it."""
+    if isinstance(step, Elementwise):
+        return f"{named(step.out)} = {step.name}({', '.join(map(named, step.operands))})"
+    results = ", ".join([named(view) for view in step.writes]) if isinstance(step, Call) else ""
+    arguments = ", ".join([named(view) for view in step.reads])
+    if isinstance(step, Check):
+        return f"check {step.name}({arguments}) is {step.expected!r:.40}"
+    return f"{results} = {step.name}({arguments})" if results else f"{step.name}({arguments})"

@@ -1,0 +1,1 @@
+"""From the steps of a recording to a program that runs: buffers, instructions, regions, memory."""

@@ -1,0 +1,611 @@
+"""From the steps of a recording to instructions on views of buffers.
+
+Steps that only give views cost nothing and vanish. Kernels of operations become the ufuncs that they consist of, by a
+trace (program/trace.py); all other functions stay calls. Then constants are folded, equal instructions become one,
+copies become names for the same memory, and instructions that lead to no result are dropped.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import dtype as DType
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
+from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
+from adjoint.compilation.recordings.recording import Look, Recording, Step
+from adjoint.program.form import BOOL, CAST, COPY, FLOATS, Form
+from adjoint.program.schedule import Unschedulable, shapes_of
+from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
+
+_ndarray = numpy.ndarray
+#: Operations and methods whose result is a copy of their first argument.
+_COPYING_OPERATIONS = frozenset(("clone", "clone_with_strides"))
+_COPYING_METHODS = frozenset(("copy", "astype"))
+#: Functions whose result has one value everywhere.
+_FILLED = {"zeros_like": 0, "zeros": 0, "ones_like": 1, "ones": 1, "new_zeros": 0}
+#: Constants of at most so many elements are searched for one value everywhere.
+_SEARCHED = 4096
+
+
+class Number:
+    """A constant of one value in a type."""
+
+    __slots__ = ("dtype", "value")
+
+    def __init__(self, value: Any, dtype: Any) -> None:
+        self.dtype = numpy.dtype(dtype)
+        self.value = self.dtype.type(value)
+
+    @property
+    def key(self) -> Any:
+        """Equal for equal bits."""
+        return self.dtype.char, self.value.tobytes()
+
+
+class Elementwise:
+    """An instruction: a ufunc, or a kernel of the machine's own, on views that are broadcast against `out`."""
+
+    __slots__ = ("kernel", "line", "operands", "out")
+
+    def __init__(self, kernel: Any, operands: list[Any], out: View) -> None:
+        self.kernel, self.operands, self.out = kernel, operands, out
+
+    @property
+    def reads(self) -> list[View]:
+        """The views that it reads."""
+        return [operand for operand in self.operands if isinstance(operand, View)]
+
+    @property
+    def writes(self) -> list[View]:
+        """The view that it writes."""
+        return [self.out]
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel."""
+        return self.kernel if isinstance(self.kernel, str) else str(self.kernel.__name__)
+
+
+class Call:
+    """An instruction: a function of NumPy's arrays.
+
+    args, kwargs: with views in the place of arrays. results: for each array that it returns the view where it is kept,
+    or None for one that lies in memory of an argument; in the shape of the result. targets: views that it writes into.
+    """
+
+    __slots__ = ("args", "function", "kwargs", "results", "targets")
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, results: Any, targets: list[View]) -> None:
+        self.function, self.args, self.kwargs, self.results, self.targets = function, args, kwargs, results, targets
+
+    @property
+    def draws(self) -> bool:
+        """True if it draws random numbers."""
+        return bool(getattr(self.function, "draws", False))
+
+    @property
+    def reads(self) -> list[View]:
+        """The views that it reads."""
+        return list(leaves((self.args, self.kwargs)))
+
+    @property
+    def writes(self) -> list[View]:
+        """The views that it writes."""
+        return [*leaves(self.results), *self.targets]
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", self.function))
+
+
+class Check(Call):
+    """An instruction: a function of arrays whose result must be the recorded one."""
+
+    __slots__ = ("expected", "line")
+    expected: Any
+    line: Any
+
+
+def leaves(tree: Any) -> Iterator[View]:
+    """The views in a tree of arguments."""
+    if isinstance(tree, View):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for member in tree:
+            yield from leaves(member)
+    elif isinstance(tree, dict):
+        for member in tree.values():
+            yield from leaves(member)
+    elif isinstance(tree, slice):
+        yield from leaves((tree.start, tree.stop, tree.step))
+
+
+def arrays_in(tree: Any) -> Iterator[Any]:
+    """The NumPy arrays in a tree of arguments."""
+    kind = type(tree)
+    if kind is _ndarray:
+        yield tree
+    elif kind is tuple or kind is list:
+        for member in tree:
+            yield from arrays_in(member)
+    elif kind is dict:
+        for member in tree.values():
+            yield from arrays_in(member)
+    elif kind is slice:
+        yield from arrays_in((tree.start, tree.stop, tree.step))
+
+
+def with_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
+    """A tree of arguments with the arrays replaced."""
+    kind = type(tree)
+    if kind is _ndarray:
+        return function(tree)
+    if kind is tuple or kind is list:
+        return kind([with_arrays(member, function) for member in tree])
+    if kind is dict:
+        return {key: with_arrays(member, function) for key, member in tree.items()}
+    if kind is slice:
+        return slice(*[with_arrays(part, function) for part in (tree.start, tree.stop, tree.step)])
+    return tree
+
+
+def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
+    """An instruction with other views."""
+    if isinstance(instruction, Elementwise):
+        operands = [function(operand) if isinstance(operand, View) else operand for operand in instruction.operands]
+        return Elementwise(instruction.kernel, operands, function(instruction.out))
+    changed = type(instruction)(
+        instruction.function,
+        mapped(instruction.args, function),
+        mapped(instruction.kwargs, function),
+        mapped(instruction.results, function),
+        [function(view) for view in instruction.targets],
+    )
+    if isinstance(instruction, Check):
+        changed.expected, changed.line = instruction.expected, instruction.line
+    return changed
+
+
+def mapped(tree: Any, function: Callable[[View], View]) -> Any:
+    """A tree with its views replaced."""
+    if isinstance(tree, View):
+        return function(tree)
+    if isinstance(tree, (tuple, list)):
+        return type(tree)([mapped(member, function) for member in tree])
+    if isinstance(tree, dict):
+        return {key: mapped(member, function) for key, member in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*[mapped(part, function) for part in (tree.start, tree.stop, tree.step)])
+    return tree
+
+
+class Lowering:
+    """The instructions of a recording.
+
+    externals: the arrays that are read and written where they are at each call. results: the arrays that each call
+    makes anew.
+    """
+
+    def __init__(self, recording: Recording, externals: list[Any], results: list[Any]) -> None:
+        self.memory = Memory()
+        self.externals = [self.memory.view(array, EXTERNAL) for array in externals]
+        for view in self.externals:
+            view.buffer.kind = EXTERNAL
+        self.originals = recording.originals
+        self.instructions: list[Any] = []
+        self._n_writes: dict[int, int] = {}
+        self._alias: dict[int, Buffer] = {}
+        self._equal: dict[Any, View] = {}
+        views = self._enter(recording.steps)
+        for step, result in zip(recording.steps, views, strict=True):
+            self._lower(step, result)
+        self.results = [self.view(array) for array in results]
+        for view in self.results:
+            if view.buffer.kind == VALUE:
+                view.buffer.is_result = True
+        self._drop_dead()
+
+    # buffers ----------------------------------------------------------------------------------------------------------
+
+    def _enter(self, steps: list[Step]) -> list[list[tuple[View, bool]]]:
+        """The views of all results, and how often each buffer is written."""
+        views = []
+        for step in steps:
+            for array in arrays_in((step.args, step.kwargs)):
+                self.memory.view(array, CONSTANT)
+            made = []
+            for array in arrays_in(step.result):
+                known = self.memory.find(array)
+                view = self.memory.view(array, VALUE)
+                if known is None:
+                    self._count(view)
+                made.append((view, known is None))
+            for array in step.writes:
+                self._count(self.memory.view(array, CONSTANT))
+            views.append(made)
+        return views
+
+    def _count(self, view: View) -> None:
+        number = view.buffer.number
+        self._n_writes[number] = self._n_writes.get(number, 0) + 1
+
+    def _is_written_once(self, buffer: Buffer) -> bool:
+        return buffer.kind == VALUE and self._n_writes.get(buffer.number, 0) <= 1
+
+    def _is_steady(self, buffer: Buffer) -> bool:
+        """True if the values in a buffer never change once they are there."""
+        if buffer.kind == VALUE:
+            return self._is_written_once(buffer)
+        return self._n_writes.get(buffer.number, 0) == 0
+
+    def view(self, array: Any) -> View:
+        """An array as a view, in the buffer that has its values."""
+        return self.resolve(self.memory.view(array, CONSTANT))
+
+    def resolve(self, view: View) -> View:
+        """A view in the buffer that has its values."""
+        buffer = self._alias.get(view.buffer.number)
+        return view if buffer is None else view._replace(buffer=buffer)
+
+    def new(self, shape: tuple[int, ...], dtype: Any) -> View:
+        """A view of a new buffer for a value between steps."""
+        view = self.memory.new(shape, dtype)
+        self._n_writes[view.buffer.number] = 1
+        return view
+
+    # steps ------------------------------------------------------------------------------------------------------------
+
+    def _lower(self, step: Step, made: list[tuple[View, bool]]) -> None:
+        if isinstance(step, Look):
+            self._add_check(step)
+            return
+        for array in step.writes:
+            self._make_own(self.memory.view(array, CONSTANT).buffer)
+        if not step.writes:
+            if not any(is_new for _, is_new in made):
+                return
+            if self._is_constant(step, made):
+                for view, _ in made:
+                    view.buffer.kind = CONSTANT
+                return
+        if len(made) == 1 and isinstance(step.result, _ndarray) and self._lower_one(step, made[0][0]):
+            return
+        if step.writes and self._lower_write(step):
+            return
+        self._add_call(step, made)
+
+    def _make_own(self, buffer: Buffer) -> None:
+        """A constant that is written into: its memory is filled anew at each call."""
+        if buffer.kind != CONSTANT:
+            return
+        original = self.originals.get(id(buffer.array), buffer.array)
+        buffer.kind = VALUE
+        self._count(View(buffer, 0, (), (), None))
+        source = self.memory.view(original.copy(), CONSTANT)
+        array = buffer.array
+        target = View(
+            buffer, array.__array_interface__["data"][0] - buffer.address, array.shape, array.strides, array.dtype
+        )
+        self.instructions.append(Elementwise(COPY, [source], target))
+
+    def _is_constant(self, step: Step, made: list[tuple[View, bool]]) -> bool:
+        """True if the results are the same at each call."""
+        if getattr(step.function, "draws", False):
+            return False
+        sources = [self.view(array) for array in arrays_in((step.args, step.kwargs))]
+        if any(view.buffer.kind != CONSTANT and step.name not in _FILLED for view in sources):
+            return False
+        return all(self._n_writes.get(view.buffer.number, 0) <= 1 for view, _ in made)
+
+    def _lower_one(self, step: Step, out: View) -> bool:
+        """The instructions of a step with one new array as its result; False if it stays a call."""
+        kind = type(step.function)
+        names = _COPYING_OPERATIONS if kind is RuleKernel else _COPYING_METHODS if kind is Method else ()
+        if step.name in names or step.function is numpy.copy:
+            return self._copy(self.view(step.args[0]), out)
+        if step.name in _FILLED:
+            self._add(COPY, [Number(_FILLED[step.name], out.dtype)], out)
+            return True
+        if isinstance(step.function, RuleKernel):
+            return self._lower_kernel(step, out)
+        if isinstance(step.function, numpy.ufunc) and not step.kwargs:
+            return self._lower_ufunc(step.function, step.args, out)
+        return False
+
+    def _lower_write(self, step: Step) -> bool:
+        """A write into views: an assignment, or a ufunc with out=."""
+        if step.function is operator.setitem:
+            array, index, value = step.args
+            target = array[index] if _is_basic(index) else None
+            if type(target) is not _ndarray or not numpy.may_share_memory(target, array):
+                return False
+            out = self.view(target)
+            source = self._operand(value, out.dtype)
+            if source is None or (isinstance(source, View) and len(source.shape) > len(out.shape)):
+                return False
+            return self._copy(source, out)
+        if isinstance(step.function, numpy.ufunc) and set(step.kwargs) == {"out"} and len(step.writes) == 1:
+            return self._lower_ufunc(step.function, step.args, self.view(step.writes[0]))
+        if step.function is numpy.copyto and len(step.args) == 2 and not step.kwargs:
+            source = self._operand(step.args[1], step.args[0].dtype)
+            return source is not None and self._copy(source, self.view(step.args[0]))
+        return False
+
+    def _operand(self, value: Any, dtype: Any) -> Any:
+        """An argument as an operand of a type; None if it would be converted."""
+        if type(value) is _ndarray:
+            return self._simple(self.view(value))
+        if isinstance(value, (bool, int, float)) and dtype.kind in "fbiu":
+            try:
+                return Number(value, dtype)
+            except OverflowError:
+                return None
+        return None
+
+    def _simple(self, view: View) -> Any:
+        """A view, or the number that a constant is everywhere."""
+        buffer = view.buffer
+        if buffer.kind != CONSTANT or not self._is_steady(buffer) or view.dtype.char not in (*FLOATS, BOOL):
+            return view
+        array = _array_of(view)
+        if not array.size or (array.size > _SEARCHED and any(view.strides)):
+            return view
+        first = array.flat[0]
+        if array.size == 1 or bool((array == first).all() and (numpy.signbit(array) == numpy.signbit(first)).all()):
+            return Number(first, view.dtype)
+        return view
+
+    def _copy(self, source: Any, out: View) -> bool:
+        """Copy a view: another name for the same memory where that cannot be seen."""
+        if isinstance(source, View):
+            if source.dtype != out.dtype and not _can_cast(source.dtype, out.dtype):
+                return False
+            source = self._simple(source)
+        if (
+            isinstance(source, View)
+            and source.dtype == out.dtype
+            and self._is_written_once(out.buffer)
+            and self._is_steady(source.buffer)
+            and source.shape == out.shape
+            and source.is_whole
+            and out.is_whole
+            and (source.buffer.kind == VALUE)
+        ):
+            self._alias[out.buffer.number] = source.buffer
+            return True
+        if isinstance(source, Number):
+            source = Number(source.value, out.dtype)
+        kernel = COPY
+        if isinstance(source, View) and source.dtype != out.dtype:
+            kernel = CAST
+        self._add(kernel, [source], out)
+        return True
+
+    def _lower_ufunc(self, ufunc: Any, args: Any, out: View) -> bool:
+        if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin > MAX_OPERANDS or len(args) != ufunc.nin:
+            return False
+        kinds = [value.dtype if type(value) is _ndarray else type(value) for value in args]
+        if not all(isinstance(kind, numpy.dtype) or kind in (bool, int, float) for kind in kinds):
+            return False
+        try:
+            resolved = ufunc.resolve_dtypes((*kinds, None))
+            index = loop_index(ufunc, "".join([dtype.char for dtype in resolved[:-1]]))
+        except (TypeError, Untraceable):
+            return False
+        if ufunc.types[index].split("->")[1] != resolved[-1].char or resolved[-1] != out.dtype:
+            return False
+        operands = []
+        for value, dtype in zip(args, resolved[:-1], strict=True):
+            operand = self._operand(value, dtype)
+            if operand is None or operand.dtype != dtype:
+                return False
+            operands.append(operand)
+        self._add(ufunc, operands, out)
+        return True
+
+    def _lower_kernel(self, step: Step, out: View) -> bool:
+        """The kernel of an operation as the ufuncs that it consists of."""
+        form = form_of_kernel(step)
+        if form is None or not isinstance(form.results, int):
+            return False
+        inputs = list(inputs_of(step))
+        try:
+            shapes = shapes_of(form, [value.shape if type(value) is _ndarray else () for value in inputs])
+        except Unschedulable:
+            return False
+        if any(instruction.reduction is not None for instruction in form.steps):
+            return False
+        values: list[Any] = []
+        for value, dtype in zip(inputs, form.inputs, strict=True):
+            values.append(self._operand(value, numpy.dtype(dtype)))
+        values += [Number(number, dtype) for dtype, number in form.constants]
+        if any(value is None for value in values):
+            return False
+        if form.results < form.first_step:
+            return self._copy(values[form.results], out)
+        if shapes[form.results] != out.shape or form.dtypes[form.results] != out.dtype.char:
+            return False
+        for k, instruction in enumerate(form.steps):
+            register = form.first_step + k
+            target = out if register == form.results else self.new(shapes[register], instruction.dtype)
+            self._add(instruction.kernel, [values[operand] for operand in instruction.operands], target)
+            values.append(self.resolve(target))
+        return True
+
+    def _add(self, kernel: Any, operands: list[Any], out: View) -> None:
+        """Add an elementwise instruction, unless the same was added before."""
+        operands = [self.resolve(operand) if isinstance(operand, View) else operand for operand in operands]
+        same = _unchanged(kernel, operands)
+        if isinstance(same, View) and same.shape == out.shape and kernel != COPY and self._copy(same, out):
+            return
+        if self._is_written_once(out.buffer) and out.is_whole:
+            key = self._key(kernel, operands, out)
+            if key is not None:
+                before = self._equal.get(key)
+                if before is not None:
+                    self._alias[out.buffer.number] = before.buffer
+                    return
+                self._equal[key] = out
+        self.instructions.append(Elementwise(kernel, operands, out))
+
+    def _key(self, kernel: Any, operands: list[Any], out: View) -> Any:
+        """Equal for instructions with equal results; None where operands change."""
+        parts: list[Any] = [kernel, out.shape, out.dtype.char]
+        for operand in operands:
+            if isinstance(operand, Number):
+                parts.append(operand.key)
+                continue
+            if not self._is_steady(operand.buffer):
+                return None
+            parts.append((operand.buffer.number, operand.offset, operand.shape, operand.strides, operand.dtype.char))
+        return tuple(parts)
+
+    def _add_check(self, step: Step) -> None:
+        args, kwargs = self._trees(step)
+        if not list(leaves((args, kwargs))):
+            return
+        if all(view.buffer.kind == CONSTANT for view in leaves((args, kwargs))):
+            return
+        check = Check(step.function, args, kwargs, None, [])
+        check.expected, check.line = step.result, step.line
+        self.instructions.append(check)
+
+    def _add_call(self, step: Step, made: list[tuple[View, bool]]) -> None:
+        args, kwargs = self._trees(step)
+        fresh = iter(made)
+
+        def target(array: Any) -> Any:
+            view, is_new = next(fresh)
+            return view if is_new else None
+
+        results = with_arrays(step.result, target)
+        targets = [self.view(array) for array in step.writes]
+        self.instructions.append(Call(step.function, args, kwargs, results, targets))
+
+    def _trees(self, step: Step) -> tuple[Any, Any]:
+        return with_arrays(step.args, self.view), with_arrays(step.kwargs, self.view)
+
+    # dead instructions ------------------------------------------------------------------------------------------------
+
+    def _drop_dead(self) -> None:
+        """Drop instructions that lead to no result, no check and no write into memory of the caller."""
+        live = {view.buffer.number for view in self.results}
+        kept = []
+        for instruction in reversed(self.instructions):
+            needed = isinstance(instruction, Check) or (isinstance(instruction, Call) and instruction.draws)
+            for view in instruction.writes:
+                needed = needed or view.buffer.kind == EXTERNAL or view.buffer.number in live
+            if needed:
+                kept.append(instruction)
+                live.update([view.buffer.number for view in instruction.reads])
+        self.instructions = kept[::-1]
+
+
+def _array_of(view: View) -> Any:
+    """The array of a constant view."""
+    owner = view.buffer.array
+    base = owner
+    while isinstance(base.base, _ndarray):
+        base = base.base
+    return numpy.ndarray(view.shape, view.dtype, _memory(base), view.offset, view.strides)
+
+
+def _memory(array: Any) -> Any:
+    """The memory of an array as bytes."""
+    return numpy.ravel(array, order="K").view(numpy.uint8)
+
+
+def _is_basic(index: Any) -> bool:
+    """True for an index without arrays and lists, whose result is a view."""
+    members = index if isinstance(index, tuple) else (index,)
+    return all(
+        member is None or member is Ellipsis or isinstance(member, (slice, numpy.integer)) or type(member) is int
+        for member in members
+    )
+
+
+def _can_cast(source: Any, target: Any) -> bool:
+    """True where the machine converts elements itself."""
+    return source.char in (*FLOATS, BOOL) and target.char in FLOATS
+
+
+def _unchanged(kernel: Any, operands: list[Any]) -> Any:
+    """The operand that an instruction gives unchanged, or None."""
+    if kernel is numpy.multiply:
+        first, second = operands
+        if isinstance(second, Number) and second.value == 1:
+            return first
+        if isinstance(first, Number) and first.value == 1:
+            return second
+    if kernel is numpy.divide and isinstance(operands[1], Number) and operands[1].value == 1:
+        return operands[0]
+    return operands[0] if kernel is numpy.positive else None
+
+
+# forms of kernels -----------------------------------------------------------------------------------------------------
+
+_forms: dict[Any, Form | None] = {}
+_LIMIT = 4096
+
+
+def inputs_of(step: Step) -> Iterator[Any]:
+    """The arguments of a kernel that are inputs of its form, those in tuples too."""
+    for value in (*step.args, *step.kwargs.values()):
+        yield from arrays_in(value)
+
+
+def form_of_kernel(step: Step) -> Form | None:
+    """The form of a kernel for the arguments of a step, or None for one that has no form."""
+    names = tuple(step.kwargs)
+    values = (*step.args, *step.kwargs.values())
+    for level in (NOTHING, RANKS, SHAPES):
+        try:
+            key = (step.function.rule.name, names, level, *[_part_of_key(value, level) for value in values])
+            if key in _forms:
+                form = _forms[key]
+                if form is not None or level == SHAPES:
+                    return form
+                continue
+        except TypeError:
+            return None
+        function = step.function.function
+        n = len(step.args)
+
+        def call(*args: Any, n: int = n, function: Any = function) -> Any:
+            return function(*args[:n], **dict(zip(names, args[n:], strict=True)))
+
+        try:
+            form = trace(call, values, level)
+        except Looked:
+            form = None
+        except Untraceable:
+            form = None
+            level = SHAPES
+            key = (step.function.rule.name, names, level, *[_part_of_key(value, level) for value in values])
+        if len(_forms) > _LIMIT:
+            _forms.clear()
+        _forms[key] = form
+        if form is not None or level == SHAPES:
+            return form
+    return None
+
+
+def _part_of_key(value: Any, level: int) -> Any:
+    """The properties of an argument that a form depends on; TypeError for arguments of other kinds."""
+    kind = type(value)
+    if kind is _ndarray:
+        if level == NOTHING:
+            return value.dtype.char
+        return (value.dtype.char, value.ndim) if level == RANKS else (value.dtype.char, value.shape)
+    if kind is tuple or kind is list:
+        return tuple([_part_of_key(member, level) for member in value])
+    if kind is float:
+        return kind, repr(value)
+    if not isinstance(value, (bool, int, float, complex, str, type(None), numpy.dtype, DType, type)):
+        raise TypeError
+    return kind, value

@@ -1,0 +1,115 @@
+"""Divides a program in two: the part that makes the results, and the part that waits for their cotangents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from adjoint.compilation.programs.lowering import Call, Check, Elementwise, with_views
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View
+
+
+class Dependent(Exception):
+    """The second part reads memory that the first part writes after it was read."""
+
+
+class Halves:
+    """The two parts.
+
+    saved: the buffers that the first part makes and the second reads, as views of bytes. forward, backward: the
+    instructions. externals: the numbers of the external arrays that the second part reads besides.
+    """
+
+    def __init__(
+        self, instructions: list[Any], externals: list[View], results: list[View], cotangents: set[int]
+    ) -> None:
+        first = needed(instructions, {view.buffer.number for view in results})
+        late = self._late(instructions, cotangents)
+        self._add_early_readers(instructions, first, late)
+        self.forward = [instruction for k, instruction in enumerate(instructions) if k in first]
+        second = [instruction for k, instruction in enumerate(instructions) if k not in first]
+        if any(late_one in first for late_one in late):
+            raise Dependent
+        made = {view.buffer.number: view.buffer for instruction in self.forward for view in instruction.writes}
+        read = {view.buffer.number: view.buffer for instruction in second for view in instruction.reads}
+        #: Memory that the second part writes on, too, was made by the first.
+        self.saved = [bytes_of(buffer) for number, buffer in read.items() if number in made]
+        numbers = {view.buffer.number for view in self.saved}
+        self.externals = [
+            k for k, view in enumerate(externals) if view.buffer.number in read and view.buffer.number not in numbers
+        ]
+        replaced = {view.buffer.number: view.buffer for view in self.saved}
+        self._new = {number: _external(buffer) for number, buffer in replaced.items()}
+        self.backward = [with_views(instruction, self.renamed) for instruction in second]
+        self.entries = [self.renamed(view) for view in self.saved]
+
+    def renamed(self, view: View) -> View:
+        """A view as the second part knows it."""
+        buffer = self._new.get(view.buffer.number)
+        return view if buffer is None else view._replace(buffer=buffer)
+
+    @staticmethod
+    def _late(instructions: list[Any], cotangents: set[int]) -> set[int]:
+        """The instructions that depend on cotangents."""
+        tainted = set(cotangents)
+        late = set()
+        for k, instruction in enumerate(instructions):
+            if any(view.buffer.number in tainted for view in (*instruction.reads, *instruction.writes)):
+                late.add(k)
+                tainted.update([view.buffer.number for view in instruction.writes])
+        return late
+
+    @staticmethod
+    def _add_early_readers(instructions: list[Any], first: set[int], late: set[int]) -> None:
+        """Move to the first part what reads memory that is written again, with all that it needs."""
+        writes: dict[int, list[int]] = {}
+        for k, instruction in enumerate(instructions):
+            for view in instruction.writes:
+                writes.setdefault(view.buffer.number, []).append(k)
+        for k in range(len(instructions) - 1, -1, -1):
+            instruction = instructions[k]
+            if k in first or k in late:
+                if k in late and any(
+                    n > k and n in first for view in instruction.reads for n in writes.get(view.buffer.number, ())
+                ):
+                    raise Dependent
+                continue
+            for view in (*instruction.reads, *instruction.writes):
+                numbers = writes.get(view.buffer.number, ())
+                if any(n in first for n in numbers) and (view.buffer.kind == EXTERNAL or len(numbers) > 1):
+                    wanted = {v.buffer.number for v in instruction.writes}
+                    first |= needed(instructions[: k + 1], wanted) | {k}
+                    break
+
+
+def needed(instructions: list[Any], buffers: set[int]) -> set[int]:
+    """The numbers of the instructions that lead to some buffers, to a check, or to memory of the caller."""
+    live = set(buffers)
+    numbers = set()
+    for k in range(len(instructions) - 1, -1, -1):
+        instruction = instructions[k]
+        if (
+            isinstance(instruction, Check)
+            or (isinstance(instruction, Call) and instruction.draws)
+            or any(view.buffer.kind == EXTERNAL or view.buffer.number in live for view in instruction.writes)
+        ):
+            numbers.add(k)
+            live.update([view.buffer.number for view in instruction.reads])
+            live.update([view.buffer.number for view in instruction.writes])
+    return numbers
+
+
+def bytes_of(buffer: Buffer) -> View:
+    """A whole buffer as bytes."""
+    return View(buffer, 0, (buffer.n_bytes,), (1,), numpy.dtype(numpy.uint8))
+
+
+def _external(buffer: Buffer) -> Buffer:
+    """The same memory, as memory that was there before."""
+    return Buffer(
+        buffer.number, CONSTANT if buffer.kind == CONSTANT else EXTERNAL, buffer.array, buffer.address, buffer.n_bytes
+    )
+
+
+_ = Elementwise

@@ -1,0 +1,473 @@
+"""A program ready to run: instructions in order, and memory for the values between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy
+
+from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, leaves
+from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, key_of, schedule, scratch_buffers
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View
+from adjoint.program import plain_region, region
+from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
+from adjoint.program.machine import EACH, OWN_LOOPS
+from adjoint.program.trace import loop_index
+from adjoint.runtime.crossovers import KEPT_MEMORY
+from adjoint.runtime.memory import with_kept_memory
+
+_ndarray = numpy.ndarray
+#: What runs the instructions.
+machine: Any = region if region.compiled else plain_region
+#: The length of a tile, the shortest, and how much scratch memory a tile should have at most, in bytes.
+TILE, SHORTEST_TILE, SCRATCH = 2048, 128, 1 << 18
+ALIGNMENT = 64
+#: Memory between steps that is kept from one run to the next, at most, in bytes.
+KEPT = 1 << 20
+
+Reader = Callable[[Any], Any]
+
+
+class CheckFailed(Exception):
+    """A value that the recorded function looked at is another one now."""
+
+
+class Program:
+    """What a recording became.
+
+    order: groups of elementwise instructions, and calls. blocks: for each buffer, by its number, the memory block and
+    the offset in it. makers: for each block what gives its memory: an array, a function, or None.
+    """
+
+    def __init__(self, instructions: Sequence[Any], externals: list[View], results: list[View]) -> None:
+        self.order = schedule(instructions)
+        self.externals, self.results = externals, results
+        self.scratch = scratch_buffers(self.order) if region.compiled else set()
+        self.blocks: dict[int, tuple[int, int]] = {}
+        self.makers: list[Any] = []
+        self.numbers: dict[Any, int] = {}
+        self._place_externals()
+        self._place_values()
+        self._place_numbers()
+        self.undone = self._to_undo()
+        self._idle: list[Instance] = []
+
+    # memory -----------------------------------------------------------------------------------------------------------
+
+    def _place_externals(self) -> None:
+        #: For each external array: its block where it is the first one in it, and its offset in the block.
+        self.entries: list[tuple[int, int]] = []
+        for view in self.externals:
+            number = view.buffer.number
+            if number not in self.blocks:
+                self._add_block(view.buffer, None)
+            self.entries.append((self.blocks[number][0], view.offset))
+
+    def _place_values(self) -> None:
+        first, last = lifetimes(self.order)
+        from_calls = {
+            view.buffer.number for entry in self.order if isinstance(entry, Call) for view in leaves(entry.results)
+        }
+        whole = {view.buffer.number: view for view in self.results if view.is_whole}
+        arena = Arena()
+        for buffer in buffers_of(self.order, self.results):
+            number = buffer.number
+            if number in self.blocks or number in self.scratch:
+                continue
+            if buffer.kind == CONSTANT:
+                self._add_block(buffer, buffer.array)
+            elif number in from_calls:
+                self._add_block(buffer, None)
+            elif buffer.is_result:
+                self._add_block(buffer, new_array(whole.get(number), buffer.n_bytes))
+            else:
+                self.blocks[number] = (-1, arena.take(buffer.n_bytes, first[number], last[number]))
+        self.arena = len(self.makers)
+        self.arena_bytes = arena.n_bytes
+        self.makers.append(new_array(None, arena.n_bytes))
+        for number, (block, offset) in self.blocks.items():
+            if block < 0:
+                self.blocks[number] = (self.arena, offset)
+
+    def _place_numbers(self) -> None:
+        """All numbers lie in one block."""
+        cells = b""
+        for entry in self.order:
+            for instruction in entry.instructions if isinstance(entry, Group) else ():
+                for operand in instruction.operands:
+                    if isinstance(operand, Number) and operand.key not in self.numbers:
+                        self.numbers[operand.key] = len(cells)
+                        cells += operand.value.tobytes().ljust(16, b"\0")
+        self.number_block = len(self.makers)
+        self.makers.append(numpy.frombuffer(bytearray(cells or b"\0"), numpy.uint8))
+
+    def _add_block(self, buffer: Buffer, maker: Any) -> None:
+        self.blocks[buffer.number] = (len(self.makers), 0)
+        self.makers.append(maker)
+
+    def _to_undo(self) -> list[int]:
+        """The external arrays that are written before the last check: a check that fails leaves them as they were."""
+        written: set[int] = set()
+        undone: set[int] = set()
+        for entry in self.order:
+            if isinstance(entry, Call):
+                undone = set(written)
+            written |= {view.buffer.number for view in _written_by(entry) if view.buffer.kind == EXTERNAL}
+        return [k for k, view in enumerate(self.externals) if view.buffer.number in undone]
+
+    def address(self, operand: Any) -> tuple[int, int]:
+        """The block of an operand and its offset there."""
+        if isinstance(operand, Number):
+            return self.number_block, self.numbers[operand.key]
+        block, offset = self.blocks[operand.buffer.number]
+        return block, offset + operand.offset
+
+    def block_view(self, view: View) -> Any:
+        """A view as the machine takes it."""
+        return machine.BlockView(*self.address(view), view.dtype, view.shape, view.strides)
+
+    # running ----------------------------------------------------------------------------------------------------------
+
+    def run(self, externals: Sequence[Any]) -> list[Any]:
+        """The results, for the arrays of the caller; raises CheckFailed if a value that was looked at is another."""
+        instance = self._idle.pop() if self._idle else Instance(self)
+        results = instance.run(externals)
+        self._idle.append(instance)
+        return results
+
+    def timed(self, externals: Sequence[Any]) -> list[float]:
+        """The seconds that each entry of the order takes."""
+        instance = Instance(self)
+        times: list[float] = []
+        instance.runner = machine.Runner([machine.Macro(timing(entry, times)) for entry in instance.instructions])
+        instance.run(externals)
+        return times
+
+
+def timing(instruction: Any, times: list[float]) -> Callable[[Any], None]:
+    """An instruction that notes how long it takes."""
+
+    def run(frame: Any) -> None:
+        begun = perf_counter()
+        instruction.run(frame)
+        times.append(perf_counter() - begun)
+
+    return run
+
+
+class Instance:
+    """A program with memory of its own; one thread runs it at a time."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.frame = machine.Frame(len(program.makers))
+        self.fresh: list[tuple[int, Any]] = []
+        for k, maker in enumerate(program.makers):
+            if isinstance(maker, _ndarray):
+                self.frame.set(k, maker, _offset_in_memory(maker))
+            elif k == program.arena and program.arena_bytes <= KEPT:
+                self.frame.set(k, maker(), 0)
+            elif maker is not None:
+                self.fresh.append((k, maker))
+        placed = {block for block, _ in program.entries} | {k for k, _ in self.fresh}
+        #: The blocks whose arrays end with the run.
+        self.passing = sorted(placed | {k for k, maker in enumerate(program.makers) if maker is None})
+        self.results = [
+            (program.blocks[view.buffer.number][0], program.block_view(view), view) for view in program.results
+        ]
+        self.instructions = [self._ready(entry) for entry in program.order]
+        self.runner = machine.Runner(self.instructions)
+
+    def run(self, externals: Sequence[Any]) -> list[Any]:
+        """`Program.run` in this memory."""
+        frame = self.frame
+        for (block, offset), array in zip(self.program.entries, externals, strict=True):
+            frame.set(block, array, offset)
+        for block, maker in self.fresh:
+            frame.set(block, maker(), 0)
+        before = [(externals[k], externals[k].copy()) for k in self.program.undone]
+        try:
+            self.runner.run(frame)
+            return [self._array(*result) for result in self.results]
+        except BaseException:
+            for array, values in before:
+                array[...] = values
+            raise
+        finally:
+            frame.drop(self.passing)
+
+    def _array(self, block: int, block_view: Any, view: View) -> Any:
+        owner = self.frame.arrays[block]
+        if owner.dtype == view.dtype and owner.shape == view.shape and owner.strides == view.strides:
+            return owner
+        return block_view.of(self.frame)
+
+    def _ready(self, entry: Any) -> Any:
+        if isinstance(entry, Group):
+            return region_from(self.program, entry)
+        return macro_of(self.program, entry)
+
+
+def new_array(view: View | None, n_bytes: int) -> Callable[[], Any]:
+    """A function that makes the memory for a value: an array like a view, or bytes."""
+    shape: Any = n_bytes if view is None else view.shape
+    arguments = (shape, numpy.uint8 if view is None else view.dtype)
+    if n_bytes >= KEPT_MEMORY * 8:
+        return lambda: with_kept_memory(numpy.empty, arguments)
+    return lambda: numpy.empty(*arguments)
+
+
+def _offset_in_memory(array: Any) -> int:
+    """How many bytes the first element of an array lies behind the lowest address of its owner."""
+    owner = array
+    while isinstance(owner.base, _ndarray):
+        owner = owner.base
+    low = owner.__array_interface__["data"][0]
+    for n, stride in zip(owner.shape, owner.strides, strict=True):
+        low += min(0, (n - 1) * stride)
+    return int(array.__array_interface__["data"][0] - low)
+
+
+class Arena:
+    """Offsets for values in one piece of memory, used again when a value is no longer needed."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+        self._taken: list[tuple[int, int, int, int]] = []
+
+    def take(self, n_bytes: int, first: int, last: int) -> int:
+        """The offset of a value that is needed from one entry of the order to another: the lowest one that is free."""
+        size = -(-n_bytes // ALIGNMENT) * ALIGNMENT
+        busy = sorted([(low, high) for low, high, begin, end in self._taken if begin <= last and first <= end])
+        offset = 0
+        for low, high in busy:
+            if low - offset >= size:
+                break
+            offset = max(offset, high)
+        self._taken.append((offset, offset + size, first, last))
+        self.n_bytes = max(self.n_bytes, offset + size)
+        return offset
+
+
+def _written_by(entry: Any) -> Iterable[View]:
+    for instruction in entry.instructions if isinstance(entry, Group) else (entry,):
+        yield from instruction.writes
+
+
+def _of_entry(entry: Any) -> Iterable[View]:
+    for instruction in entry.instructions if isinstance(entry, Group) else (entry,):
+        yield from instruction.reads
+        yield from instruction.writes
+
+
+def lifetimes(order: Sequence[Any]) -> tuple[dict[int, int], dict[int, int]]:
+    """The first and the last entry of the order that uses each buffer."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for k, entry in enumerate(order):
+        for view in _of_entry(entry):
+            first.setdefault(view.buffer.number, k)
+            last[view.buffer.number] = k
+    return first, last
+
+
+def buffers_of(order: Sequence[Any], results: Sequence[View]) -> list[Buffer]:
+    """All buffers that are used, in the order of their first use."""
+    found: dict[int, Buffer] = {}
+    for entry in order:
+        for view in _of_entry(entry):
+            found.setdefault(view.buffer.number, view.buffer)
+    for view in results:
+        found.setdefault(view.buffer.number, view.buffer)
+    return list(found.values())
+
+
+# calls ----------------------------------------------------------------------------------------------------------------
+
+
+def macro_of(program: Program, call: Call) -> Any:
+    """A call as the machine runs it."""
+    read = reader(call.args, program)
+    named = {key: reader(value, program) for key, value in call.kwargs.items()}
+    function = call.function
+    keep = comparison(call) if isinstance(call, Check) else keeper(call.results, program)
+
+    def run(frame: Any) -> None:
+        result = function(*read(frame), **{key: value(frame) for key, value in named.items()})
+        if keep is not None:
+            keep(frame, result)
+
+    return machine.Macro(run)
+
+
+def reader(tree: Any, program: Program) -> Reader:
+    """A function of a frame that gives a tree of arguments with the arrays in their places."""
+    if isinstance(tree, View):
+        return program.block_view(tree).of  # type: ignore[no-any-return]
+    if not list(leaves(tree)):
+        return lambda frame: tree
+    if isinstance(tree, dict):
+        parts = {key: reader(member, program) for key, member in tree.items()}
+        return lambda frame: {key: part(frame) for key, part in parts.items()}
+    if isinstance(tree, slice):
+        limits = [reader(part, program) for part in (tree.start, tree.stop, tree.step)]
+        return lambda frame: slice(*[limit(frame) for limit in limits])
+    members = [reader(member, program) for member in tree]
+    kind = type(tree)
+    return lambda frame: kind([member(frame) for member in members])
+
+
+def comparison(check: Check) -> Callable[[Any, Any], None]:
+    """A function that compares what a check gave with what it gave in the recording."""
+    expected = check.expected
+
+    def compare(frame: Any, result: Any) -> None:
+        if not _equal(result, expected):
+            raise CheckFailed
+
+    return compare
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, (tuple, list)):
+        return type(first) is type(second) and len(first) == len(second) and all(map(_equal, first, second))
+    if isinstance(first, float) and first != first:
+        return isinstance(second, float) and second != second
+    return type(first) is type(second) and bool(first == second) and repr(first) == repr(second)
+
+
+def keeper(results: Any, program: Program) -> Callable[[Any, Any], None] | None:
+    """A function that keeps what a call returned in its blocks; None where nothing of it is used."""
+    if isinstance(results, (tuple, list)) and not isinstance(results, View):
+        members = [keeper(member, program) for member in results]
+        if not any(members):
+            return None
+
+        def keep_each(frame: Any, result: Any) -> None:
+            for member, part in zip(members, result, strict=True):
+                if member is not None:
+                    member(frame, part)
+
+        return keep_each
+    if not isinstance(results, View) or results.buffer.number not in program.blocks:
+        return None
+    view = results
+    block = program.blocks[view.buffer.number][0]
+    block_view = program.block_view(view)
+
+    def keep(frame: Any, result: Any) -> None:
+        array = numpy.asarray(result)
+        if array.shape != view.shape or array.dtype != view.dtype:
+            raise CheckFailed
+        if array.strides == view.strides:
+            frame.set(block, array, view.offset)
+            return
+        frame.set(block, numpy.empty(view.buffer.n_bytes, numpy.uint8), 0)
+        block_view.of(frame)[...] = array
+
+    return keep
+
+
+# regions --------------------------------------------------------------------------------------------------------------
+
+
+def region_from(program: Program, group: Group) -> Any:
+    """A group as the machine runs it."""
+    if not region.compiled:
+        return machine.Region([plain_step(program, instruction) for instruction in group.instructions])
+    shape = group.shape
+    registers: dict[Any, int] = {}
+    operands: list[Any] = []
+    steps = []
+    for instruction in group.instructions:
+        numbers = []
+        for operand in (*instruction.operands, instruction.out):
+            key = key_of(operand, shape)
+            if key not in registers:
+                registers[key] = len(operands)
+                operands.append(operand)
+            numbers.append(registers[key])
+        steps.append((EACH, *loop_of(instruction), numbers))
+    is_scratch = [isinstance(operand, View) and operand.buffer.number in program.scratch for operand in operands]
+    placed = [k for k, own in enumerate(is_scratch) if not own]
+    layout = Layout(shape, [_strides(operands[k], shape) for k in placed])
+    slots, n_slots = scratch_slots([numbers for *_, numbers in steps], is_scratch)
+    widest = max([operand.dtype.itemsize for operand in operands])
+    tile = TILE
+    while tile > SHORTEST_TILE and n_slots * tile * widest > SCRATCH:
+        tile //= 2
+    rows = max(1, min(layout.n_rows, tile // max(layout.n_columns, 1)))
+    tile = min(tile, layout.n_columns)
+    slot_size = -(-tile * rows * widest // ALIGNMENT) * ALIGNMENT
+    table: list[Any] = [None] * len(operands)
+    for k, (row, column, others) in zip(placed, layout.strides, strict=True):
+        table[k] = (*program.address(operands[k]), row, column, others)
+    for k, slot in slots.items():
+        size = operands[k].dtype.itemsize
+        table[k] = (None, slot * slot_size, tile * size, size, ())
+    cost = sum([cost_of(instruction) for instruction in group.instructions])
+    return machine.Region(
+        steps, table, layout.outer, layout.n_rows, layout.n_columns, tile, rows, n_slots * slot_size, cost
+    )
+
+
+def _strides(operand: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (0,) * len(shape) if isinstance(operand, Number) else broadcast_strides(operand, shape)
+
+
+def scratch_slots(steps: list[list[int]], is_scratch: list[bool]) -> tuple[dict[int, int], int]:
+    """A slot of scratch memory for each register that lies there, and how many slots there are."""
+    last_use = {register: k for k, numbers in enumerate(steps) for register in numbers if is_scratch[register]}
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    n_slots = 0
+    for k, numbers in enumerate(steps):
+        for register in numbers:
+            if is_scratch[register] and register not in slots:
+                if not free:
+                    free.append(n_slots)
+                    n_slots += 1
+                slots[register] = free.pop()
+        free += [slots[register] for register in dict.fromkeys(numbers) if last_use.get(register) == k]
+    return slots, n_slots
+
+
+def loop_of(instruction: Elementwise) -> tuple[Any, int | None]:
+    """The loop of an instruction: a ufunc and the place of its loop, or the number of a loop of our own and None."""
+    kernel, size = instruction.kernel, instruction.out.dtype.itemsize
+    if kernel == CAST and instruction.operands[0].dtype.char != BOOL:
+        kernel = WIDEN if size == 8 else NARROW
+    if isinstance(kernel, str):
+        return OWN_LOOPS[kernel, size], None
+    return kernel, loop_index(kernel, "".join([operand.dtype.char for operand in instruction.operands]))
+
+
+def cost_of(instruction: Elementwise) -> int:
+    """The time of an instruction for one element, in additions."""
+    if isinstance(instruction.kernel, str):
+        return ARITHMETIC
+    return Step(instruction.kernel, (), instruction.out.dtype.char).cost
+
+
+def plain_step(program: Program, instruction: Elementwise) -> Callable[[Any], None]:
+    """An instruction as NumPy runs it; the plain twin of a region's step."""
+    operands = [
+        (lambda frame, value=operand.value: value) if isinstance(operand, Number) else program.block_view(operand).of
+        for operand in instruction.operands
+    ]
+    out = program.block_view(instruction.out)
+    kernel = instruction.kernel
+
+    def run(frame: Any) -> None:
+        values = [operand(frame) for operand in operands]
+        target = out.of(frame)
+        if kernel == WHERE:
+            target[...] = numpy.where(*values)
+        elif kernel in (COPY, CAST):
+            target[...] = values[0]
+        else:
+            kernel(*values, out=target)
+
+    return run

@@ -1,0 +1,162 @@
+"""Buffers and views: where the arrays of a recording lie.
+
+Each piece of memory that the recorded function used is a buffer. An array is a view of one: an offset, a shape, strides
+and a dtype. So slices, transposes and broadcasts cost nothing in a replay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+import numpy
+
+#: The kinds of buffers. EXTERNAL: memory that was there before, read and written where it is. CONSTANT: values that are
+#: the same at each call. VALUE: memory that the program fills.
+EXTERNAL, CONSTANT, VALUE = "external", "constant", "value"
+
+
+class Buffer:
+    """One piece of memory.
+
+    array: the NumPy array that owned it in the recording; itemsize: of its elements. is_result: it becomes an array of
+    its own at each call. writes: the number of instructions that write into it.
+    """
+
+    __slots__ = ("address", "array", "is_result", "kind", "n_bytes", "number", "writes")
+
+    def __init__(self, number: int, kind: str, array: Any, address: int, n_bytes: int) -> None:
+        self.number, self.kind, self.array = number, kind, array
+        self.address, self.n_bytes = address, n_bytes
+        self.is_result = False
+        self.writes = 0
+
+    def __repr__(self) -> str:
+        return f"b{self.number}"
+
+
+class View(NamedTuple):
+    """An array: a part of a buffer."""
+
+    buffer: Buffer
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def is_dense(self) -> bool:
+        """True if the elements fill the view in C order."""
+        expected = self.dtype.itemsize
+        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if n != 1 and stride != expected:
+                return False
+            expected *= n
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the view is the whole buffer, in C order."""
+        size = self.dtype.itemsize
+        for n in self.shape:
+            size *= n
+        return self.offset == 0 and size == self.buffer.n_bytes and self.is_dense
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The bytes of the buffer between which the elements lie."""
+        low = high = self.offset
+        for n, stride in zip(self.shape, self.strides, strict=True):
+            if n == 0:
+                return self.offset, self.offset
+            low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
+        return low, high + self.dtype.itemsize
+
+    def overlaps(self, other: View) -> bool:
+        """False if the two share no element."""
+        if self.buffer is not other.buffer:
+            return False
+        a, b = self.bounds, other.bounds
+        return a[0] < b[1] and b[0] < a[1]
+
+    def is_same(self, other: View) -> bool:
+        """True if the two have the same elements in the same order."""
+        return (
+            self.buffer is other.buffer
+            and self.offset == other.offset
+            and self.dtype == other.dtype
+            and _steps(self) == _steps(other)
+        )
+
+
+def _steps(view: View) -> list[tuple[int, int]]:
+    return [(n, stride) for n, stride in zip(view.shape, view.strides, strict=True) if n != 1]
+
+
+def byte_bounds(array: Any) -> tuple[int, int]:
+    """The first address of an array's elements and the one behind the last."""
+    low = high = array.__array_interface__["data"][0]
+    for n, stride in zip(array.shape, array.strides, strict=True):
+        if n == 0:
+            return low, low
+        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
+    return low, high + array.itemsize
+
+
+class Memory:
+    """The buffers of a recording, found by address. All arrays of the recording are alive, so addresses are unique."""
+
+    def __init__(self) -> None:
+        self.buffers: list[Buffer] = []
+        self._starts: list[int] = []
+        self._sorted: list[Buffer] = []
+        self._empty: dict[int, Buffer] = {}
+
+    def add(self, array: Any, kind: str) -> Buffer:
+        """A new buffer for the memory of an array."""
+        owner = array
+        while isinstance(owner.base, numpy.ndarray):
+            owner = owner.base
+        low, high = byte_bounds(owner)
+        own_low, own_high = byte_bounds(array)
+        low, high = min(low, own_low), max(high, own_high)
+        buffer = Buffer(len(self.buffers), kind, array, low, high - low)
+        self.buffers.append(buffer)
+        if high == low:
+            self._empty[id(array)] = buffer
+            return buffer
+        at = bisect_right(self._starts, low)
+        self._starts.insert(at, low)
+        self._sorted.insert(at, buffer)
+        return buffer
+
+    def new(self, shape: tuple[int, ...], dtype: Any) -> View:
+        """A view of a new buffer that no array of the recording owned."""
+        dtype = numpy.dtype(dtype)
+        strides, step = [], dtype.itemsize
+        for n in reversed(shape):
+            strides.append(step)
+            step *= n
+        buffer = Buffer(len(self.buffers), VALUE, None, 0, step)
+        self.buffers.append(buffer)
+        return View(buffer, 0, shape, tuple(reversed(strides)), dtype)
+
+    def find(self, array: Any) -> Buffer | None:
+        """The buffer that an array lies in, or None."""
+        low, high = byte_bounds(array)
+        if high == low:
+            return self._empty.get(id(array))
+        at = bisect_right(self._starts, low) - 1
+        if at >= 0:
+            buffer = self._sorted[at]
+            if high <= buffer.address + buffer.n_bytes:
+                return buffer
+        return None
+
+    def view(self, array: Any, kind: str = CONSTANT) -> View:
+        """An array as a view; memory that is not known yet becomes a buffer of this kind."""
+        buffer = self.find(array)
+        if buffer is None:
+            buffer = self.add(array, kind)
+        offset = array.__array_interface__["data"][0] - buffer.address if buffer.n_bytes else 0
+        return View(buffer, offset, array.shape, array.strides, array.dtype)

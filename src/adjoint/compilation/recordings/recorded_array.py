@@ -1,0 +1,343 @@
+"""The arrays under Tensors while a function is recorded: a NumPy array, and the recording that notes its uses.
+
+A `RecordedArray` computes at once, so that the first call of a function gives its results, and each computation is
+added to the recording. Whatever looks at values is noted too, or stops the recording: nothing becomes a constant in
+silence.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
+from adjoint.arrays.namespace import register
+
+if TYPE_CHECKING:
+    from adjoint.compilation.recordings.recording import Recording
+
+#: Methods of arrays that write into their array.
+WRITING_METHODS = frozenset(("fill", "sort", "partition", "put", "itemset", "byteswap", "setfield"))
+#: Functions of NumPy that write into an argument, and its position.
+WRITING_FUNCTIONS = {
+    numpy.copyto: 0, numpy.put: 0, numpy.place: 0, numpy.putmask: 0, numpy.fill_diagonal: 0, numpy.put_along_axis: 0,
+}  # fmt: skip
+#: Functions of NumPy whose results follow from shapes, strides and types alone.
+OF_LAYOUT = frozenset(
+    (numpy.may_share_memory, numpy.shares_memory, numpy.shape, numpy.ndim, numpy.size, numpy.result_type)
+    + (numpy.can_cast, numpy.min_scalar_type, numpy.iscomplexobj, numpy.isrealobj, numpy.common_type)
+)
+#: Attributes that hold no values: they are those of the array.
+_LAYOUT_ATTRIBUTES = (
+    "shape",
+    "dtype",
+    "ndim",
+    "size",
+    "strides",
+    "flags",
+    "itemsize",
+    "nbytes",
+    "base",
+    "ctypes",
+    "device",
+)
+#: Attributes that are arrays.
+_ARRAY_ATTRIBUTES = frozenset(("T", "mT", "real", "imag"))
+
+
+class RecordedArray:
+    """A NumPy array whose uses are recorded."""
+
+    __slots__ = ("__weakref__", "array", "recording")
+    __array_priority__ = 1e6
+
+    def __init__(self, array: Any, recording: Recording) -> None:
+        self.array = array
+        self.recording = recording
+
+    # what follows from the layout -------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _ARRAY_ATTRIBUTES:
+            return self.recording.call(attribute(name), (self,))
+        if name.startswith("__"):
+            raise AttributeError(f"a recorded array has no attribute {name!r}")
+        value = getattr(self.array, name)
+        if not callable(value):
+            return value
+        writes = (self,) if name in WRITING_METHODS else ()
+        return lambda *args, **kwargs: self.recording.call(method(name), (self, *args), kwargs, writes)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Any:
+        if not self.array.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[i] for i in range(len(self.array))])
+
+    def __repr__(self) -> str:
+        self.recording.stop("printed a value")
+        return repr(self.array)
+
+    # what looks at values ---------------------------------------------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return self.recording.look(bool, self)  # type: ignore[no-any-return]
+
+    def __float__(self) -> float:
+        return self.recording.look(float, self)  # type: ignore[no-any-return]
+
+    def __int__(self) -> int:
+        return self.recording.look(int, self)  # type: ignore[no-any-return]
+
+    def __index__(self) -> int:
+        return self.recording.look(operator.index, self)  # type: ignore[no-any-return]
+
+    def __complex__(self) -> complex:
+        return self.recording.look(complex, self)  # type: ignore[no-any-return]
+
+    def item(self, *index: Any) -> Any:
+        """An element as a Python number."""
+        return self.recording.look(method("item"), self, *index)
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers, in lists."""
+        return self.recording.look(method("tolist"), self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.recording.stop("made a plain NumPy array of a value")
+        array = self.array if dtype is None else self.array.astype(dtype, copy=False)
+        return array.copy() if copy and array is self.array else array
+
+    # what computes ----------------------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = ufunc if name == "__call__" else getattr(ufunc, name)
+        writes = kwargs.get("out", ())
+        if not isinstance(writes, tuple):
+            writes = (writes,)
+        if name == "at":
+            writes = inputs[:1]
+        return self.recording.call(function, inputs, kwargs, tuple([target for target in writes if target is not None]))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        writes = tuple([value for value in (kwargs.get("out"),) if value is not None])
+        if function in WRITING_FUNCTIONS:
+            writes = (args[WRITING_FUNCTIONS[function]],)
+        if function in OF_LAYOUT:
+            return function(*concrete(args), **concrete(kwargs))
+        return self.recording.call(function, args, kwargs, writes)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.recording.call(operator.getitem, (self, index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.recording.call(operator.setitem, (self, index, value), {}, (self,))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _operator(ufunc: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def call(self: RecordedArray, other: Any) -> Any:
+        operands = (other, self) if reflected else (self, other)
+        return self.recording.call(ufunc, operands)
+
+    return call
+
+
+def _operator_in_place(ufunc: Any) -> Callable[[Any, Any], Any]:
+    def call(self: RecordedArray, other: Any) -> Any:
+        self.recording.call(ufunc, (self, other), {"out": (self,)}, (self,))
+        return self
+
+    return call
+
+
+_OPERATORS = {
+    "add": numpy.add, "sub": numpy.subtract, "mul": numpy.multiply, "truediv": numpy.divide, "pow": numpy.power,
+    "floordiv": numpy.floor_divide, "mod": numpy.remainder, "matmul": numpy.matmul, "and": numpy.bitwise_and,
+    "or": numpy.bitwise_or, "xor": numpy.bitwise_xor, "lshift": numpy.left_shift, "rshift": numpy.right_shift,
+}  # fmt: skip
+for _name, _ufunc in _OPERATORS.items():
+    setattr(RecordedArray, f"__{_name}__", _operator(_ufunc))
+    setattr(RecordedArray, f"__r{_name}__", _operator(_ufunc, True))
+    setattr(RecordedArray, f"__i{_name}__", _operator_in_place(_ufunc))
+_COMPARISONS = {
+    "eq": numpy.equal, "ne": numpy.not_equal, "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater,
+    "ge": numpy.greater_equal,
+}  # fmt: skip
+for _name, _ufunc in _COMPARISONS.items():
+    setattr(RecordedArray, f"__{_name}__", _operator(_ufunc))
+_UNARY = {"neg": numpy.negative, "pos": numpy.positive, "abs": numpy.absolute, "invert": numpy.invert}
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    return lambda self: self.recording.call(ufunc, (self,))
+
+
+for _name, _ufunc in _UNARY.items():
+    setattr(RecordedArray, f"__{_name}__", _unary(_ufunc))
+
+
+def _layout(name: str) -> property:
+    return property(lambda self: getattr(self.array, name))
+
+
+for _name in _LAYOUT_ATTRIBUTES:
+    setattr(RecordedArray, _name, _layout(_name))
+
+
+def concrete(value: Any) -> Any:
+    """A tree of arguments with NumPy's arrays in the place of recorded ones."""
+    kind = type(value)
+    if kind is RecordedArray:
+        return value.array
+    if kind is tuple:
+        return tuple([concrete(member) for member in value])
+    if kind is list:
+        return [concrete(member) for member in value]
+    if kind is dict:
+        return {key: concrete(member) for key, member in value.items()}
+    if kind is slice:
+        return slice(concrete(value.start), concrete(value.stop), concrete(value.step))
+    return value
+
+
+# the functions that steps call ----------------------------------------------------------------------------------------
+
+
+class Attribute:
+    """A function that reads an attribute of an array."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, array: Any) -> Any:
+        return getattr(array, self.__name__)
+
+
+class Method:
+    """A function that calls a method of an array."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, self.__name__)(*args, **kwargs)
+
+
+attribute = functools.cache(Attribute)
+method = functools.cache(Method)
+
+
+class RuleKernel:
+    """The kernel of a declared operation on NumPy's arrays, as steps call it."""
+
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
+        self.function = rule.kernel(numpy_xp)
+        self.__name__ = rule.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+@functools.cache
+def rule_kernel(rule: Any) -> RuleKernel:
+    """The kernel of a rule; the same object at each call."""
+    return RuleKernel(rule)
+
+
+# the namespace --------------------------------------------------------------------------------------------------------
+
+
+def recording_among(values: Any) -> Recording | None:
+    """The recording of the first recorded array in a tree of arguments."""
+    for value in values:
+        kind = type(value)
+        if kind is RecordedArray:
+            return value.recording  # type: ignore[no-any-return]
+        if kind is tuple or kind is list:
+            inner = recording_among(value)
+            if inner is not None:
+                return inner
+        elif kind is dict:
+            inner = recording_among(value.values())
+            if inner is not None:
+                return inner
+    return None
+
+
+def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays, added to the recording of its arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = recording_among(args) or recording_among(kwargs.values()) or current_recording()
+        if recording is None or function in OF_LAYOUT:
+            return function(*concrete(args), **concrete(kwargs))
+        return recording.call(function, args, kwargs)
+
+    return call
+
+
+#: The recording that runs in this thread, or None; recording.py fills it in.
+current_recording: Callable[[], Recording | None] = lambda: None
+
+
+class _Functions:
+    """The functions of a module, recorded."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._module, name)
+        if callable(value) and not isinstance(value, type):
+            value = _recorded(value)
+        setattr(self, name, value)
+        return value
+
+
+class Namespace(_Functions):
+    """NumPy's namespace for recorded arrays: each function, and each kernel of a rule, becomes a step."""
+
+    __name__ = __name__
+    views = True
+
+    def __init__(self) -> None:
+        super().__init__(numpy_xp)
+        self.linalg = _Functions(numpy_xp.linalg)
+        self.special = _Functions(numpy_xp.special)
+
+    @staticmethod
+    def kernel_of(rule: Any) -> Callable[..., Any]:
+        """The kernel of a rule."""
+        kernel = _recorded(rule_kernel(rule))
+        kernel.__name__ = kernel.__qualname__ = rule.name
+        return kernel
+
+    @staticmethod
+    def device_of(array: Any) -> Any:
+        """Recorded arrays lie in main memory."""
+        from adjoint.arrays.size import CPU
+
+        return CPU
+
+    @staticmethod
+    def getitem(array: Any, index: Any) -> Any:
+        """array[index]."""
+        return array[index]
+
+    @staticmethod
+    def setitem(array: Any, index: Any, value: Any) -> None:
+        """array[index] = value."""
+        array[index] = value
+
+
+namespace = Namespace()
+register(RecordedArray, namespace)

@@ -1,0 +1,241 @@
+"""A recording: the steps that one call of a function took on arrays, in their order.
+
+While a recording runs, the Tensors that the function uses hold recorded arrays over their own memory. The function runs
+as always, with nodes, versions, views and backward passes, and each function of arrays that it reaches becomes a step.
+"""
+
+from __future__ import annotations
+
+import random as python_random
+from _thread import get_ident
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.namespace import is_array
+from adjoint.compilation.recordings import recorded_array
+from adjoint.compilation.recordings.recorded_array import RecordedArray, concrete
+from adjoint.core.graph import TensorBase
+from adjoint.core.locations import caller_of_libraries
+from adjoint.core.modes.interceptors import PROGRAM, Interceptor
+from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+
+_ndarray = numpy.ndarray
+
+
+class Step:
+    """One computation: a function, its arguments and results as NumPy's arrays, and the arrays that it writes into."""
+
+    __slots__ = ("args", "function", "kwargs", "line", "result", "writes")
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...]) -> None:
+        self.function, self.args, self.kwargs, self.writes = function, args, kwargs, writes
+        self.result: Any = None
+        self.line: Any = None
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", self.function))
+
+
+class Look(Step):
+    """A computation whose result decided what the function did next: a replay compares it with `result`."""
+
+    __slots__ = ()
+
+
+class Unsupported(RuntimeError):
+    """A function compiled with fullgraph=True did something that cannot be replayed.
+
+    The message names what it did, and the line.
+    """
+
+
+class Recording(Interceptor):
+    """The steps of one call, and the Tensors whose arrays it replaced.
+
+    full: raise at the first thing that cannot be replayed. reason, line: the first such thing, and the user's line.
+    """
+
+    def __init__(self, full: bool) -> None:
+        super().__init__(PROGRAM)
+        self.full = full
+        self.steps: list[Step] = []
+        self.reason: str | None = None
+        self.line: Any = None
+        self.is_running = False
+        self.thread = get_ident()
+        #: Tensors with the arrays that they held before.
+        self.replaced: list[tuple[TensorBase, Any]] = []
+        #: The recorded arrays over memory that was there before, by the address of the NumPy array.
+        self.captures: dict[int, RecordedArray] = {}
+        #: Copies of constants that the function writes into, as they were before.
+        self.originals: dict[int, Any] = {}
+
+    # steps ------------------------------------------------------------------------------------------------------------
+
+    def call(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Any = None, writes: tuple[Any, ...] = ()
+    ) -> Any:
+        """Call a function of arrays, and add the step."""
+        plain_args, plain_kwargs = concrete(tuple(args)), concrete(kwargs or {})
+        if not self.is_recording:
+            return function(*plain_args, **plain_kwargs)
+        step = Step(function, plain_args, plain_kwargs, concrete(writes))
+        if writes:
+            self._keep_originals(step.writes)
+        self.is_running = False
+        try:
+            result = function(*plain_args, **plain_kwargs)
+        finally:
+            self.is_running = True
+        if self.reason is None:
+            self.steps.append(step)
+        if writes:
+            step.result = None
+            return writes[0] if len(writes) == 1 else writes
+        step.result, wrapped = self._wrapped(result, step)
+        return wrapped
+
+    @property
+    def is_recording(self) -> bool:
+        """True while the function runs, in its thread."""
+        return self.is_running and get_ident() == self.thread
+
+    def _wrapped(self, result: Any, step: Step) -> tuple[Any, Any]:
+        """A result as the step keeps it, and as the function gets it."""
+        if type(result) is _ndarray:
+            return result, RecordedArray(result, self)
+        if isinstance(result, numpy.generic):
+            result = numpy.asarray(result)
+            return result, RecordedArray(result, self)
+        if isinstance(result, (tuple, list)):
+            pairs = [self._wrapped(member, step) for member in result]
+            kept = tuple([pair[0] for pair in pairs])
+            members = [pair[1] for pair in pairs]
+            if hasattr(result, "_fields"):
+                return kept, type(result)(*members)
+            return kept, type(result)(members)
+        if result is not None and self.reason is None and not is_array(result):
+            # a number that follows from values: what the function does next may depend on it
+            look = Look(step.function, step.args, step.kwargs, ())
+            look.result = result
+            look.line = caller_of_libraries()
+            self.steps[-1] = look
+        return result, result
+
+    def look(self, function: Callable[..., Any], array: RecordedArray, *more: Any) -> Any:
+        """A number that the function reads from an array."""
+        value = function(array.array, *concrete(more))
+        if self.is_recording and self.reason is None:
+            look = Look(function, (array.array, *concrete(more)), {}, ())
+            look.result = value
+            look.line = caller_of_libraries()
+            self.steps.append(look)
+        return value
+
+    def stop(self, reason: str) -> None:
+        """Note that the function cannot be replayed; it goes on as always. Raises Unsupported with fullgraph=True."""
+        if not self.is_recording or self.reason is not None:
+            return
+        self.reason, self.line = reason, caller_of_libraries()
+        self.steps.clear()
+        if self.full:
+            raise Unsupported(f"adjoint.compile: the function {self.why()}")
+
+    def why(self) -> str:
+        """The reason with its line."""
+        if self.line is None:
+            return str(self.reason)
+        code, number = self.line
+        return f"{self.reason}, in {code.co_name} at {code.co_filename}:{number}"
+
+    def _keep_originals(self, targets: Any) -> None:
+        """Copy constants before the function writes into them for the first time."""
+        for target in targets:
+            root = root_of(target)
+            if id(root) in self.captures and id(root) not in self.originals:
+                self.originals[id(root)] = root.copy()
+
+    # Tensors ----------------------------------------------------------------------------------------------------------
+
+    def capture(self, array: Any) -> RecordedArray:
+        """The recorded array over memory that was there before; one for each NumPy array."""
+        recorded = self.captures.get(id(array))
+        if recorded is None:
+            recorded = self.captures[id(array)] = RecordedArray(array, self)
+        return recorded
+
+    def adopt(self, tensor: TensorBase) -> None:
+        """Let a Tensor hold the recorded array over its array."""
+        array = tensor._array
+        if type(array) is _ndarray:
+            self.replaced.append((tensor, array))
+            tensor._array = self.capture(array)
+
+    def adopt_all(self, values: Any) -> None:
+        """`adopt` for all Tensors among prepared arguments."""
+        for value in values:
+            if isinstance(value, TensorBase):
+                if type(value._array) is _ndarray:
+                    self.adopt(value)
+            elif isinstance(value, (list, tuple)):
+                self.adopt_all(value)
+
+    def operation(self, operation: Any, values: list[Any]) -> Any:
+        """Let the Tensors among the arguments hold recorded arrays, then run the operation."""
+        self.adopt_all(values)
+        return operation.proceed(values, self.position)
+
+    def in_place(self, operation: Any, values: list[Any]) -> Any:
+        """The same for an operation in place."""
+        self.adopt_all(values)
+        return operation.proceed_in_place(values, self.position)
+
+    def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Draw random numbers as a step."""
+        return self.call(function, args, kwargs)
+
+    def give_back(self) -> None:
+        """Let all Tensors hold NumPy's arrays again."""
+        for tensor, _ in self.replaced:
+            if type(tensor._array) is RecordedArray:
+                tensor._array = tensor._array.array
+
+
+def root_of(array: Any) -> Any:
+    """The array that owns the memory of a NumPy array."""
+    while type(array.base) is _ndarray:
+        array = array.base
+    return array
+
+
+class recorded(ModeBlock):
+    """A with block whose operations are added to a recording."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    def _changes(self) -> Any:
+        return ((INTERCEPT, "interceptors", (PROGRAM, self.recording)),)
+
+    def _entry_value(self) -> Recording:
+        self.recording.is_running = True
+        self.random = (python_random.getstate(), numpy.random.get_state())
+        return self.recording
+
+    def _after_exit(self, error: Any) -> None:
+        self.recording.is_running = False
+
+
+def running_recording() -> Recording | None:
+    """The recording that runs in this thread, or None."""
+    for interceptor in current().interceptors:
+        if isinstance(interceptor, Recording):
+            return interceptor
+    return None
+
+
+recorded_array.current_recording = running_recording

@@ -1,0 +1,80 @@
+"""The plain form of `region.py`: NumPy runs the steps of a region one by one, on whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+
+class Frame:
+    """The memory blocks of one run."""
+
+    def __init__(self, n: int) -> None:
+        self.arrays: list[Any] = [None] * n
+        self.blocks = [0] * n
+
+    def set(self, number: int, array: Any, offset: int) -> None:
+        """Let a block be the memory of an array, whose first element lies at an offset in it."""
+        self.arrays[number] = array
+        self.blocks[number] = array.__array_interface__["data"][0] - offset
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Let go of the arrays of some blocks."""
+        for number in numbers:
+            self.arrays[number] = None
+
+
+class Memory:
+    """Elements at an address, in memory that another array owns."""
+
+    def __init__(self, owner: Any, address: int, dtype: Any, shape: Any, strides: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, False), "typestr": dtype.str, "shape": shape, "strides": strides, "version": 3,
+        }  # fmt: skip
+
+
+class BlockView:
+    """An array in a block."""
+
+    def __init__(self, number: int, offset: int, dtype: Any, shape: Any, strides: Any) -> None:
+        self.number, self.offset, self.dtype, self.shape, self.strides = number, offset, dtype, shape, strides
+
+    def of(self, frame: Frame) -> Any:
+        """The array in the memory of a frame."""
+        address = frame.blocks[self.number] + self.offset
+        return numpy.asarray(Memory(frame.arrays[self.number], address, self.dtype, self.shape, self.strides))
+
+
+class Region:
+    """Steps, each a function of the frame."""
+
+    def __init__(self, steps: Sequence[Callable[[Frame], None]]) -> None:
+        self.steps = steps
+
+    def run(self, frame: Frame) -> None:
+        """Run the steps by NumPy."""
+        with numpy.errstate(all="ignore"):
+            for step in self.steps:
+                step(frame)
+
+
+class Macro:
+    """A function of the frame, between regions."""
+
+    def __init__(self, function: Callable[[Frame], None]) -> None:
+        self.run = function
+
+
+class Runner:
+    """The instructions of a program in order."""
+
+    def __init__(self, instructions: Sequence[Any]) -> None:
+        self.instructions = instructions
+
+    def run(self, frame: Frame) -> None:
+        """Run all of them on the memory of a frame."""
+        for instruction in self.instructions:
+            instruction.run(frame)

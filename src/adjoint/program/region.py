@@ -1,0 +1,158 @@
+"""Runs a recorded program: regions of steps tile by tile in C, and between them functions of NumPy's arrays.
+
+Memory is a list of blocks: arrays of the caller, constants, results, and memory for the values between steps. A
+register of a region lies in a block or in the scratch memory of a tile. The plain form is `plain_region.py`.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+from adjoint.runtime import crossovers
+from adjoint.runtime.threads import get_num_threads
+
+if compiled:
+    adj_import_ufuncs()
+    _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
+
+    @cython.final
+    @cython.cclass
+    class Frame:
+        """The memory blocks of one run: the arrays, and the addresses of their first elements."""
+
+        def __init__(self, n: int) -> None:
+            self.arrays = [None] * n
+            self.blocks = cython.cast(cython.pp_char, PyMem_Calloc(n + 1, cython.sizeof(cython.p_char)))
+            if self.blocks is cython.NULL:
+                raise MemoryError("no memory for the blocks of a program")
+
+        def __dealloc__(self):
+            PyMem_Free(self.blocks)
+
+        def set(self, number, array, offset):
+            """Let a block be the memory of an array, whose first element lies at an offset in it."""
+            self.arrays[number] = array
+            self.blocks[number] = adj_bytes(array) - cython.cast(cython.Py_ssize_t, offset)
+
+        def drop(self, numbers):
+            """Let go of the arrays of some blocks."""
+            for number in numbers:
+                self.arrays[number] = None
+
+    @cython.final
+    @cython.cclass
+    class BlockView:
+        """An array in a block: an offset in bytes, a dtype, a shape and strides."""
+
+        def __init__(self, number, offset, dtype, shape, strides):
+            self.number, self.offset = number, offset
+            self.dtype = dtype
+            self.ndim = len(shape)
+            for k, (n, stride) in enumerate(zip(shape, strides)):
+                self.shape[k], self.strides[k] = n, stride
+
+        def of(self, frame: Frame):
+            """The array in the memory of a frame."""
+            owner = frame.arrays[self.number]
+            return adj_view_of(
+                owner, frame.blocks[self.number] + self.offset, self.dtype, self.ndim, self.shape, self.strides
+            )
+
+    @cython.final
+    @cython.cclass
+    class Region:
+        """Steps on arrays seen as rows and columns, inside of further axes.
+
+        steps: (way, loop, position, registers), as `set_step` of machine.py takes them. registers: for each the block
+        (None: scratch memory), the offset in it, the strides of rows, columns and the outer axes. outer: the lengths of
+        the outer axes. tile, group: how many columns, and rows, are worked on together. cost: the time of all steps for
+        one element, in additions.
+        """
+
+        def __init__(self, steps, registers, outer, n_rows, n_columns, tile, group, n_bytes, cost):
+            region = cython.address(self.code)
+            adj_make_region(region, len(steps), len(registers), len(outer))
+            for k, (way, loop, position, operands) in enumerate(steps):
+                set_step(cython.address(region.steps[k]), way, loop, position, operands)
+            for k, (block, offset, row, column, others) in enumerate(registers):
+                region.sources[k] = -1 if block is None else block
+                region.offsets[k] = 0 if block is None else offset
+                region.registers[k].offset = offset if block is None else 0
+                region.registers[k].row, region.registers[k].column = row, column
+                for axis, stride in enumerate(others):
+                    region.outer_strides[k * len(outer) + axis] = stride
+            region.work = n_rows * n_columns * cost
+            self.code.n_outer = len(outer)
+            for axis, n in enumerate(outer):
+                region.outer_shape[axis] = n
+            job = cython.address(region.job)
+            job.n_rows, job.n_columns, job.tile, job.group, job.scratch = n_rows, n_columns, tile, group, n_bytes
+            adj_set_pieces(job, ADJ_TILES)
+
+        def __dealloc__(self):
+            adj_free_region(cython.address(self.code))
+
+        def run(self, frame: Frame):
+            """Run the steps on the memory of a frame. Returns the floating point errors, an or of C's FE_ constants."""
+            region: cython.pointer(adj_region) = cython.address(self.code)
+            adj_place_registers(region, frame.blocks)
+            if not region.n_outer:
+                return self.work()
+            flags: cython.int = 0
+            for k in range(region.n_outer):
+                at[k] = 0
+            while True:
+                flags |= self.work()
+                if not adj_next_place(region, at):
+                    return flags
+
+        def work(self):
+            """Run the steps at one place along the outer axes."""
+            region: cython.pointer(adj_region) = cython.address(self.code)
+            job: cython.pointer(adj_job) = cython.address(region.job)
+            job.flags = 0
+            job.next = 0
+            if region.work < _UNLOCKED and job.scratch <= ADJ_STACK_SCRATCH:
+                adj_work_here(job, False)
+                return job.flags
+            threads: cython.int = 1
+            if region.work >= _THREADED and job.n_pieces > 1:
+                threads = get_num_threads()
+            share(adj_work, job, threads)
+            if job.flags & ADJ_NO_MEMORY:
+                raise MemoryError("no memory for the tiles at work")
+            return job.flags
+
+    @cython.final
+    @cython.cclass
+    class Macro:
+        """A function of the frame, between regions."""
+
+        def __init__(self, function):
+            self.function = function
+
+        def run(self, frame: Frame):
+            """Call the function."""
+            self.function(frame)
+            return 0
+
+    @cython.final
+    @cython.cclass
+    class Runner:
+        """The instructions of a program in order, each a `Region` or a `Macro`."""
+
+        def __init__(self, instructions):
+            self.instructions = instructions
+
+        def run(self, frame: Frame):
+            """Run all of them on the memory of a frame; floating point errors are NumPy's to report afterwards."""
+            flags: cython.int = 0
+            for instruction in self.instructions:
+                if type(instruction) is Region:
+                    flags |= cython.cast(Region, instruction).run(frame)
+                else:
+                    cython.cast(Macro, instruction).run(frame)
+            return flags
