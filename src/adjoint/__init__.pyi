@@ -1460,7 +1460,7 @@ def relu_(input: Tensor) -> Tensor:
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """numpy.remainder, elementwise."""
 
-def renorm(input: Tensor, p: builtins.int, dim: builtins.int, maxnorm: builtins.type, *, out: Tensor | None = None) -> Tensor:
+def renorm(input: Tensor, p: builtins.int, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
     """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
 def repeat_interleave(input: Tensor | None = None, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
@@ -1835,7 +1835,7 @@ def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int])
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
 
-def unsafe_split(input: Tensor, split_size: builtins.type, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
     """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:

@@ -58,7 +58,9 @@ class Registry:
     # the signatures of an operation's function and method, from its rule
     signature_of: object = None
     method_signature_of: object = None
-    # the same of their help
+    # the types in a signature, from the operation
+    hints_of: object = None
+    # the help of an operation, of its method and of that in place
     help_of: object = None
     help_of_method: object = None
     help_of_method_in_place: object = None

@@ -146,6 +146,11 @@ class Method:
         # computed at first use, which saves time at import
         return registry.method_signature_of(self.operation.rule)
 
+    @property
+    def __annotations__(self):
+        # for typing.get_type_hints()
+        return registry.hints_of(self.operation, self.__signature__)
+
     def composed_help(self):
         """The docstring."""
         help_of = registry.help_of_method_in_place if self.in_place else registry.help_of_method

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
 
+from adjoint.core.graph import registry
 from adjoint.rules.declare import Parameter as Declared
 from adjoint.rules.declare import Rule
+
+if TYPE_CHECKING:
+    from adjoint.core.operations.operation import Operation
 
 # types of parameters whose default does not show them
 _TYPES = {
     "k": "int",
     "n": "int",
     "p": "int",
+    "split_size": "int",
+    "maxnorm": "float",
     "eps": "float | None",
     "posinf": "float | None",
     "neginf": "float | None",
@@ -78,4 +86,25 @@ def _annotation(rule: Rule, parameter: Declared) -> str:
     if annotation is None and (name == rule.spread or name in rule.axes + rule.new_axes):
         several = name == rule.spread or default in ((), None)
         return "int" if not several else "int | Sequence[int] | None" if default is None else "int | Sequence[int]"
-    return annotation or type(default).__name__
+    return annotation or ("Any" if default is Parameter.empty else type(default).__name__)
+
+
+def hints_of(operation: Operation, signature: Signature) -> dict[str, Any]:
+    """The annotations of a signature as types, as typing.get_type_hints() wants them.
+
+    >>> from adjoint.tensor.table import operations
+    >>> hints_of(operations["tril"], signature_of(operations["tril"].rule))["diagonal"]
+    <class 'int'>
+    """
+    rule = operation.rule
+    names = {"Tensor": registry.tensor_type, "Sequence": Sequence, "Any": Any}
+    if rule.outputs:
+        names[result_name(rule.outputs)] = operation.results_type()
+    hints = {}
+    for parameter in signature.parameters.values():
+        if parameter.annotation is not parameter.empty:
+            # a default tells its own type, whatever that is called
+            own = {type(parameter.default).__name__: type(parameter.default)}
+            hints[parameter.name] = eval(parameter.annotation, own | names)
+    hints["return"] = eval(signature.return_annotation, dict(names))
+    return hints

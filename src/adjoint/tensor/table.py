@@ -50,5 +50,13 @@ def method_signature_of(rule: Rule) -> Any:
     return signatures.method_signature_of(rule)
 
 
+def hints_of(operation: Operation, signature: Any) -> dict[str, Any]:
+    """The types of the parameters and the result of an operation or of its method."""
+    from adjoint.tensor import signatures
+
+    return signatures.hints_of(operation, signature)
+
+
 registry.signature_of = signature_of
+registry.hints_of = hints_of
 registry.method_signature_of = method_signature_of

@@ -1176,7 +1176,7 @@ class Tensor(TensorBase):
     def silu_(self) -> Tensor:
         """In-place version of silu()."""
 
-    def threshold_(self, threshold: builtins.type, value: builtins.complex) -> Tensor:
+    def threshold_(self, threshold: Any, value: builtins.complex) -> Tensor:
         """In-place version of threshold()."""
 
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
@@ -1230,10 +1230,10 @@ class Tensor(TensorBase):
     def logcumsumexp(self, dim: builtins.int) -> Tensor:
         """The logarithm of the running sum of exp(input) along an axis, without overflow."""
 
-    def renorm(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+    def renorm(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
 
-    def renorm_(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.type) -> Tensor:
+    def renorm_(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of renorm()."""
 
     def abs(self) -> Tensor:
@@ -1872,7 +1872,7 @@ class Tensor(TensorBase):
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of all slices along one axis, without that axis."""
 
-    def unsafe_split(self, split_size: builtins.type, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
 
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:

@@ -93,6 +93,11 @@ class Operation:
         # computed at first use, which saves time at import
         return registry.signature_of(self.rule)
 
+    @property
+    def __annotations__(self):
+        # for typing.get_type_hints()
+        return registry.hints_of(self, self.__signature__)
+
     def __repr__(self):
         return f"<operation {self.name}({', '.join(self.arguments.names)})>"
 
