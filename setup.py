@@ -25,7 +25,7 @@ FLAGS = {"msvc": ["/O2"]}
 OTHER_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
 # exceptions of C++ need: a fifth of the size
-SMALL_FLAGS = ["-fno-asynchronous-unwind-tables"]
+SMALL_FLAGS = ["-fno-asynchronous-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
 SMALL_LINKS = ["-Wl,--strip-all", "-Wl,-z,noseparate-code"]
 DIRECTIVES = {
     "language_level": 3,
