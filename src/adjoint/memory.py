@@ -5,8 +5,6 @@ anew from the operating system takes longer than most arithmetic. Only arrays th
 are concerned. No more is held than was once in use, and what lies idle has a limit.
 """
 
-from __future__ import annotations
-
 from adjoint.runtime import memory as _memory
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 

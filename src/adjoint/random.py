@@ -29,3 +29,7 @@ def __getattr__(name: str) -> Any:
     if name == "default_generator":
         return _default()
     raise AttributeError(f"module 'adjoint.random' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,7 +1,5 @@
 """cuDNN, which is not used: `is_available` is False, and the switches change nothing."""
 
-from __future__ import annotations
-
 import sys as _sys
 from contextlib import ContextDecorator as _ContextDecorator
 from typing import Any as _Any

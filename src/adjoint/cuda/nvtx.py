@@ -73,3 +73,7 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
         yield
     finally:
         range_pop()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

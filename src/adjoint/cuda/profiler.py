@@ -58,3 +58,7 @@ def profile() -> Iterator[None]:
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _AttributeOf(__name__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -330,3 +330,7 @@ if not _typing.TYPE_CHECKING:
     __getattr__ = _AttributeOf(__name__)
 
 check_functions(globals(), __all__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -37,3 +37,7 @@ class Parameter(Tensor):
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _AttributeOf(__name__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,8 +18,6 @@ array([1., 2.])
 as constants.
 """
 
-from __future__ import annotations
-
 import sys as _sys
 from typing import Any as _Any
 

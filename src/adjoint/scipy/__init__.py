@@ -15,6 +15,7 @@ tensor([0.1824, 0.8176], dtype=adjoint.float64)
 np.float64(-0.1524)
 """
 
+from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from adjoint.interop.scipy_functions import load as _load
@@ -23,11 +24,21 @@ _load()
 
 __all__ = ["patched"]
 
+_MODULES = frozenset((
+    "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "spatial", "special", "stats",
+))  # fmt: skip
+
 
 def __getattr__(name: str) -> _Any:
+    # imported when they are first used, as in SciPy: the block of patched() needs all of it
     if name == "patched":
-        # imported when it is first used, since it needs all of SciPy
         from adjoint.scipy._patching import patched
 
         return patched
+    if name in _MODULES:
+        return _import_module(f"adjoint.scipy.{name}")
     raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES})

@@ -102,7 +102,7 @@ def _to_be_filled(original: Function, own: Function) -> Function:
             return result
         if not serves_differentiated_code(sys._getframe(1)):
             return result
-        return Array.new(make_writable(new_tensor(result)), ARRAY)
+        return Array._new(make_writable(new_tensor(result)), ARRAY)
 
     return function
 

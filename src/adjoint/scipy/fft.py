@@ -1,7 +1,5 @@
 """scipy.fft, whose functions also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.fft as _fft

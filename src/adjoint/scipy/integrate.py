@@ -1,7 +1,5 @@
 """scipy.integrate, whose functions also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.integrate as _integrate

@@ -1,7 +1,5 @@
 """scipy.interpolate, whose interpolants also take Tensors: data, nodes and places have derivatives."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.interpolate as _interpolate

@@ -1,7 +1,5 @@
 """scipy.optimize, whose solvers take Tensors and Arrays as parameters: solutions are differentiated by them."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.optimize as _optimize

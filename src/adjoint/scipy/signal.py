@@ -1,7 +1,5 @@
 """scipy.signal, whose functions also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.signal as _signal

@@ -1,7 +1,5 @@
 """scipy.stats, whose distributions also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.stats as _stats

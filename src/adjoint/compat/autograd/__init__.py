@@ -86,3 +86,7 @@ def install() -> None:
             sys.modules["autograd" + name.removeprefix(__name__)] = module
     # autoray, and PennyLane with it, ask for the library that a box comes from
     numpy.numpy_boxes.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -59,8 +59,8 @@ class Box:
 
     _content: Any
     _tensor: Tensor
-    instead = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
-    as_constant = "autograd.tracer.getval(x)"
+    _instead = "autograd.numpy.sin(x) for math.sin(x), autograd.numpy.array([...]) for a plain array that is filled"
+    _as_constant = "autograd.tracer.getval(x)"
 
     @property
     def _value(self) -> Any:
@@ -95,12 +95,12 @@ class ArrayBox(NumpyArray, Box):
         self._form = None
 
     @classmethod
-    def wrap(cls, tensor: Tensor) -> Any:
+    def _wrap(cls, tensor: Tensor) -> Any:
         """A box for a Tensor with derivatives, else its array or number."""
-        return cls.new(tensor) if carries_derivative(tensor) else raw(tensor)
+        return cls._new(tensor) if carries_derivative(tensor) else raw(tensor)
 
     def _plain(self, what: str) -> Any:
-        raise lost(what.replace("differentiable array", "box"), self.instead, self.as_constant)
+        raise lost(what.replace("differentiable array", "box"), self._instead, self._as_constant)
 
     def __hash__(self) -> int:
         return id(self)

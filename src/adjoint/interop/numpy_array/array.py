@@ -165,7 +165,7 @@ class NumpyArray(MemoryAccess):
     def _plain(self, what: str) -> Any:
         """The plain value, for a conversion. Raises LostDerivativeError if a derivative would be lost."""
         if carries_derivative(self._tensor):
-            raise lost(f"{what} of a differentiable array", self.instead, self.as_constant)
+            raise lost(f"{what} of a differentiable array", self._instead, self._as_constant)
         return self._value
 
     def __round__(self, ndigits: int | None = None) -> Any:
@@ -192,20 +192,20 @@ class NumpyArray(MemoryAccess):
             return self._picked(index)
         tensor, memory = self._tensor[index], memory_of(self._tensor)
         if tensor._view is None:  # type: ignore[attr-defined]
-            return self.wrap(tensor if memory is None else make_writable(tensor))
+            return self._wrap(tensor if memory is None else make_writable(tensor))
         if tensor._array.ndim:
-            result = self.wrap(tensor)
+            result = self._wrap(tensor)
             note_views(result, (self,))
             return result
         if Ellipsis in items(index):
-            result = _without_axes(self.wrap(tensor))
+            result = _without_axes(self._wrap(tensor))
             note_views(result, (self,))
             return result
         # a number, which is no view in NumPy
-        return self.wrap(tensor if memory is None else ops.clone(tensor))
+        return self._wrap(tensor if memory is None else ops.clone(tensor))
 
     def _picked(self, index: Any) -> Any:
-        result = self.wrap(picked(self._tensor, index))
+        result = self._wrap(picked(self._tensor, index))
         if isinstance(result, ArrayHolder) and memory_of(self._tensor) is not None:
             make_writable(result._tensor)
         return result
@@ -227,7 +227,7 @@ class NumpyArray(MemoryAccess):
         if not isinstance(value, TensorBase):
             value = new_tensor(numpy.asarray(value, self.dtype))
         if value._array.dtype != self._tensor._array.dtype:
-            value = dispatch(type(self), numpy.astype, (self.new(value), self.dtype), {})
+            value = dispatch(type(self), numpy.astype, (self._new(value), self.dtype), {})
             value = value._tensor if isinstance(value, ArrayHolder) else new_tensor(numpy.asarray(value))
         return value
 
@@ -292,7 +292,7 @@ class NumpyArray(MemoryAccess):
     def flatten(self, order: Any = "C") -> Any:
         """A copy with one axis."""
         result = dispatch(type(self), numpy.reshape, (self, (-1,)), {"order": order})
-        return self.new(clone(result)) if isinstance(result, ArrayHolder) else result
+        return self._new(clone(result)) if isinstance(result, ArrayHolder) else result
 
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
         """The slices along an axis for which a condition holds."""
@@ -300,7 +300,7 @@ class NumpyArray(MemoryAccess):
 
     def copy(self, order: Any = "C") -> Any:
         """The same values in memory of their own."""
-        return self.new(clone(self) if order == "K" else laid_out(self, order), self._form)
+        return self._new(clone(self) if order == "K" else laid_out(self, order), self._form)
 
     def conjugate(self) -> Any:
         """The complex conjugate."""
@@ -366,8 +366,8 @@ class Array(NumpyArray):
     """
 
     __slots__ = ()
-    instead = "numpy.sin(x) for math.sin(x), numpy.array([...], like=x) or numpy.zeros_like(x) for a plain array"
-    as_constant = "adjoint.numpy.detach(x)"
+    _instead = "numpy.sin(x) for math.sin(x), numpy.array([...], like=x) or numpy.zeros_like(x) for a plain array"
+    _as_constant = "adjoint.numpy.detach(x)"
 
     def __init__(self, values: Any, dtype: Any = None) -> None:
         if isinstance(values, TensorBase):
@@ -379,11 +379,11 @@ class Array(NumpyArray):
         if kind.kind not in "fcV":
             raise TypeError(f"an Array is of real or complex numbers, not of {kind}: make a plain array of them")
         if dtype is not None:
-            tensor = dispatch(Array, numpy.astype, (Array.new(tensor), kind), {})._tensor
+            tensor = dispatch(Array, numpy.astype, (Array._new(tensor), kind), {})._tensor
         self._tensor, self._form = tensor, ARRAY
 
     @classmethod
-    def wrap(cls, tensor: Any) -> Any:
+    def _wrap(cls, tensor: Any) -> Any:
         array = tensor._array
         if type(array) is _ndarray and array.dtype.kind not in "fcV":
             return array[()]
@@ -393,9 +393,9 @@ class Array(NumpyArray):
         return self
 
     @classmethod
-    def constant(cls, value: Any) -> Any:
+    def _constant(cls, value: Any) -> Any:
         if isinstance(value, (_ndarray, numpy.inexact)) and value.dtype.kind in "fc":
-            return cls.new(new_tensor(numpy.asarray(value)))
+            return cls._new(new_tensor(numpy.asarray(value)))
         return value
 
     def __getattr__(self, name: str) -> Any:
@@ -413,7 +413,7 @@ class Array(NumpyArray):
     def base(self) -> Any:
         """None, or the Array of which this is a view."""
         view = self._tensor._view  # type: ignore[attr-defined]
-        return None if view is None else Array.new(view.base)
+        return None if view is None else Array._new(view.base)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self._plain("a plain array")

@@ -27,8 +27,8 @@ _DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
 class ArrayHolder(TensorHolder):
     """An array by NumPy's meaning whose values and derivatives a Tensor carries.
 
-    Subclasses say what results of operations are (`wrap`, `constant`) and what errors recommend (`instead`,
-    `as_constant`).
+    Subclasses say what results of operations are (`_wrap`, `_constant`) and what errors recommend (`_instead`,
+    `_as_constant`).
     """
 
     __slots__ = ("_form",)
@@ -36,21 +36,21 @@ class ArrayHolder(TensorHolder):
     #: None, or ARRAY for an array without axes that is no number.
     _form: str | None
     #: What errors of lost derivatives recommend, and how a value is taken as a constant.
-    instead: ClassVar[str]
-    as_constant: ClassVar[str]
+    _instead: ClassVar[str]
+    _as_constant: ClassVar[str]
 
     @classmethod
-    def wrap(cls, tensor: Tensor) -> Any:
+    def _wrap(cls, tensor: Tensor) -> Any:
         """The result of an operation as users see it."""
         raise NotImplementedError
 
     @classmethod
-    def constant(cls, value: Any) -> Any:
+    def _constant(cls, value: Any) -> Any:
         """A plain result without derivative as users see it."""
         return value
 
     @classmethod
-    def new(cls, tensor: Tensor, form: str | None = None) -> Any:
+    def _new(cls, tensor: Tensor, form: str | None = None) -> Any:
         """An array of this class around a Tensor."""
         array = cls.__new__(cls)
         array._tensor = tensor
@@ -143,7 +143,7 @@ def unwrap(value: Any) -> Any:
 def wrapped(kind: type[ArrayHolder], value: Any) -> Any:
     """What an operation on Tensors gave, as users of a class of arrays see it."""
     if isinstance(value, TensorBase):
-        return kind.wrap(value)  # type: ignore[arg-type]
+        return kind._wrap(value)  # type: ignore[arg-type]
     if isinstance(value, (list, tuple, dict)):
         leaves, structure = flatten(value)
         return structure.unflatten([wrapped(kind, leaf) for leaf in leaves])

@@ -105,7 +105,7 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
 def _into_plain(kind: Kind, name: str, function: Function, args: Any, kwargs: Any) -> Any:
     """A function that writes into a plain array. Raises LostDerivativeError if a derivative would be lost."""
     if any(carries_derivative(tensor) for tensor in tensors_in(unwrap((args, kwargs)))):
-        raise lost(f"the plain array that {name}() writes to", kind.instead, kind.as_constant)
+        raise lost(f"the plain array that {name}() writes to", kind._instead, kind._as_constant)
     return function(*values(args), **values(kwargs))
 
 
@@ -160,13 +160,13 @@ def _of_whole(kind: Kind, operation: Function, array: Any) -> Any:
     if isinstance(array, ArrayHolder):
         tensor = array._tensor
         if tensor._array.dtype.char in "fd" and tensor._array.size:
-            return kind.wrap(operation(to_read(array) if Memory.exists else tensor))
+            return kind._wrap(operation(to_read(array) if Memory.exists else tensor))
     return None
 
 
 def _without_derivative(kind: Kind, key: Any, function: Function, args: Any, kwargs: Any) -> Any:
     result = function(*values(args), **values(kwargs))
-    result = kind.constant(result) if type(result) is not tuple else tuple([kind.constant(part) for part in result])
+    result = kind._constant(result) if type(result) is not tuple else tuple([kind._constant(part) for part in result])
     return _with_memory(result) if key in NEW_MEMORY else result
 
 
@@ -306,7 +306,7 @@ def without_derivative(kind: Kind, name: str) -> Exception:
     """The error for a function of differentiated arrays that has no derivative."""
     own = own_reason(name)
     why = f"which {own}" if own else "of which adjoint has no derivative"
-    return lost(f"the result of {name}(), {why},", kind.instead, kind.as_constant)
+    return lost(f"the result of {name}(), {why},", kind._instead, kind._as_constant)
 
 
 def clone(array: ArrayHolder) -> Tensor:

@@ -55,9 +55,9 @@ class MemoryAccess(ArrayHolder):
             return numpy.asarray(self._plain(f"view({kind})")).view(kind)
         shape = array.view(kind).shape
         if kind.kind == "f":
-            result = self.new(ops.view(ops.view_as_real(tensor), shape))
+            result = self._new(ops.view(ops.view_as_real(tensor), shape))
         else:
-            result = self.new(ops.view_as_complex(ops.view(tensor, (*shape, 2))))
+            result = self._new(ops.view_as_complex(ops.view(tensor, (*shape, 2))))
         note_views(result, (self,))
         return result
 

@@ -70,19 +70,19 @@ def _binary(name: str, ufunc: numpy.ufunc) -> None:
         elif kind is type(self):
             if self._tensor._array.dtype == other._tensor._array.dtype:
                 if saves and Memory.exists:
-                    return self.wrap(direct(to_read(self), to_read(other)))
-                return self.wrap(direct(self._tensor, other._tensor))
+                    return self._wrap(direct(to_read(self), to_read(other)))
+                return self._wrap(direct(self._tensor, other._tensor))
         elif kind is float:
-            return self.wrap(direct(to_read(self) if saves_by_number and Memory.exists else self._tensor, other))
+            return self._wrap(direct(to_read(self) if saves_by_number and Memory.exists else self._tensor, other))
         elif kind is _ndarray and other.dtype == self._tensor._array.dtype and other.dtype.kind in "fc":
-            return self.wrap(direct(to_read(self) if saves and Memory.exists else self._tensor, new_tensor(other)))
+            return self._wrap(direct(to_read(self) if saves and Memory.exists else self._tensor, new_tensor(other)))
         if is_foreign(other):
             return NotImplemented
         return run_ufunc(type(self), ufunc, "__call__", (self, other), {})
 
     def reflected(self: NumpyArray, other: Any) -> Any:
         if fast and type(other) is float:
-            return self.wrap(direct(other, to_read(self) if saves and Memory.exists else self._tensor))
+            return self._wrap(direct(other, to_read(self) if saves and Memory.exists else self._tensor))
         if is_foreign(other):
             return NotImplemented
         return run_ufunc(type(self), ufunc, "__call__", (other, self), {})

@@ -66,7 +66,7 @@ def enter_quickly(leaf: Any) -> TensorBase | None:
 
 def give(tensor: Any) -> Any:
     """What a function gets: a number for a Tensor without axes, else an array."""
-    return Array.new(tensor)
+    return Array._new(tensor)
 
 
 def take(value: Any, constants: bool = False) -> Any:
@@ -83,7 +83,7 @@ def take(value: Any, constants: bool = False) -> Any:
 def leave(tensor: Any, is_held: bool) -> Any:
     """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
     if is_held or carries_derivative(tensor) or hasattr(tensor._array, "batches"):
-        return Array.wrap(tensor)
+        return Array._wrap(tensor)
     return plain(tensor)
 
 

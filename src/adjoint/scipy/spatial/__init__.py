@@ -1,7 +1,5 @@
 """scipy.spatial; the functions of its module `distance` also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.spatial as _spatial

@@ -1,7 +1,5 @@
 """scipy.spatial.distance, whose functions also take Tensors."""
 
-from __future__ import annotations
-
 from typing import Any as _Any
 
 import scipy.spatial.distance as _distance

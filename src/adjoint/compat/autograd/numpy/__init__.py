@@ -1,7 +1,5 @@
 """NumPy for functions that are to be differentiated: every name of numpy, whose functions also take boxes."""
 
-from __future__ import annotations
-
 import sys as _sys
 from typing import Any as _Any
 

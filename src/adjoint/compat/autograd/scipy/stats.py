@@ -1,7 +1,5 @@
 """Distributions of scipy.stats, each a module of functions that also take boxes."""
 
-from __future__ import annotations
-
 import sys as _sys
 import types as _types
 from typing import Any as _Any

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def to_array(tensor: Tensor) -> Any:
     """The Tensor as a differentiable array."""
-    return Array.new(tensor)
+    return Array._new(tensor)
 
 
 def to_tensor(value: Any) -> Tensor:
