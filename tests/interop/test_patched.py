@@ -70,6 +70,12 @@ def filled(x: Any) -> Any:
     return (matrix @ full @ row).sum() + np.stack(columns).sum()
 
 
+def decay(t: float, y: Any, rates: Any) -> Any:
+    out = np.zeros(2)
+    out[0], out[1] = -rates[0] * y[0], -rates[1] * y[1]
+    return out
+
+
 def by_its_class(x: Any) -> Any:
     if not isinstance(x, np.ndarray) or not isinstance(x[0], float) or not np.isscalar(x[1]):
         return 0.0
@@ -99,6 +105,10 @@ FUNCTIONS: dict[str, Any] = {
     "vander": lambda x: np.polynomial.chebyshev.chebvander(x, 3).sum(),
     "polynomial": lambda x: (np.polynomial.Chebyshev(x) * np.polynomial.Chebyshev(x)).deriv()(0.3),
     "quad": lambda x: scipy.integrate.quad(lambda t, a, b: math.exp(-a * t) * b, 0, 1, args=(x[0], x[1]))[0],
+    "dblquad": lambda x: scipy.integrate.dblquad(lambda s, t: float(x[0] * t * s), 0, 1, 0, 1)[0] * x[1],
+    "solve_ivp": lambda x: (
+        scipy.integrate.solve_ivp(decay, (0, 1), [1.0, 2.0], args=(x,), rtol=1e-9, atol=1e-9).y[:, -1].sum()
+    ),
     "brentq": lambda x: scipy.optimize.brentq(lambda z, a: z**3 - a, 0.0, 3.0, args=(x[0] + x[1],)),
     "special": lambda x: scipy.special.logsumexp(np.asarray(x, float)) + scipy.special.gammaln(x[1]),
     "checked": lambda x: np.asarray_chkfinite(x).sum(),
@@ -260,3 +270,24 @@ def test_numbers_of_a_block_are_pythons() -> None:
         assert np.dtype(kind) == np.zeros(2, kind).dtype == np.ones(2, int).astype(kind).dtype == np.float64
         with pytest.raises(TypeError, match="float"):
             adjoint.grad(lambda x: float((1j * x).sum()))(X)
+
+
+def line(t: Any, a: Any, b: Any) -> Any:
+    out = np.zeros(2)
+    out[0], out[1] = a, b
+    return out[0] * t + out[1]
+
+
+SOLVERS: dict[str, Any] = {
+    "minimize": lambda: adjoint.optimize.minimize(lambda x: filled(x) ** 2 + ((x - 1) ** 2).sum(), X).success,
+    "root": lambda: adjoint.optimize.root(lambda x: np.stack([decay(0.0, x, x)[0] + 1, x[1] - 1]), X).success,
+    "least_squares": lambda: adjoint.optimize.least_squares(lambda x: decay(0.0, x, x) + 1, X).success,
+    "solve_ivp": lambda: adjoint.integrate.solve_ivp(lambda t, y: decay(t, y, X), (0, 1), X, method="BDF").success,
+    "curve_fit": lambda: adjoint.optimize.curve_fit(line, np.arange(4.0), np.cos(np.arange(4.0)), p0=[1.0, 2.0])[0][1],
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_functions_of_solvers_fill_arrays(name: str) -> None:
+    with adjoint.scipy.patched():
+        assert SOLVERS[name]()

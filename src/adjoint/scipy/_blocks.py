@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -12,6 +14,9 @@ import numpy
 
 from adjoint.core.holders import TensorHolder
 from adjoint.transforms.passing import CALLERS
+
+#: Where adjoint's own code is.
+FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 #: NumPy's functions that make arrays of constants, to which code then assigns elements.
 FILLED = (
@@ -26,10 +31,9 @@ MEMBERS = 64
 
 
 class _Thread(threading.local):
-    """depth: how many blocks a thread is in. running: the replaced functions that it is running."""
+    """depth: how many blocks a thread is in."""
 
     depth = 0
-    running: frozenset[str] = frozenset()
 
 
 thread = _Thread()
@@ -37,7 +41,7 @@ thread = _Thread()
 
 def is_own(frame: FrameType | None) -> bool:
     """True for a frame of adjoint's own code."""
-    return frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "adjoint"
+    return frame is not None and frame.f_code.co_filename.startswith(FOLDER)
 
 
 def serves_differentiated_code(frame: FrameType) -> bool:

@@ -26,8 +26,10 @@ class ClassOfNumbers(type):
     original: type
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if thread.depth and len(args) == 1 and isinstance(args[0], ArrayHolder):
-            return _number(cls.original, args[0])
+        if thread.depth and any(isinstance(value, ArrayHolder) for value in args):
+            parts = [_number(cls.original, value) if isinstance(value, ArrayHolder) else value for value in args]
+            # complex() takes the imaginary part as well
+            return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
         return cls.original(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:

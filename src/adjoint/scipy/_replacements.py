@@ -20,8 +20,9 @@ from adjoint.interop.numpy_array.calls import for_arrays
 from adjoint.interop.numpy_array.writes import make_writable
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.runtime.caches import cached
-from adjoint.scipy._blocks import FILLED, serves_differentiated_code, thread
+from adjoint.scipy._blocks import FILLED, is_own, serves_differentiated_code, thread
 from adjoint.scipy._numbers import DOUBLE
+from adjoint.transforms.passing import CALLERS
 
 Function = Callable[..., Any]
 
@@ -67,22 +68,18 @@ PACKAGES = (
 )
 
 
-def _replacement(original: Function, own: Function, name: str) -> Function:
+def _replacement(original: Function, own: Function) -> Function:
     """A function that is adjoint's in threads that are in a block, and the library's own in all others.
 
-    What adjoint's calls in turn under the same name is the library's own.
+    What adjoint itself calls is the library's own, but for functions that the user has it call.
     """
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not thread.depth or name in thread.running:
+        caller = sys._getframe(1)
+        if not thread.depth or (is_own(caller) and caller.f_code not in CALLERS):
             return original(*args, **kwargs)
-        before = thread.running
-        thread.running = before | {name}
-        try:
-            return own(*args, **kwargs)
-        finally:
-            thread.running = before
+        return own(*args, **kwargs)
 
     return function
 
@@ -121,7 +118,8 @@ def _arange(*args: Any, **kwargs: Any) -> Any:
         return numpy.arange(*args, **kwargs)
     numbers = dict(zip(("start", "stop", "step") if len(args) > 1 else ("stop",), args, strict=False)) | kwargs
     steps = numpy.arange(len(numpy.arange(*own_numpy.detach(args), **own_numpy.detach(kwargs))))
-    return numbers.get("start", 0.0) + numbers.get("step", 1.0) * steps
+    result = numbers.get("start", 0.0) + numbers.get("step", 1.0) * steps
+    return result if numbers.get("dtype") is None else result.astype(numbers["dtype"])
 
 
 _OWN = {"asarray_chkfinite": _checked_finite, "arange": _arange}
@@ -132,21 +130,21 @@ def _of_numpy(name: str) -> Function:
     own: Function = _OWN.get(name) or getattr(own_numpy, name)
     if name in FILLED:
         return _to_be_filled(original, own)
-    return _replacement(original, own, f"numpy.{name}")
+    return _replacement(original, own)
 
 
-def _takes_lists(original: Function, name: str) -> Function:
+def _takes_lists(original: Function) -> Function:
     """A function of NumPy that takes lists with differentiable arrays in them, too, where NumPy sees none."""
-    return _replacement(original, for_arrays(Array, original, original), f"numpy.{name}")
+    return _replacement(original, for_arrays(Array, original, original))
 
 
-def _functions_of_arrays() -> Iterator[tuple[str, Function]]:
+def _functions_of_arrays() -> Iterator[Function]:
     """NumPy's functions that hand differentiable arrays on to adjoint's."""
     for name in FUNCTIONS:
         space, _, function = name.rpartition(".")
         original: Any = getattr(getattr(numpy, space, None) if space else numpy, function, None)
         if hasattr(original, "_implementation") and name not in FILLED:
-            yield name, original
+            yield original
 
 
 # math -----------------------------------------------------------------------------------------------------------------
@@ -182,8 +180,8 @@ def _dist(p: Any, q: Any) -> Any:
     return numpy.linalg.norm(own_numpy.asarray(p) - own_numpy.asarray(q))
 
 
-def _functions_of_math() -> list[tuple[str, Function, Function]]:
-    """Names, the functions of `math` and `cmath`, and those of arrays that stand for them."""
+def _functions_of_math() -> list[tuple[Function, Function]]:
+    """The functions of `math` and `cmath`, and those of arrays that stand for them."""
     special = importlib.import_module("adjoint.scipy.special")
     of_arrays: dict[str, Function] = {name: getattr(numpy, of_numpy) for name, of_numpy in OF_MATH.items()}
     of_arrays |= {name: getattr(special, of_scipy) for name, of_scipy in SPECIAL.items()}
@@ -194,9 +192,7 @@ def _functions_of_math() -> list[tuple[str, Function, Function]]:
     rows += [("cmath", "log", _log(numpy.log, 0j)), ("cmath", "phase", numpy.angle)]
     modules = {"math": math, "cmath": cmath}
     return [
-        (f"{module}.{name}", getattr(modules[module], name), function)
-        for module, name, function in rows
-        if hasattr(modules[module], name)
+        (getattr(modules[module], name), function) for module, name, function in rows if hasattr(modules[module], name)
     ]
 
 
@@ -212,7 +208,7 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
             if original is None or own is original:
                 continue
             is_function = callable(original) and not isinstance(original, type) and hasattr(original, "__name__")
-            yield original, _replacement(original, own, f"{package}.{name}") if is_function else own
+            yield original, _replacement(original, own) if is_function else own
 
 
 # all ------------------------------------------------------------------------------------------------------------------
@@ -222,9 +218,9 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
 def replacements() -> dict[int, tuple[Any, Any]]:
     """What is replaced, by id: the library's own function or distribution, and what stands for it."""
     pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]
-    pairs += [(original, _takes_lists(original, name)) for name, original in _functions_of_arrays()]
-    for name, original, of_arrays in _functions_of_math():
-        pairs.append((original, _replacement(original, _of_math(original, of_arrays), name)))
+    pairs += [(original, _takes_lists(original)) for original in _functions_of_arrays()]
+    for original, of_arrays in _functions_of_math():
+        pairs.append((original, _replacement(original, _of_math(original, of_arrays))))
     pairs += _of_scipy()
     pairs.append((numpy.float64, DOUBLE))
     return {id(original): (original, replacement) for original, replacement in pairs}

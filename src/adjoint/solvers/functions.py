@@ -11,18 +11,22 @@ from numpy.typing import NDArray
 from adjoint.arrays.dtypes import float64
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.grad_mode import enable_grad, no_grad
-from adjoint.core.operations.dependence import differentiating
+from adjoint.core.operations.dependence import check_kept, differentiating, is_differentiating
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
-from adjoint.transforms.passing import has_tensor_leaf
+from adjoint.transforms.passing import calls_back, has_tensor_leaf
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Tree = Any
 Array = NDArray[np.float64]
+
+#: What errors recommend, and how a value is taken as a constant.
+INSTEAD = "those of adjoint.implicit, with the value among their arguments"
+AS_CONSTANT = "x.detach(), or adjoint.numpy.detach(x) of an array"
 
 #: The fraction of the largest entry below which an entry of a pattern is rounding.
 _ROUNDING = 1e-9
@@ -77,6 +81,7 @@ class FlatFunction:
             self.flat.of_arrays = not has_tensor_leaf((x0, args))
         self.recording: dict[str, Any] = {}
         self.x: Array | None = None
+        self.is_checked = False
 
     @property
     def x0(self) -> Array:
@@ -87,15 +92,30 @@ class FlatFunction:
         """The evaluation at x: the leaf, the result, and the derivatives computed so far."""
         vector = vector_of(x)
         if self.x is None or not np.array_equal(vector, self.x):
+            self.check_closure(lambda: self.value(from_numpy(vector)))
             leaf = from_numpy(vector)
             if self.recorded:
                 needing_grad(leaf)
             with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
-                result = self.checked(self.function(self.flat.argument(leaf), *self.args))
+                result = self.value(leaf)
             # assigned only now: a function that raises leaves nothing half known
             self.recording = {"leaf": leaf, "result": result}
             self.x = vector.copy()
         return self.recording
+
+    @calls_back
+    def value(self, vector: Tensor) -> Tensor:
+        """The function's result for a vector."""
+        return self.checked(self.function(self.flat.argument(vector), *self.args))
+
+    def check_closure(self, value: Callable[[], Tensor]) -> None:
+        """Raise LostDerivativeError where a differentiated function would take the solution for a constant.
+
+        Its derivative is by what the function uses besides x. One evaluation shows that.
+        """
+        if not self.is_checked and is_differentiating():
+            check_kept(value(), f"the result of {self.name}", INSTEAD, AS_CONSTANT)
+        self.is_checked = True
 
     def recorded_at(self, x: Any) -> dict[str, Any]:
         """The evaluation at x with a recorded graph, which derivatives need."""

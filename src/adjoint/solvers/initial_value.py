@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.arrays.dtypes import float64
+from adjoint.core.graph import TensorBase
 from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.operations.dependence import check_kept
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import to_numpy
-from adjoint.solvers.functions import VectorFunction, vector_of
+from adjoint.solvers.functions import AS_CONSTANT, INSTEAD, VectorFunction, vector_of
 from adjoint.tensor.creation import from_numpy, tensor
+from adjoint.transforms.passing import calls_back
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")
 
@@ -54,7 +60,10 @@ def solve_ivp(
     """
     from scipy import integrate
 
-    model = VectorFunction(lambda y, t: fun(t, y, *args), y0, (), "solve_ivp()", allow_constant)
+    for leaf in flatten(y0)[0]:
+        if isinstance(leaf, TensorBase):
+            check_kept(leaf, "the result of solve_ivp()", INSTEAD, AS_CONSTANT)
+    model = VectorFunction(calls_back(lambda y, t: fun(t, y, *args)), y0, (), "solve_ivp()", allow_constant)
     flat = model.flat
 
     def at(t: float) -> None:
@@ -65,9 +74,14 @@ def solve_ivp(
     def time(t: float) -> Any:
         return float(t) if flat.of_arrays else tensor(float(t), dtype=float64)
 
+    @calls_back
+    def rates(t: float, y: Any) -> Tensor:
+        return flat.ravel(fun(time(t), flat.argument(from_numpy(vector_of(y))), *args))
+
     def values(t: float, y: Any) -> np.ndarray:
+        model.check_closure(lambda: rates(t, y))
         with no_grad():
-            return to_numpy(flat.ravel(fun(time(t), flat.argument(from_numpy(vector_of(y))), *args)))
+            return to_numpy(rates(t, y))
 
     def jac(t: float, y: Any) -> np.ndarray:
         at(t)

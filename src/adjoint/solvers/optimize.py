@@ -11,7 +11,7 @@ from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.tensor.creation import as_tensor
-from adjoint.transforms.passing import has_tensor_leaf
+from adjoint.transforms.passing import calls_back, has_tensor_leaf
 
 Function = Callable[..., Any]
 
@@ -269,7 +269,11 @@ def curve_fit(
     of_tensors = has_tensor_leaf((xdata, p0))
     data = np.asarray(xdata, dtype=np.float64)
     model = VectorFunction(
-        lambda p: f(as_tensor(data) if of_tensors else data, *p), np.atleast_1d(p0), (), "curve_fit()", allow_constant
+        calls_back(lambda p: f(as_tensor(data) if of_tensors else data, *p)),
+        np.atleast_1d(p0),
+        (),
+        "curve_fit()",
+        allow_constant,
     )
     model.flat.of_arrays = not of_tensors
     return optimize.curve_fit(
@@ -332,7 +336,7 @@ def root_scalar(
         method = "newton"
     derivative_names = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
     function = ScalarFunction(
-        lambda x: f(x[0], *args), 0.0, (), "root_scalar()", allow_constant, bool(derivative_names)
+        calls_back(lambda x: f(x[0], *args)), 0.0, (), "root_scalar()", allow_constant, bool(derivative_names)
     )
     derivatives = {
         "fprime": lambda x: float(function.jac(x)[0]),

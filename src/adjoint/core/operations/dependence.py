@@ -129,10 +129,19 @@ def is_differentiated(tensor: TensorBase) -> bool:
     return depends([tensor], [target for targets in state.differentiated for target in targets])
 
 
-def check_kept(tensor: TensorBase, what: str) -> None:
-    """Raise LostDerivativeError if a plain value of a tensor would lose a requested derivative."""
+def is_differentiating() -> bool:
+    """True inside a differentiated function, where derivatives are taken."""
+    state = current()
+    return bool(state.dual_stack) or (bool(state.differentiated) and is_grad_enabled())
+
+
+def check_kept(tensor: TensorBase, what: str, *instead: str) -> None:
+    """Raise LostDerivativeError if a plain value of a tensor would lose a requested derivative.
+
+    instead: what the error recommends, and how a value is taken as a constant.
+    """
     if is_differentiated(tensor):
-        raise lost(what)
+        raise lost(what, *instead)
 
 
 def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy
 
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.operations.dependence import is_differentiating
 from adjoint.interop.namespaces import entered, left
 from adjoint.interop.numpy_array.base import values
 from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensor_of, tensors_in
@@ -47,7 +49,8 @@ def plain_function(function: Function, args: tuple[Any, ...], seen: list[type] |
 
     @functools.wraps(function)
     def call(*point: Any) -> Any:
-        with no_grad():
+        # recorded in a differentiated function: what makes a plain number of an Array is an error there
+        with nullcontext() if is_differentiating() else no_grad():
             result = function(*point, *known)
         kind = class_of_results(result)
         if kind is None:
@@ -266,6 +269,7 @@ def initial_value(of_scipy: Function) -> Function:
         )
         flat = tensor_of(entered(y0))
 
+        @calls_back
         def field(t: Any, y: Any, *args: Any) -> Any:
             result = fun(*left(kind, (t, y, *args)))
             members = entered(result)
