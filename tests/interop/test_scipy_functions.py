@@ -340,6 +340,39 @@ def test_integrals_of_carlson_and_slopes_of_zeta_have_all_digits() -> None:
         np.testing.assert_allclose(found.item(), expected, rtol=4e-15)
 
 
+def test_distribution_function_of_normal_vectors() -> None:
+    cdf = adjoint.scipy.stats.multivariate_normal.cdf
+    x, mean, cov = (adjoint.tensor(a, requires_grad=True) for a in (normal(3, 2), normal(2), square(2)))
+    assert adjoint.autograd.gradcheck(cdf, [x, mean, cov], check_forward_ad=True)
+    assert adjoint.autograd.gradgradcheck(cdf, [x, mean, cov])
+    # of three, whose conditional probabilities are exact, by independence and by symmetry
+    places = adjoint.tensor(normal(3), requires_grad=True)
+    parts = scipy.special.ndtr(places.detach().numpy())
+    density = np.exp(-0.5 * places.detach().numpy() ** 2) / np.sqrt(2 * np.pi)
+    (slope,) = adjoint.autograd.grad(cdf(places, None, np.eye(3)), places)
+    np.testing.assert_allclose(slope.numpy(), density * np.prod(parts) / parts, rtol=1e-12)
+    even = adjoint.tensor(np.eye(3) + 0.5, requires_grad=True)
+    (by_cov,) = adjoint.autograd.grad(cdf(np.zeros(3), None, even), even)
+    # of limits 0 it is 1/8 plus the sum of asin(correlation) / (4 pi)
+    rho = 1 / 3
+    np.testing.assert_allclose(by_cov[0, 1].item(), 1 / (8 * np.pi * np.sqrt(1 - rho**2) * 1.5), rtol=1e-12)
+    np.testing.assert_allclose(by_cov[0, 0].item(), -2 * rho / (8 * np.pi * np.sqrt(1 - rho**2) * 1.5), rtol=1e-12)
+
+
+def test_distribution_function_of_normal_vectors_at_its_ends() -> None:
+    cdf = adjoint.scipy.stats.multivariate_normal.cdf
+    limits = np.array([[np.inf, 0.3], [0.2, -np.inf], [0.0, 0.0], [0.0, -0.4], [-0.3, 0.0]])
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]])
+    x = adjoint.tensor(limits, requires_grad=True)
+    y = cdf(x, None, cov)
+    np.testing.assert_allclose(y.detach().numpy(), scipy.stats.multivariate_normal.cdf(limits, None, cov), atol=1e-10)
+    (slope,) = adjoint.autograd.grad(y.sum(), x)
+    np.testing.assert_allclose(slope[0].numpy(), [0, np.exp(-0.045) / np.sqrt(2 * np.pi)], rtol=1e-12)
+    assert slope[1].tolist() == [0, 0]
+    with pytest.raises(TypeError, match="of Tensors there is no lower_limit"):
+        cdf(x, None, cov, lower_limit=[0.0, 0.0])
+
+
 def test_where_carlsons_integrals_have_no_finite_derivative() -> None:
     a, b, c = (adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in (0.0, 1.0, -1.0))
     assert adjoint.autograd.grad(scipy.special.elliprf(a, b, b), [a])[0].item() == -np.inf
@@ -503,6 +536,9 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
                                          ((normal(4), np.zeros(1)), {}),
                                          ((normal(2, 3), normal(3)), {"cov": [1.0, 2.0, 3.0]})],
     "stats.multivariate_normal.pdf": [((normal(4, 3), normal(3)), {"cov": np.eye(3) + 1})],
+    "stats.multivariate_normal.cdf": [((normal(4, 2), normal(2)), {"cov": np.eye(2) + 0.5, "abseps": 1e-10}),
+                                      ((normal(3),), {})],
+    "stats.multivariate_normal.logcdf": [((normal(2), normal(2)), {"abseps": 1e-10})],
     "stats.multivariate_normal.entropy": [],
     "stats.dirichlet.logpdf": [((np.array([0.2, 0.3, 0.5]), positive(3)), {})],
     "stats.dirichlet.pdf": [],

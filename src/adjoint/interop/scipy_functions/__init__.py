@@ -18,6 +18,7 @@ _PACKAGES = (
     "linalg",
     "stats",
     "distributions.vectors",
+    "distributions.normal_orthants",
     "ndimage",
     "signal",
     "filters",

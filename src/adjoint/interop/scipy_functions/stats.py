@@ -11,9 +11,12 @@ from adjoint.tensor.table import ops
 HALF_LOG_TWO_PI = 0.9189385332046727
 
 
-def _gaussian(x, mean, cov):
-    """Mean, covariance matrix and places of one dtype; a number as the covariance is that of each element."""
-    x = tensor_of(x)
+def gaussian(x, mean, cov):
+    """Places, mean and covariance matrix of one dtype, and the shape of results.
+
+    A number as the covariance is that of each element.
+    """
+    x = points = tensor_of(x)
     cov = tensor_of(1.0 if cov is None else cov)
     mean = tensor_of(numpy.zeros(max(cov.shape[-1] if cov.ndim else 1, 1)) if mean is None else mean)
     x, mean, cov = promoted(inexact(x), inexact(mean), inexact(cov))
@@ -27,16 +30,15 @@ def _gaussian(x, mean, cov):
         x = ops.reshape(x, (1, 1))
     elif x.ndim == 1:
         x = ops.reshape(x, (-1, 1)) if n == 1 else x[None]
-    return x, mean, cov
+    shape = points.shape[:-1] if n > 1 or points.ndim > 1 else points.shape
+    return x, mean, cov, tuple(shape)
 
 
 @function("scipy.stats.multivariate_normal.logpdf")
 def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     """The logarithm of the density of the multivariate normal distribution."""
-    points = tensor_of(x)
-    x, mean, cov = _gaussian(x, mean, cov)
+    x, mean, cov, shape = gaussian(x, mean, cov)
     n = mean.shape[0]
-    shape = points.shape[:-1] if n > 1 else (points.shape if points.ndim < 2 else points.shape[:-1])
     rest = ops.reshape(x - mean, (-1, n))
     if allow_singular:
         values, vectors = ops.linalg_eigh(cov, "L")
@@ -51,7 +53,7 @@ def multivariate_normal_logpdf(x, mean=None, cov=1, allow_singular=False):
         white = ops.transpose(ops.linalg_solve_triangular(factor, ops.transpose(rest, 0, 1), upper=False), 0, 1)
         rank = n
     result = -0.5 * (ops.sum(white * white, (1,)) + log_det) - rank * HALF_LOG_TWO_PI
-    return ops.reshape(result, tuple(shape))
+    return ops.reshape(result, shape)
 
 
 @function("scipy.stats.multivariate_normal.pdf")
@@ -63,7 +65,7 @@ def multivariate_normal_pdf(x, mean=None, cov=1, allow_singular=False):
 @function("scipy.stats.multivariate_normal.entropy")
 def multivariate_normal_entropy(mean=None, cov=1):
     """The differential entropy of the multivariate normal distribution."""
-    _, mean, cov = _gaussian(0.0, mean, cov)
+    _, mean, cov, _ = gaussian(0.0, mean, cov)
     return 0.5 * ops.linalg_slogdet(cov)[1] + mean.shape[0] * (0.5 + HALF_LOG_TWO_PI)
 
 
