@@ -89,7 +89,7 @@ class Entry:
     def record(self, leaves: list[Any], structure: Any) -> Any:
         """Call the function while its steps are recorded; returns its result."""
         recording = self.recording
-        given = [Array.wrap(self.of_arrays[k]) if k in self.of_arrays else leaf for k, leaf in enumerate(leaves)]
+        given = [Array._wrap(self.of_arrays[k]) if k in self.of_arrays else leaf for k, leaf in enumerate(leaves)]
         args, kwargs = structure.unflatten(given)
         with recorded(recording):
             try:
@@ -195,12 +195,17 @@ class Entry:
             self.cotangents.append(cotangent)
             roots.append(new_tensor(self.recording.capture(cotangent)))
         inputs = [self.externals[k].tensor for k in self.by]
-        if len(self.outputs) > 1:
-            #: For each output the inputs that it depends on.
-            self.reached = [
-                self._inputs_of(output, inputs, root) for output, root in zip(self.outputs, roots, strict=True)
-            ]
-        pulled = grad(self.outputs, inputs, roots, retain_graph=True, allow_unused=True)
+        try:
+            if len(self.outputs) > 1:
+                #: For each output the inputs that it depends on.
+                self.reached = [
+                    self._inputs_of(output, inputs, root) for output, root in zip(self.outputs, roots, strict=True)
+                ]
+            pulled = grad(self.outputs, inputs, roots, retain_graph=True, allow_unused=True)
+        except Exception as error:
+            # the caller may never ask for the gradient, or give cotangents for which there is one
+            self.recording.stop(f"has a gradient that cannot be computed for all cotangents ({error})")
+            return
         for part in pulled:
             array = None if part is None else part._array
             self.gradients.append(array.array if type(array) is RecordedArray else array)
@@ -410,9 +415,16 @@ class Replay(Function):
 
 
 def release(tensor: Any) -> None:
-    """Let a Tensor hold the NumPy array of its recorded one."""
-    if isinstance(tensor, TensorBase) and type(tensor._array) is RecordedArray:
+    """Let a Tensor, and what it is a view of, hold the NumPy arrays of their recorded ones."""
+    if not isinstance(tensor, TensorBase):
+        return
+    if type(tensor._array) is RecordedArray:
         tensor._array = tensor._array.array
+    view = tensor._view
+    if view is not None and view.base is not tensor:
+        if type(view.layout) is RecordedArray:
+            view.layout = view.layout.array
+        release(view.base)
 
 
 def random_state() -> Any:

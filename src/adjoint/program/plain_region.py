@@ -45,7 +45,9 @@ class BlockView:
     def of(self, frame: Frame) -> Any:
         """The array in the memory of a frame."""
         address = frame.blocks[self.number] + self.offset
-        return numpy.asarray(Memory(frame.arrays[self.number], address, self.dtype, self.shape, self.strides))
+        array = numpy.asarray(Memory(frame.arrays[self.number], address, self.dtype, self.shape, self.strides))
+        # a dtype with fields, as bfloat16 is one, has no name in the interface
+        return array if array.dtype == self.dtype else array.view(self.dtype)
 
 
 class Region:

@@ -438,7 +438,9 @@ class Lowering:
         return True
 
     def _add(self, kernel: Any, operands: list[Any], out: View) -> None:
-        """Add an elementwise instruction, unless the same was added before."""
+        """Add an elementwise instruction, unless the same was added before, or there are no elements."""
+        if 0 in out.shape:
+            return
         operands = [self.resolve(operand) if isinstance(operand, View) else operand for operand in operands]
         same = _unchanged(kernel, operands)
         if isinstance(same, View) and same.shape == out.shape and kernel != COPY and self._copy(same, out):

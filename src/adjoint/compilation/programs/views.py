@@ -113,13 +113,14 @@ class Memory:
         self._empty: dict[int, Buffer] = {}
 
     def add(self, array: Any, kind: str) -> Buffer:
-        """A new buffer for the memory of an array."""
-        owner = array
-        while isinstance(owner.base, numpy.ndarray):
-            owner = owner.base
-        low, high = byte_bounds(owner)
-        own_low, own_high = byte_bounds(array)
-        low, high = min(low, own_low), max(high, own_high)
+        """A new buffer for the memory of an array; an array without elements has none, whatever it is a view of."""
+        low, high = byte_bounds(array)
+        if high != low:
+            owner = array
+            while isinstance(owner.base, numpy.ndarray):
+                owner = owner.base
+            owner_low, owner_high = byte_bounds(owner)
+            low, high = min(low, owner_low), max(high, owner_high)
         buffer = Buffer(len(self.buffers), kind, array, low, high - low)
         self.buffers.append(buffer)
         if high == low:

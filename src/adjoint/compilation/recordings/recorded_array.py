@@ -329,6 +329,11 @@ class Namespace(_Functions):
         return CPU
 
     @staticmethod
+    def address(array: Any) -> int:
+        """The address of the first element."""
+        return int(array.array.__array_interface__["data"][0])
+
+    @staticmethod
     def getitem(array: Any, index: Any) -> Any:
         """array[index]."""
         return array[index]
