@@ -20,19 +20,24 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Formula = Callable[..., Any]
 
-_STEPS = numpy.arange(-3.6, 3.6, 0.04)
+_STEP = 0.04
+
+
+def _waves(first: float, last: float) -> tuple[numpy.ndarray, numpy.ndarray]:
+    steps = numpy.arange(first, last, _STEP)
+    return 0.5 * numpy.pi * numpy.sinh(steps), _STEP * 0.5 * numpy.pi * numpy.cosh(steps)
 
 
 def _of_interval() -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Places in (0, 1) and weights."""
-    wave, slope = 0.5 * numpy.pi * numpy.sinh(_STEPS), 0.5 * numpy.pi * numpy.cosh(_STEPS)
-    return 1 / (1 + numpy.exp(-2 * wave)), 0.04 * slope * 0.5 / numpy.cosh(wave) ** 2
+    """Places in (0, 1) and weights; more of them close to 0, where integrands may be singular."""
+    wave, slope = _waves(-4.6, 3.6)
+    return 1 / (1 + numpy.exp(-2 * wave)), slope * 0.5 / numpy.cosh(wave) ** 2
 
 
 def _of_half_line() -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Places in (0, inf) and weights."""
-    wave, slope = 0.5 * numpy.pi * numpy.sinh(_STEPS), 0.5 * numpy.pi * numpy.cosh(_STEPS)
-    return numpy.exp(wave), 0.04 * slope * numpy.exp(wave)
+    """Places in (0, inf) and weights; more of them far out, where integrands may fall as slowly as a power."""
+    wave, slope = _waves(-3.6, 5.0)
+    return numpy.exp(wave), slope * numpy.exp(wave)
 
 
 def _of_gauss(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -71,7 +76,8 @@ def tail(density: Formula, z: Tensor, end: Tensor, width: Any, *parameters: Tens
         return integral(density, z, width * ops.sign(end.detach()), HALF_LINE, *parameters)
 
     def closed_one(z: Tensor, end: Tensor, width: Tensor, *parameters: Tensor) -> Tensor:
-        return integral(density, z, end - z, INTERVAL, *parameters)
+        # from the end on, so that places close to it, where the density may be singular, are exact if it is 0
+        return integral(density, end, z - end, INTERVAL, *parameters)
 
     branches = [open_one, closed_one]
     return piecewise([numpy.isinf(plain(end))], branches, z, end, constants(width, z), *parameters)
