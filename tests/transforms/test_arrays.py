@@ -137,3 +137,24 @@ def test_safe_where_has_the_derivative_of_the_chosen_branch(of: Any) -> None:
     assert adjoint.vmap(adjoint.grad(chosen))(x[None]).tolist() == [[3.0, 0.25, 3.0]]
     none = adjoint.grad(lambda x: adjoint.safe_where(x > 9, root, 2.0, x).sum())(x)
     assert none.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("transform", [adjoint.grad, adjoint.func.jacfwd])
+def test_what_a_custom_function_uses_besides_its_arguments_is_not_lost(transform: Any) -> None:
+    def scaled(x: Any, factor: Any) -> Any:
+        function = adjoint.custom(lambda v: v * factor)
+        function.vjp(lambda g: g * adjoint.numpy.detach(factor))
+        return np.sum(function(x))
+
+    x = np.array([1.0, 2.0])
+    with pytest.raises(RuntimeError, match=r"uses besides its arguments, is a plain value.*among the arguments"):
+        transform(lambda x: scaled(x, x[0]))(x)
+    assert transform(lambda x: scaled(x, adjoint.numpy.detach(x[1])))(x).tolist() == [2.0, 2.0]
+    assert scaled(x, x[1]) == 6.0
+
+
+def test_numbers_of_an_array_as_objects_keep_their_derivatives() -> None:
+    x = np.array([1.0, 2.0])
+    assert adjoint.grad(lambda x: (x.astype(object) ** 2).sum())(x).tolist() == [2.0, 4.0]
+    with pytest.raises(RuntimeError, match="would be lost"):
+        adjoint.grad(lambda x: x.astype([("a", float)])["a"].sum() + (0 * x).sum())(x)

@@ -10,7 +10,7 @@ import numpy
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.operations.dependence import lost
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, raw, values
-from adjoint.interop.numpy_array.calls import clone, dispatch, overrides, run_ufunc
+from adjoint.interop.numpy_array.calls import clone, dispatch, objects_of, overrides, run_ufunc
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
 from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
 from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_read, to_write
@@ -271,6 +271,10 @@ class NumpyArray(MemoryAccess):
             raise TypeError(f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule {casting!r}")
         if kind == self.dtype and not copy:
             return self
+        if kind.kind == "O":
+            return objects_of(self)
+        if kind.kind == "V":
+            return numpy.asarray(self._plain(f"astype({kind})")).astype(kind, order)
         if kind.kind not in "fc":
             return self._tensor._array.astype(kind, order)
         result = dispatch(type(self), numpy.astype, (self, kind), {})

@@ -271,13 +271,14 @@ def for_objects(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
         if dtype in (object, "O", _OBJECT) and isinstance(args[0], ArrayHolder):
-            return _of_objects(args[0], kwargs.get("ndmin", 0))
+            return objects_of(args[0], kwargs.get("ndmin", 0))
         return function(*args, **kwargs)
 
     return call
 
 
-def _of_objects(array: Any, ndmin: int) -> Any:
+def objects_of(array: Any, ndmin: int = 0) -> Any:
+    """The numbers of a differentiable array, which keep their derivatives, as an array of objects."""
     objects = numpy.empty(array.shape, object)
     for place in numpy.ndindex(array.shape):
         objects[place] = array[place]

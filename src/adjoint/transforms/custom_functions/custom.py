@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from adjoint.arrays.namespace import in_batch_of, namespace
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.grad_mode import enable_grad
-from adjoint.core.modes.state import is_grad_enabled
+from adjoint.core.modes.state import SET, ModeBlock, current, is_grad_enabled
+from adjoint.core.operations.dependence import check_kept, is_differentiating
 from adjoint.core.operations.naming import KeptByName
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import TreeDef, flatten
@@ -41,8 +42,8 @@ class CustomFunction(KeptByName):
         self.signature = inspect.signature(function)
         self.names = tuple(self.signature.parameters)
         self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
-        #: The same for arrays, made when it is first called with some.
-        self.of_arrays: CustomFunction | None = None
+        #: The same for arrays, made when it is first called with some: in a differentiated function, and elsewhere.
+        self.of_arrays: dict[bool, CustomFunction] = {}
         title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
         self.function_class: Any = FunctionMeta(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
         for kind, rules in (("vjp", vjp), ("jvp", jvp)):
@@ -66,14 +67,16 @@ class CustomFunction(KeptByName):
         """A call without Tensors: of plain values, or of differentiable arrays, whose values the function gets."""
         if not any(passing.values.is_held(leaf) for leaf in leaves):
             return self.function(*bound.args, **bound.kwargs)
-        if self.of_arrays is None:
-            rules = {
+        is_inside = is_differentiating()
+        if is_inside not in self.of_arrays:
+            function = with_closure_checked(self.function) if is_inside else self.function
+            self.of_arrays[is_inside] = made = CustomFunction(passing.on_values(function), None, None)
+            made.rules = {
                 kind: {name: passing.on_values(rule, True) for name, rule in table.items()}
                 for kind, table in self.rules.items()
             }
-            self.of_arrays = CustomFunction(passing.on_values(self.function), None, None)
-            self.of_arrays.rules = rules
-        *outputs, shape = self.of_arrays.function_class.apply(structure, *[passing.values.take(x) for x in leaves])
+        function_class = self.of_arrays[is_inside].function_class
+        *outputs, shape = function_class.apply(structure, *[passing.values.take(x) for x in leaves])
         return passing.Leaving(passing.any_held(leaves)).result(shape.unflatten(outputs))
 
     def vjp(self, rule: Any) -> Any:
@@ -112,7 +115,7 @@ class CustomFunction(KeptByName):
         if (name is None) != (None in rules) and rules:
             raise TypeError(f"{message} cannot be added: give either one rule for all parameters, or one for each")
         rules[name] = rule
-        self.of_arrays = None
+        self.of_arrays = {}
         return rule
 
     def needs(self) -> list[str]:
@@ -210,6 +213,37 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
     if function is None:
         return lambda decorated: CustomFunction(decorated, vjp, jvp)
     return CustomFunction(function, vjp, jvp)
+
+
+class _Recording(ModeBlock):
+    """A with block in which derivatives are followed, although a custom function is run."""
+
+    def _changes(self) -> Any:
+        levels = current().open_levels
+        return ((SET, "grad_enabled", True), (SET, "forward_off", False), (SET, "dual_stack", levels))
+
+
+def with_closure_checked(function: Rule) -> Rule:
+    """A function of plain values that raises LostDerivativeError where its result depends on differentiable arrays.
+
+    These are none of its arguments, so that no rule has their derivatives.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with _Recording():
+            result = function(*args, **kwargs)
+            for leaf in flatten(result)[0]:
+                if passing.values.is_held(leaf):
+                    check_kept(
+                        passing.values.take(leaf),
+                        f"what {function.__name__}(), which has rules of its own, uses besides its arguments,",
+                        "give it among the arguments, with a rule",
+                        "adjoint.numpy.detach(x)",
+                    )
+        return result
+
+    return call
 
 
 class _ByRules(Function):
