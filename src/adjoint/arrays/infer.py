@@ -152,8 +152,8 @@ def _flatten(data: Any, shape: tuple[int, ...], dtype: dtype | None, unwrap: Unw
         if set(map(len, items)) != {length}:
             if dtype is None:
                 _check_inferable(data, unwrap)
-            got = next(n for n in map(len, items) if n != length)
-            raise ValueError(f"expected sequence of length {length} at dim {dim} (got {got})")
+            actual = next(n for n in map(len, items) if n != length)
+            raise ValueError(f"expected sequence of length {length} at dim {dim} (got {actual})")
         items = list(chain.from_iterable(items))
     if set(map(type, items)) <= _NUMBERS:
         return items

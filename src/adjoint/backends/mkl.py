@@ -12,5 +12,5 @@ def is_available() -> bool:
     >>> adjoint.backends.mkl.is_available() in (True, False)
     True
     """
-    built = _numpy.show_config(mode="dicts")["Build Dependencies"]
-    return "mkl" in str(built.get("blas", {}).get("name", "")).lower()
+    build = _numpy.show_config(mode="dicts")["Build Dependencies"]
+    return "mkl" in str(build.get("blas", {}).get("name", "")).lower()

@@ -295,13 +295,13 @@ def named_hook(hook: Any) -> str:
 
 def hook_changed_type(hook: Any, before: Any, after: Any) -> str:
     """The message for a hook that returned a gradient of another dtype."""
-    was, got = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
-    return f"{named_hook(hook)} has changed the type of value (was adjoint.{was}Tensor got adjoint.{got}Tensor)"
+    was, actual = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
+    return f"{named_hook(hook)} has changed the type of value (was adjoint.{was}Tensor got adjoint.{actual}Tensor)"
 
 
-def hook_changed_number(hook: Any, got: int, expected: int) -> str:
+def hook_changed_number(hook: Any, actual: int, expected: int) -> str:
     """The message for a hook on a node that returned too few or too many gradients."""
-    return f"{named_hook(hook)} has returned an incorrect number of values (got {got}, but expected {expected})"
+    return f"{named_hook(hook)} has returned an incorrect number of values (got {actual}, but expected {expected})"
 
 
 def must_be_tensor(operation: str, argument: str, position: int, value: object) -> str:
@@ -393,11 +393,11 @@ def is_dense(array: Any) -> bool:
     return True
 
 
-def invalid_gradient(node: Any, index: int, got: Any, expected: Any) -> str:
+def invalid_gradient(node: Any, index: int, actual: Any, expected: Any) -> str:
     """The message for a formula's result that does not fit its input."""
     return (
-        f"Function {name_of(node)} returned an invalid gradient at index {index} - got {sizes(got)} but expected shape "
-        f"compatible with {sizes(expected)}"
+        f"Function {name_of(node)} returned an invalid gradient at index {index} - got {sizes(actual)} but expected "
+        f"shape compatible with {sizes(expected)}"
     )
 
 

@@ -59,7 +59,7 @@ cdef class Plan:
     cdef public tuple terms
     cdef public tuple mask
     cdef public bint holds_tensors
-    cdef public object spent
+    cdef public object runs_once
     cdef public bint undefined
     cdef public bint saves_inputs
     cdef bint is_simple

@@ -542,7 +542,7 @@ class OpNode(Node):
     def _ad_release(self):
         """Free saved values; a node that saved no tensor, where torch's does not either, can still be run again."""
         plan: Plan = self.plan
-        if (plan.holds_tensors and (not plan.overloads or self.holds_any())) or (plan.spent and self.is_spent()):
+        if (plan.holds_tensors and (not plan.overloads or self.holds_any())) or (plan.runs_once and self.is_spent()):
             self.freed = True
             for k in range(plan.n_saved):
                 drop(self.entry(k))
@@ -550,8 +550,8 @@ class OpNode(Node):
 
     def is_spent(self):
         """True if torch's node of this name saves a tensor, for which there is no need here."""
-        spent = self.plan.spent
-        return spent is True or type(self).__name__ in spent
+        runs_once = self.plan.runs_once
+        return runs_once is True or type(self).__name__ in runs_once
 
     def holds_any(self):
         """True if a tensor was saved; a number is none where it has an overload, and so a node, of its own."""
@@ -865,7 +865,7 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
     plan.overloads = frozenset([public_name(rule, name) for name in rule.nodes_with_number])
     plan.listed = tuple([name.removesuffix("[]") for name in rule.shown.values() if name and name.endswith("[]")])
     plan.attributes = rule.attributes
-    plan.spent = rule.spent
+    plan.runs_once = rule.runs_once
     plan.undefined = rule.undefined
     plan.several_results = rule.outputs is not None
     plan.promotes = rule.kind == "elementwise" and rule.dtypes != "any"

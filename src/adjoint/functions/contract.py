@@ -78,9 +78,9 @@ def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
     """
     if not any(isinstance(tensor, TensorBase) and tensor.dtype.category < 2 for tensor in tensors):
         return tensors
-    met = contraction.subscripts_met(explicit, tuple([tuple(tensor.shape) for tensor in tensors]))
-    shared = Counter("".join(met) + contraction.split_equation(explicit)[1])
-    own = [any(shared[c] == 1 for c in labels) for labels in met]
+    subscripts = contraction.subscripts_met(explicit, tuple([tuple(tensor.shape) for tensor in tensors]))
+    counts = Counter("".join(subscripts) + contraction.split_equation(explicit)[1])
+    own = [any(counts[c] == 1 for c in labels) for labels in subscripts]
     if len(tensors) > 2 and any(own):
         own = [True] * len(tensors)
     return [

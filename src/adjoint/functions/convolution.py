@@ -90,10 +90,10 @@ def _check_bias(bias: Sizes | None, channels: int, description: str) -> None:
 def _check_kernel(kernel: Sizes) -> None:
     if not all(kernel):
         height, width = (1, *kernel)[-2:]
-        got = f" kernel_height: {height} kernel_width: {width}"
+        sizes = f" kernel_height: {height} kernel_width: {width}"
         if len(kernel) == 3:
-            got = f": {' x '.join(map(str, kernel))} (TxHxW)"
-        raise RuntimeError(f"kernel size should be greater than zero, but got{got}")
+            sizes = f": {' x '.join(map(str, kernel))} (TxHxW)"
+        raise RuntimeError(f"kernel size should be greater than zero, but got{sizes}")
 
 
 def _times(sizes: Sequence[int]) -> str:

@@ -736,11 +736,11 @@ def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None
     return ops.where(condition, input, other) if out is None else ops.where(condition, input, other, out=out)
 
 
-_GIVEN = object()
+_ABSENT = object()
 
 
 @composite(method=False)
-def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN, *, out: Tensor | None = None) -> Any:
+def where(condition: Tensor, input: Any = _ABSENT, other: Any = _ABSENT, *, out: Tensor | None = None) -> Any:
     """input where the condition holds, other elsewhere, broadcast; with the condition alone, the places where it holds.
 
     Raises RuntimeError if the condition is not of bools.
@@ -750,9 +750,9 @@ def where(condition: Tensor, input: Any = _GIVEN, other: Any = _GIVEN, *, out: T
     >>> adjoint.where(x > 0, x, 0.0)
     tensor([0., 2.])
     """
-    if input is _GIVEN and other is _GIVEN:
+    if input is _ABSENT and other is _ABSENT:
         return nonzero(condition, as_tuple=True)
-    if input is _GIVEN or other is _GIVEN:
+    if input is _ABSENT or other is _ABSENT:
         raise TypeError("where(): give both input and other, or neither")
     return _chosen(condition, input, other, out)
 

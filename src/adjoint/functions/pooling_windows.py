@@ -103,8 +103,8 @@ class PoolingWindows:
         if min(values) <= 0:
             values = (1, *values) if len(values) == 1 else values
             sides = ("T", "H", "W")[3 - len(values) :]
-            got = " ".join(f"{letter}{side}: {n}" for side, n in zip(sides, values, strict=True))
-            raise RuntimeError(f"{what} should be greater than zero, but got {got}")
+            sizes = " ".join(f"{letter}{side}: {n}" for side, n in zip(sides, values, strict=True))
+            raise RuntimeError(f"{what} should be greater than zero, but got {sizes}")
 
     def _check_windows(self) -> None:
         if min(self.dilation) <= 0:

@@ -130,8 +130,10 @@ def value_and_grad(
     def evaluate(parameters: Any) -> tuple[Any, Any]:
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
-        sent = client.scatter([arrays, tree], broadcast=True, hash=False)
-        parts = [client.submit(at_shard, fn, *sent, shard, number, pure=False) for number, shard in enumerate(futures)]
+        constants = client.scatter([arrays, tree], broadcast=True, hash=False)
+        parts = [
+            client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(futures)
+        ]
         if progress:
             watch(parts, distributed.as_completed)
         total = added_up(client, parts).result()

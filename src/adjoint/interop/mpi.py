@@ -50,7 +50,7 @@ def mpi() -> Any:
 class Bucket:
     """Some parameters of one dtype, and the flat arrays in which their gradients are exchanged.
 
-    sent: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass; padded so
+    outgoing: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass; padded so
     that each rank has a part of the same size. parts: what this rank has received of its own part, a row from each
     rank.
     """
@@ -61,9 +61,9 @@ class Bucket:
         dtype = exchanged_as(members[0][1]._array.dtype)
         self.size = sum(parameter._array.size for _, parameter in members)
         part = -(-(self.size + len(members)) // ranks)
-        self.sent = numpy.zeros(part * ranks, dtype)
+        self.outgoing = numpy.zeros(part * ranks, dtype)
         self.parts = numpy.empty((ranks, part), dtype)
-        self.received = numpy.empty_like(self.sent)
+        self.incoming = numpy.empty_like(self.outgoing)
         self.request: Any = None
 
     def fill(self) -> None:
@@ -71,8 +71,8 @@ class Bucket:
         start = 0
         for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
-            self.sent[start:stop] = 0 if parameter.grad is None else parameter.grad._array.ravel()
-            self.sent[self.size + position] = number not in self.missing
+            self.outgoing[start:stop] = 0 if parameter.grad is None else parameter.grad._array.ravel()
+            self.outgoing[self.size + position] = number not in self.missing
             start = stop
 
     def add_up(self) -> numpy.ndarray[Any, Any]:
@@ -87,8 +87,8 @@ class Bucket:
         start = 0
         for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
-            if self.received[self.size + position]:
-                values = (self.received[start:stop] / divisor).astype(parameter._array.dtype)
+            if self.incoming[self.size + position]:
+                values = (self.incoming[start:stop] / divisor).astype(parameter._array.dtype)
                 value = from_numpy(values.reshape(parameter._array.shape))
                 if parameter.grad is None:
                     parameter.grad = value
@@ -176,14 +176,14 @@ class GradientReducer:
     def _collect(self) -> None:
         bucket = self.buckets[self._collected]
         bucket.fill()
-        bucket.request = self._collecting.Ialltoall(bucket.sent, bucket.parts)
+        bucket.request = self._collecting.Ialltoall(bucket.outgoing, bucket.parts)
         self._collected += 1
 
     def _proceed(self) -> bool:
         """Begin second steps, and end exchanges, as far as messages have come; True when all are done."""
         while self._shared < self._collected and self.buckets[self._shared].request.Test():
             bucket = self.buckets[self._shared]
-            bucket.request = self._sharing.Iallgather(bucket.add_up(), bucket.received)
+            bucket.request = self._sharing.Iallgather(bucket.add_up(), bucket.incoming)
             self._shared += 1
         while self._completed < self._shared and self.buckets[self._completed].request.Test():
             self._completed += 1

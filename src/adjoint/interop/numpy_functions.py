@@ -59,7 +59,7 @@ def function(*names: str, star: Function | None = None, whole: Function | None =
     """
 
     def declare(body: F) -> F:
-        converted = _called(body, star)
+        converted = _caller(body, star)
         for name in names:
             if name in FUNCTIONS:
                 raise ValueError(f"numpy.{name} is declared twice")
@@ -71,7 +71,7 @@ def function(*names: str, star: Function | None = None, whole: Function | None =
     return declare
 
 
-def _called(body: Function, star: Function | None) -> Function:
+def _caller(body: Function, star: Function | None) -> Function:
     code = body.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     changes = {name: _CONVERSIONS[kind] for name, kind in body.__annotations__.items() if kind in _CONVERSIONS}

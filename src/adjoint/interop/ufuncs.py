@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 _BOOL = numpy.dtype(bool)
 
 
-class Known(NamedTuple):
+class KnownUfunc(NamedTuple):
     """A ufunc over Tensors that have its loop's dtypes already."""
 
     ufunc: numpy.ufunc
@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 
 #: The ufuncs that Tensors know.
-UFUNCS: dict[numpy.ufunc, Known] = {}
+UFUNCS: dict[numpy.ufunc, KnownUfunc] = {}
 
 #: Ufuncs whose operation can be called at once where all arguments have one floating point dtype, which it keeps.
 QUICK: dict[numpy.ufunc, Operation] = {}
@@ -59,7 +59,7 @@ def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation |
     """
     if ufunc in UFUNCS:
         raise ValueError(f"{ufunc.__name__} is declared twice")
-    UFUNCS[ufunc] = Known(ufunc, function)
+    UFUNCS[ufunc] = KnownUfunc(ufunc, function)
     of_floats = any(loop.startswith("d" * ufunc.nin + "->") for loop in ufunc.types) and ufunc not in _OTHER_RESULTS
     quick = function if real is None else real
     if isinstance(quick, Operation) and ufunc.nin == len(quick.arguments.inputs) <= 2 and of_floats:
@@ -550,7 +550,7 @@ def _fill() -> None:
         ufunc = getattr(numpy, name)
         ufunc_over_tensors(ufunc, operations[own])
         if own in _ORDERINGS:
-            UFUNCS[ufunc] = Known(ufunc, _ordering(ufunc, operations[own]))
+            UFUNCS[ufunc] = KnownUfunc(ufunc, _ordering(ufunc, operations[own]))
     for name, function in _FUNCTIONS.items():
         ufunc_over_tensors(getattr(numpy, name), function)
     for name in ("bitwise_count",):

@@ -308,7 +308,7 @@ class Rule:
         shown: dict[str, str | None] | None = None,
         keeps: Sequence[str] = (),
         attributes: Function | None = None,
-        spent: bool | Sequence[str] = False,
+        runs_once: bool | Sequence[str] = False,
         undefined: bool = False,
         doc: str = "",
         check: Function | None = None,
@@ -350,7 +350,7 @@ class Rule:
         # makes further attributes of torch's, by name, from saved values; its parameters say which
         self.attributes = attributes and (attributes, names_of(attributes))
         # its nodes (or those of these names) run once: PyTorch's nodes save a tensor that no formula here needs
-        self.spent = spent
+        self.runs_once = runs_once
         # formulas get None, not zeros, for those of several results that have no cotangent
         self.undefined = undefined
         self.nodes_with_number = {input: own for input, own in names.items() if input}
@@ -416,7 +416,7 @@ class Rule:
         A formula that several rules share may use names of its own: vjp("mat1", right="mat2").
         A `native` kernel takes the body's place for small plain arrays.
         """
-        self._known(inputs)
+        self._check_inputs(inputs)
 
         def declare(body: Function) -> Rule:
             self.vjps.append(Formula(body, inputs, "g", renamed, native))
@@ -426,7 +426,7 @@ class Rule:
 
     def jvp(self, input: str, **renamed: str) -> Callable[[Function], Rule]:
         """Declare the term of the result's tangent for the tangent `t` of one input."""
-        self._known((input,))
+        self._check_inputs((input,))
 
         def declare(body: Function) -> Rule:
             self.jvps[input] = Formula(body, (input,), "t", renamed)
@@ -462,7 +462,7 @@ class Rule:
             return "align"
         return "loop" if self.batch_form is None else "joint"
 
-    def _known(self, inputs: tuple[str, ...]) -> None:
+    def _check_inputs(self, inputs: tuple[str, ...]) -> None:
         for name in inputs:
             if name not in self.inputs:
                 raise TypeError(f"rule {self.name} has no input {name!r}; its inputs are {self.inputs}")
@@ -488,7 +488,7 @@ class Elementwise(Rule):
 
         A function whose first parameter is `g` gives the product g * d instead of the partial d, where that is quicker.
         """
-        self._known((input,))
+        self._check_inputs((input,))
         self.vjps.append(Partial(formula, input))
 
 

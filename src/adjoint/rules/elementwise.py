@@ -110,7 +110,7 @@ def div_number(xp, input: Array, other: Number):
     return input / other
 
 
-_rounded: dict[str, Any] = {"input": 0, "other": 0, "wide": WIDE, "node": "DivBackward2", "spent": True}
+_rounded: dict[str, Any] = {"input": 0, "other": 0, "wide": WIDE, "node": "DivBackward2", "runs_once": True}
 
 
 @elementwise(
@@ -627,7 +627,7 @@ def _(g):
     return g * 1j
 
 
-@linear(dtypes="same", method=False, check=refusals.check_parts, spent=True)
+@linear(dtypes="same", method=False, check=refusals.check_parts, runs_once=True)
 def complex_(xp, real: Array, imag: Array):
     """real + 1j * imag"""
     return real + imag * 1j

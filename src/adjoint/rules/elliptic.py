@@ -16,7 +16,7 @@ from .special import alike, real_only
 
 R_F, R_D, R_J, R_C = (0.5, 0.5, 0.5, 0.0), (0.5, 0.5, 1.5, 0.0), (0.5, 0.5, 0.5, 1.0), (0.5, 1.0, 0.0, 0.0)
 #: The members that SciPy knows: by exponents the function, the number of its variables, and its factor.
-_KNOWN = {R_F: ("elliprf", 3, 2), R_D: ("elliprd", 3, 2 / 3), R_J: ("elliprj", 4, 2 / 3), R_C: ("elliprc", 2, 2)}
+_NAMES = {R_F: ("elliprf", 3, 2), R_D: ("elliprd", 3, 2 / 3), R_J: ("elliprj", 4, 2 / 3), R_C: ("elliprc", 2, 2)}
 #: The step of the trapezoidal rule, whose error is exp(-2 pi ** 2 / step), and the fall that is below rounding.
 _STEP, _FALL = 0.4, 40.0
 
@@ -39,7 +39,7 @@ def carlson_integral(xp, a: Array, b: Array, c: Array, d: Array, exponents, powe
     variables = alike(xp, a, b, c, d)
     # SciPy's functions are symmetric but for the last variable
     order = sorted(range(4), key=lambda i: exponents[i] or 9.0)
-    name, n, factor = _KNOWN.get(tuple([exponents[i] for i in order]), ("", 0, 0)) if not power else ("", 0, 0)
+    name, n, factor = _NAMES.get(tuple([exponents[i] for i in order]), ("", 0, 0)) if not power else ("", 0, 0)
     if name:
         return factor * getattr(xp.special, name)(*[variables[i] for i in order[:n]])
     with xp.errstate(all="ignore"):

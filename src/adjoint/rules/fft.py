@@ -48,7 +48,7 @@ def _with_axis(shape, dim, n):
     return (*shape[:dim], n, *shape[dim + 1 :])
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_node_of_full, spent=_REAL, **_SHOWN_FULL)
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_node_of_full, runs_once=_REAL, **_SHOWN_FULL)
 def fft_c2c(xp, input: Array, dim, norm, inverse):
     """The transform over axes, the complex result in full; `inverse` has the opposite sign in the exponent."""
     if not input.size:
@@ -61,7 +61,7 @@ def _(ops, g, dim, norm, inverse):
     return ops.fft_c2c(g, dim, SWAPPED_NORM[norm], not inverse)
 
 
-@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_REAL[0], spent=_REAL, **_SHOWN_HALF)
+@linear(axes=("dim",), dtypes="any", method=False, function=False, node=_REAL[0], runs_once=_REAL, **_SHOWN_HALF)
 def fft_r2c(xp, input: Array, dim, norm):
     """The transform of real numbers over axes; of the last one the first half of the result."""
     if not input.size:

@@ -40,7 +40,7 @@ _NODES_WITH_INPUT = tuple(
     node=lambda input, maps, origin: origin.node,
     attributes=lambda origin: dict(origin.shown),
     shown={"maps": None, "origin": None},
-    spent=_NODES_WITH_INPUT,
+    runs_once=_NODES_WITH_INPUT,
 )
 def along_axes(xp, input: Array, maps, origin=_UNNAMED):
     """A linear map along each of the last axes."""

@@ -183,7 +183,7 @@ def _(ops, t, y):
     dtypes="float",
     inplace=True,
     node={"other": "CopysignBackward1"},
-    spent=True,
+    runs_once=True,
 )
 def copysign(xp, input: Array, other: Array):
     """The size of input with the sign of other (that of a zero counts)."""

@@ -22,18 +22,18 @@ class PausingFinder(MetaPathFinder):
     def __init__(self, pause: Pause) -> None:
         self.pause = pause
         #: The names that the others are asked for, who may ask in turn.
-        self.wanted: set[str] = set()
+        self.names: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module as the other finders find it, to be run in a pause."""
-        if name in self.wanted:
+        if name in self.names:
             return None
-        self.wanted.add(name)
+        self.names.add(name)
         try:
             specs = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
             spec = next((spec for spec in specs if spec is not None), None)
         finally:
-            self.wanted.discard(name)
+            self.names.discard(name)
         if spec is not None and spec.loader is not None:
             spec.loader = _PausingLoader(spec.loader, self.pause)
         return spec

@@ -339,7 +339,7 @@ def _in_levels(numbers: tuple[int, ...]) -> Iterator[dict[int, int]]:
             yield levels
 
 
-class _Kept:
+class _Argument:
     """A tensor that a checkpointed function was given, with its tangents by their levels."""
 
     __slots__ = ("saved", "tangents")
@@ -356,12 +356,12 @@ def _keep(value: Any, levels: tuple[int, ...]) -> Any:
     saved.original = value
     pack_by_mode(saved, value, None)
     tangents = {n: forward.tangent_of(value, n) for n in levels}
-    return _Kept(saved, {n: _keep(t, levels) for n, t in tangents.items() if t is not None})
+    return _Argument(saved, {n: _keep(t, levels) for n, t in tangents.items() if t is not None})
 
 
 def _take(value: Any, levels: dict[int, int]) -> Any:
     """The argument again: a tensor without the history outside of the region, with its tangents."""
-    if not isinstance(value, _Kept):
+    if not isinstance(value, _Argument):
         return value
     tensor = unpacked(value.saved, None)
     twin = tensor.detach()

@@ -20,14 +20,14 @@ class Progress:
     >>> with Progress("counting", 3) as progress:
     ...     for _ in range(3):
     ...         progress.advance()
-    >>> progress.done
+    >>> progress.n_steps
     3
     """
 
     def __init__(self, title: str, total: int) -> None:
         self.title = title
         self.total = total
-        self.done = 0
+        self.n_steps = 0
         self._bar: Any = None
         self._due = 0.0
 
@@ -44,10 +44,10 @@ class Progress:
 
     def advance(self, steps: int = 1) -> None:
         """Some more steps are done."""
-        self.done += steps
+        self.n_steps += steps
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self.done)
-        elif self.done < self.total and time.monotonic() >= self._due:
+            self._bar.update(self._bar.task_ids[0], completed=self.n_steps)
+        elif self.n_steps < self.total and time.monotonic() >= self._due:
             self._show()
 
     def _show(self) -> None:
@@ -61,5 +61,5 @@ class Progress:
         if not console.is_terminal or not _lock.acquire(blocking=False):
             return
         self._bar = Bar(console=console, transient=True)
-        self._bar.add_task(self.title, total=self.total, completed=self.done)
+        self._bar.add_task(self.title, total=self.total, completed=self.n_steps)
         self._bar.start()

@@ -186,8 +186,8 @@ def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
 def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
     """True if some subscript of two operands is summed over: then torch runs a matrix product."""
     output = split_equation(equation)[1]
-    met = Counter("".join(subscripts_met(equation, shapes)))
-    return any(n > 1 and c not in output for c, n in met.items())
+    counts = Counter("".join(subscripts_met(equation, shapes)))
+    return any(n > 1 and c not in output for c, n in counts.items())
 
 
 # the contractions ---------------------------------------------------------------------------------------------------
@@ -244,14 +244,14 @@ def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
 
 def _alone(xp: Any, array: Any, labels: str, output: str) -> Any:
     """Sum one operand over the axes that are not in the output, and bring the others in order."""
-    lost = tuple([i for i, c in enumerate(labels) if c not in output])
-    if lost:
-        array = xp.asarray(xp.sum(array, axis=lost, dtype=array.dtype))
+    inner_axes = tuple([i for i, c in enumerate(labels) if c not in output])
+    if inner_axes:
+        array = xp.asarray(xp.sum(array, axis=inner_axes, dtype=array.dtype))
         labels = "".join([c for c in labels if c in output])
     order = tuple([labels.index(c) for c in output])
     result = xp.permute_dims(array, order) if labels != output else array
     # without a sum the result still shares the caller's memory
-    return result if lost else xp.asarray(result, copy=True)
+    return result if inner_axes else xp.asarray(result, copy=True)
 
 
 def _without_repeats(xp: Any, array: Any, labels: str) -> tuple[Any, str]:
@@ -311,14 +311,14 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: 
     own_a = [c for c in left if c in remaining or c in right]
     own_b = [c for c in right if c in remaining or c in left]
     batch = [c for c in own_a if c in own_b and c in remaining]
-    lost = [c for c in own_a if c in own_b and c not in remaining]
+    inner_labels = [c for c in own_a if c in own_b and c not in remaining]
     free_a = [c for c in own_a if c not in own_b]
     free_b = [c for c in own_b if c not in own_a]
     outer, rows, columns = [[size[c] for c in group] for group in (batch, free_a, free_b)]
-    if lost:
-        inner = prod([size[c] for c in lost])
+    if inner_labels:
+        inner = prod([size[c] for c in inner_labels])
         groups = [*outer, prod(rows), inner], [*outer, inner, prod(columns)]
-        orders = batch + free_a + lost, batch + lost + free_b
+        orders = batch + free_a + inner_labels, batch + inner_labels + free_b
         product_shape = [*outer, prod(rows), prod(columns)]
     else:
         groups = [*outer, *rows, *[1] * len(columns)], [*outer, *[1] * len(rows), *columns]
@@ -334,7 +334,7 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: 
     return _Pair(
         sides[0],
         sides[1],
-        "matmul" if lost else "multiply",
+        "matmul" if inner_labels else "multiply",
         None if tuple(product_shape) == shape else shape,
         "".join(batch + free_a + free_b),
     )

@@ -189,7 +189,7 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
     return grids
 
 
-def _seen(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
+def _windows_of(xp: Any, grids: list[Any], stack: Stack, begin: int, end: int) -> Any:
     """The windows of all channels at some of the positions: (groups, K * channels, positions)."""
     windows = [grids[number][:, :, begin + shift : end + shift] for number, shift in stack.elements]
     return windows[0] if len(windows) == 1 else xp.concat(windows, axis=1)
@@ -209,7 +209,7 @@ def _multiplied(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samples: i
     if 2 * matrix.shape[1] < channels and len(stack.elements) > 1:
         return _multiplied_first(xp, matrix, grids, stack, samples)
     products = [
-        xp.matmul(matrix, _seen(xp, grids, stack, begin, end))
+        xp.matmul(matrix, _windows_of(xp, grids, stack, begin, end))
         for begin, end in _parts(stack, samples, groups * channels)
     ]
     return products[0] if len(products) == 1 else xp.concat(products, axis=2)
@@ -346,7 +346,7 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
         spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = inside
         spread = xp.reshape(spread, (groups, rows, n * prod(stack.lengths)))
         for begin, end in _parts(stack, n, x.shape[1]):
-            windows = _seen(xp, grids, stack, begin, end)
+            windows = _windows_of(xp, grids, stack, begin, end)
             total += xp.matmul(spread[:, :, begin:end], xp.permute_dims(windows, (0, 2, 1)))
     w = xp.reshape(total, (groups * rows, *kernel, channels))
     return xp.permute_dims(w, (0, w.ndim - 1, *range(1, w.ndim - 1)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.core.operations.dependence import lost
+from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array import calls
 from adjoint.interop.numpy_array.array import NumpyArray
 from adjoint.interop.numpy_array.base import (
@@ -100,7 +100,7 @@ class ArrayBox(NumpyArray, Box):
         return cls._new(tensor) if carries_derivative(tensor) else raw(tensor)
 
     def _plain(self, what: str) -> Any:
-        raise lost(what.replace("differentiable array", "box"), self._instead, self._as_constant)
+        raise lost_derivative(what.replace("differentiable array", "box"), self._instead, self._as_constant)
 
     def __hash__(self) -> int:
         return id(self)

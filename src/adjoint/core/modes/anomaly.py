@@ -19,7 +19,7 @@ ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
 )
 NO_FORWARD = "No forward pass information available. Enable detect anomaly during forward pass for more information."
-MADE = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+ERROR_OF_FORWARD = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
 INDUCED = (
     "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}"
 )
@@ -253,7 +253,7 @@ def warn_about(node: Node) -> None:
 
 def history(node: Node) -> Iterator[str]:
     """Where a node was made, in words, then the same of the nodes whose backward passes made it."""
-    text, maker = MADE, node
+    text, maker = ERROR_OF_FORWARD, node
     while maker is not None:
         name, lines = errors.name_of(maker), maker.metadata.get("traceback_")
         if lines is None:

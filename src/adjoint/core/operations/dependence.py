@@ -19,7 +19,7 @@ from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, is_grad_enab
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-LOST = (
+LOST_DERIVATIVE = (
     "{what} is a plain value, so that the derivative of the function which is being differentiated would be lost{at}. "
     "Compute with functions that keep it ({instead}); if the value is to count as a constant, say so with {constant}"
 )
@@ -141,14 +141,14 @@ def check_kept(tensor: TensorBase, what: str, *instead: str) -> None:
     instead: what the error recommends, and how a value is taken as a constant.
     """
     if is_differentiated(tensor):
-        raise lost(what, *instead)
+        raise lost_derivative(what, *instead)
 
 
-def lost(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
+def lost_derivative(what: str, instead: str = INSTEAD, constant: str = "x.item() or x.detach()") -> LostDerivativeError:
     """The error for a plain value that replaces a tensor."""
     location = caller_of_libraries()
     at = "" if location is None else f" at {described(location)}"
-    message = LOST.format(what=what, at=at, instead=instead, constant=constant)
+    message = LOST_DERIVATIVE.format(what=what, at=at, instead=instead, constant=constant)
     inside = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
     if inside is not None:
         package = "" if inside[1].startswith("_") else f".{inside[1]}"

@@ -83,9 +83,9 @@ def _quantiles(of_numpy, a, q, axis, method, keepdims, weights=None):
         low, high = cast(low, kind), cast(high, kind)
         result = low + ops.where(new_tensor(share == 0), number(0, kind), high - low) * new_tensor(share)
     rows_have_nan = kind_of(a).kind in "fc" and numpy.isnan(values_of(ordered)[..., -1:])
-    lost = missing if of_numpy is numpy.nanquantile else missing | rows_have_nan
-    if lost.any():
-        result = ops.where(new_tensor(lost), number(numpy.nan, kind_of(result)), result)
+    undefined = missing if of_numpy is numpy.nanquantile else missing | rows_have_nan
+    if undefined.any():
+        result = ops.where(new_tensor(undefined), number(numpy.nan, kind_of(result)), result)
     result = ops.permute(result, (result.ndim - 1, *range(result.ndim - 1)))
     shape = [1 if i in axes else a.shape[i] for i in range(a.ndim)] if keepdims else [a.shape[i] for i in rest]
     return ops.reshape(result, (*q.shape, *shape))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.core.graph import TensorBase, new_tensor
-from adjoint.core.operations.dependence import lost
+from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in_double, raw, values
 from adjoint.interop.numpy_array.calls import clone, dispatch, objects_of, overrides, run_ufunc
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
@@ -165,7 +165,7 @@ class NumpyArray(MemoryAccess):
     def _plain(self, what: str) -> Any:
         """The plain value, for a conversion. Raises LostDerivativeError if a derivative would be lost."""
         if carries_derivative(self._tensor):
-            raise lost(f"{what} of a differentiable array", self._instead, self._as_constant)
+            raise lost_derivative(f"{what} of a differentiable array", self._instead, self._as_constant)
         return self._value
 
     def __round__(self, ndigits: int | None = None) -> Any:

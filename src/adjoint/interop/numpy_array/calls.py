@@ -10,7 +10,7 @@ import numpy
 
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
 from adjoint.core.modes.state import current
-from adjoint.core.operations.dependence import lost
+from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array.base import (
     ARRAY,
     ArrayHolder,
@@ -105,7 +105,7 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
 def _into_plain(kind: Kind, name: str, function: Function, args: Any, kwargs: Any) -> Any:
     """A function that writes into a plain array. Raises LostDerivativeError if a derivative would be lost."""
     if any(carries_derivative(tensor) for tensor in tensors_in(unwrap((args, kwargs)))):
-        raise lost(f"the plain array that {name}() writes to", kind._instead, kind._as_constant)
+        raise lost_derivative(f"the plain array that {name}() writes to", kind._instead, kind._as_constant)
     return function(*values(args), **values(kwargs))
 
 
@@ -307,7 +307,7 @@ def without_derivative(kind: Kind, name: str) -> Exception:
     """The error for a function of differentiated arrays that has no derivative."""
     own = own_reason(name)
     why = f"which {own}" if own else "of which adjoint has no derivative"
-    return lost(f"the result of {name}(), {why},", kind._instead, kind._as_constant)
+    return lost_derivative(f"the result of {name}(), {why},", kind._instead, kind._as_constant)
 
 
 def clone(array: ArrayHolder) -> Tensor:

@@ -39,26 +39,26 @@ def constant(value: Any) -> Any:
     return mapped(lambda tensor: tensor.detach(), TensorBase, values(value))
 
 
-def plain_function(function: Function, args: tuple[Any, ...], seen: list[type] | None = None) -> Function:
+def plain_function(function: Function, args: tuple[Any, ...], kinds: list[type] | None = None) -> Function:
     """A function of plain numbers for SciPy, with constant parameters.
 
-    seen: notes the classes of its results, which the function may bring itself. Without it, such a function raises
-    TypeError unless what it brings is constant: the solution would silently be.
+    kinds: a list for the classes of its results, which the function may bring itself. Without it, a function that brings
+    variables of its own raises TypeError: the solution would silently be constant in them.
     """
-    known = constant(args)
+    constants = constant(args)
 
     @functools.wraps(function)
     def call(*point: Any) -> Any:
         # recorded in a differentiated function: what makes a plain number of an Array is an error there
         with nullcontext() if is_differentiating() else no_grad():
-            result = function(*point, *known)
+            result = function(*point, *constants)
         kind = class_of_results(result)
         if kind is None:
             return result
-        if seen is not None:
-            seen.append(kind)
+        if kinds is not None:
+            kinds.append(kind)
         elif class_of_results(args) is None:
-            _refuse_tracked(function(*point, *known), getattr(function, "__name__", "the function"))
+            _refuse_tracked(function(*point, *constants), getattr(function, "__name__", "the function"))
         return values_of(entered(result))
 
     return call
@@ -104,12 +104,12 @@ def scalar_root(of_scipy: Function) -> Function:
     def solve(f: Function, *places: Any, args: Any = (), **options: Any) -> Any:
         args = tupled(args)
         kind = class_of_results(args)
-        found = of_scipy(plain_function(f, args), *constant(places), **options)
+        solution = of_scipy(plain_function(f, args), *constant(places), **options)
         if kind is None:
-            return found
+            return solution
         if options.get("full_output"):
-            return _root_near(f, found[0], args, kind), *found[1:]
-        return _root_near(f, found, args, kind)
+            return _root_near(f, solution[0], args, kind), *solution[1:]
+        return _root_near(f, solution, args, kind)
 
     return solve
 
@@ -121,10 +121,10 @@ def with_result(of_scipy: Function, refine: Function) -> Function:
     def solve(fun: Function, *places: Any, args: Any = (), **options: Any) -> Any:
         args = tupled(args)
         kind = class_of_results(args)
-        found = of_scipy(plain_function(fun, args), *constant(places), **_constant_options(options, args))
+        solution = of_scipy(plain_function(fun, args), *constant(places), **_constant_options(options, args))
         if kind is not None:
-            refine(found, fun, args, kind, options)
-        return found
+            refine(solution, fun, args, kind, options)
+        return solution
 
     return solve
 
@@ -137,23 +137,23 @@ def _constant_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[st
     }
 
 
-def _refine_root(found: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
-    place = "root" if "root" in found else "x"
-    found[place] = _root_near(fun, found[place], args, kind)
+def _refine_root(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
+    place = "root" if "root" in solution else "x"
+    solution[place] = _root_near(fun, solution[place], args, kind)
 
 
-def _refine_minimum(found: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
+def _refine_minimum(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
     """The stationary point near a minimum. Raises TypeError where the minimum may lie on a boundary."""
-    given = [name for name in ("bounds", "constraints") if options.get(name) is not None]
-    if given:
-        raise TypeError(f"minimize: over Tensors there are no {given[0]}; the minimum must be a stationary point")
-    x = new_tensor(numpy.asarray(found.x, float))
+    unsupported = [name for name in ("bounds", "constraints") if options.get(name) is not None]
+    if unsupported:
+        raise TypeError(f"minimize: over Tensors there are no {unsupported[0]}; the minimum must be a stationary point")
+    x = new_tensor(numpy.asarray(solution.x, float))
     function = over_tensors(fun, kind)
     place = implicit.minimize_stationary(
         lambda x, *args: ops.sum(function(x, *args)), x, *entered(args), method="newton"
     )
-    found.x = left(kind, place)
-    found.fun = left(kind, ops.reshape(function(place, *entered(args)), ()))
+    solution.x = left(kind, place)
+    solution.fun = left(kind, ops.reshape(function(place, *entered(args)), ()))
 
 
 def optimizers(module: Any) -> dict[str, Function]:
@@ -177,12 +177,12 @@ def quadrature(of_scipy: Function) -> Function:
     @functools.wraps(of_scipy)
     def quad(func: Function, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:
         args = tupled(args)
-        seen: list[type] = []
+        kinds: list[type] = []
         kind = class_of_results((a, b, args))
         ends = [_limit(end) for end in (a, b)]
-        found = of_scipy(plain_function(func, args, seen), *ends, full_output=1, **options)
-        kind = kind or (seen[0] if seen else None)
-        value, error, details, *message = found
+        solution = of_scipy(plain_function(func, args, kinds), *ends, full_output=1, **options)
+        kind = kind or (kinds[0] if kinds else None)
+        value, error, details, *message = solution
         if message and not full_output:
             from scipy.integrate import IntegrationWarning
 
@@ -264,7 +264,7 @@ def initial_value(of_scipy: Function) -> Function:
                 f"solve_ivp: over Tensors there are the methods {', '.join(_METHODS)}, t_eval, args, rtol and atol; "
                 "adjoint.implicit.odeint has more"
             )
-        found = of_scipy(
+        solution = of_scipy(
             plain_function(fun, parameters), t_span, values_of(tensor_of(entered(y0))), method, t_eval, **options
         )
         flat = tensor_of(entered(y0))
@@ -276,10 +276,10 @@ def initial_value(of_scipy: Function) -> Function:
             return tensor_of(members) if not isinstance(members, (list, tuple)) else ops.stack(_rows(members), 0)
 
         tolerances = {name: options.get(name, default) for name, default in (("rtol", 1e-3), ("atol", 1e-6))}
-        times = numpy.concatenate([[t_span[0]], found.t])
+        times = numpy.concatenate([[t_span[0]], solution.t])
         states = ode.odeint(field, flat, times, *entered(parameters), method=_METHODS[method], **tolerances)
-        found.y = left(kind, ops.permute(states[1:], (*range(1, states.ndim), 0)))
-        return found
+        solution.y = left(kind, ops.permute(states[1:], (*range(1, states.ndim), 0)))
+        return solution
 
     return solve_ivp
 

@@ -32,10 +32,10 @@ def number(name: str, what: str, value: Tensor) -> float:
 
 def order(name: str, what: str, value: Tensor) -> int:
     """A whole number. Raises TypeError for anything else."""
-    found = number(name, what, value)
-    if found != int(found):
-        raise TypeError(f"{name}: {what} must be a whole number, not {found}")
-    return int(found)
+    order = number(name, what, value)
+    if order != int(order):
+        raise TypeError(f"{name}: {what} must be a whole number, not {order}")
+    return int(order)
 
 
 def _pair(name: str, z: Tensor, parameters: tuple[float, ...]) -> tuple[Tensor, Tensor]:
@@ -148,8 +148,8 @@ def spheroidal(name: str, value: numpy.ufunc | None = None) -> Formula:
     def apply(*values: Tensor) -> tuple[Tensor, Tensor]:
         *parameters, x = values
         m, n = (order(name, which, each) for which, each in zip("mn", parameters, strict=False))
-        c, *known = (number(name, "c", parameter) for parameter in parameters[2:])
-        characteristic = float(value(m, n, c)) if value is not None else known[0]
+        c, *others = (number(name, "c", parameter) for parameter in parameters[2:])
+        characteristic = float(value(m, n, c)) if value is not None else others[0]
         return _pair(f"{name.removesuffix('_cv')}_cv", x, (m, n, c, characteristic))
 
     return apply

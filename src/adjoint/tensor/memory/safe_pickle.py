@@ -77,7 +77,7 @@ class SafeUnpickler(pickle._Unpickler):
             self.unfinished[id(result)] = result
         self.stack[-1] = result
 
-    def built(self) -> None:
+    def build(self) -> None:
         """Finish an array or a dtype by the state that follows it."""
         state = self.stack.pop()
         target = self.stack[-1]
@@ -172,7 +172,7 @@ _dispatch: dict[int, Callable[[Any], None]] = {
     **{_opcode(name): _guarded(SafeUnpickler.with_list_on_top, _PLAIN[_opcode(name)]) for name in _LIST_INSTRUCTIONS},
     **{_opcode(name): _guarded(SafeUnpickler.with_keys, _PLAIN[_opcode(name)]) for name in _KEY_INSTRUCTIONS},
     _opcode("REDUCE"): SafeUnpickler.reduced,
-    _opcode("BUILD"): SafeUnpickler.built,
+    _opcode("BUILD"): SafeUnpickler.build,
     _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
 }
 SafeUnpickler.dispatch = _dispatch

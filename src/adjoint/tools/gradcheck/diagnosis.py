@@ -193,10 +193,10 @@ def not_summed(case: Case) -> str | None:
     if not (right | absent).all():
         return None
     nonzero = ~case.close(n, numpy.zeros_like(n))
-    remaining, lost = int((nonzero & right).sum()), int((nonzero & ~right).sum())
-    if repetitions(case) > 1 and remaining and lost:
+    n_right, n_zero = int((nonzero & right).sum()), int((nonzero & ~right).sum())
+    if repetitions(case) > 1 and n_right and n_zero:
         return (
             "a broadcast reduction is missing: each element of this input takes part in several elements of the "
             "output, but not all of their cotangents are summed."
         )
-    return f"{lost} of {remaining + lost} entries are left out (zero), the others are right."
+    return f"{n_zero} of {n_right + n_zero} entries are left out (zero), the others are right."

@@ -378,10 +378,10 @@ def zeros_of(node: BackwardCFunction, nr: int, model: Any) -> Tensor | None:
 
 def without_surplus(node: BackwardCFunction, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents without None behind the last argument. Raises RuntimeError if their number is wrong."""
-    n, got = node._ad_n_arguments, len(gradients)
-    if got < n or any(g is not None for g in gradients[n:]):
+    n, number = node._ad_n_arguments, len(gradients)
+    if number < n or any(g is not None for g in gradients[n:]):
         raise RuntimeError(
-            f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {got})"
+            f"function {errors.name_of(node)} returned an incorrect number of gradients (expected {n}, got {number})"
         )
     return gradients[:n]
 

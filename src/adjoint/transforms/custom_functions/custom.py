@@ -153,10 +153,10 @@ class CustomFunction(KeptByName):
         if len(self.names) == 1:
             return {self.names[0]: returned}
         if not isinstance(returned, tuple) or len(returned) != len(self.names):
-            got = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
+            returns = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
             raise RuntimeError(
                 f"{self.function.__name__}: the {kind} must return a tuple with one value for each parameter "
-                f"({', '.join(self.names)}), but it returned {got}"
+                f"({', '.join(self.names)}), but it returned {returns}"
             )
         return dict(zip(self.names, returned, strict=True))
 

@@ -732,10 +732,10 @@ def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
     finally:
         state.batches, state.transforms = before
     if not isinstance(returned, tuple) or len(returned) != 2:
-        got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
+        returns = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-            f"compatible with the output. Got {got} instead"
+            f"compatible with the output. Got {returns} instead"
         )
     return led_in(*returned, level)
 

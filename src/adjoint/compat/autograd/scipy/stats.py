@@ -23,7 +23,7 @@ def _module_of(name: str) -> _types.ModuleType:
     of_scipy = getattr(_stats, name)
     module = _types.ModuleType(f"{__name__}.{name}", f"scipy.stats.{name}, whose functions also take boxes.")
 
-    def made(method: str) -> _Any:
+    def member(method: str) -> _Any:
         """A method when it is first asked for: there are thousands in all."""
         if not _is_method(of_scipy, method):
             raise AttributeError(f"module {module.__name__!r} has no attribute {method!r}")
@@ -33,7 +33,7 @@ def _module_of(name: str) -> _types.ModuleType:
         setattr(module, method, _known_by(function, module.__name__, method))
         return getattr(module, method)
 
-    module.__getattr__ = made  # type: ignore[method-assign]
+    module.__getattr__ = member  # type: ignore[method-assign]
     module.__dir__ = lambda: [name for name in dir(of_scipy) if _is_method(of_scipy, name)]  # type: ignore[method-assign]
     _sys.modules[module.__name__] = module
     return module

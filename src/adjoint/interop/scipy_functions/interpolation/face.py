@@ -51,9 +51,9 @@ class Interpolant:
         return kind if self._kind is None or (kind is not None and issubclass(kind, TensorBase)) else self._kind
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._called("__call__", args, kwargs)
+        return self._call("__call__", args, kwargs)
 
-    def _called(self, name: str, args: Any, kwargs: Any) -> Any:
+    def _call(self, name: str, args: Any, kwargs: Any) -> Any:
         kind = self._kind_with((args, kwargs))
 
         def over_tensors() -> Any:
@@ -70,7 +70,7 @@ class Interpolant:
         member = getattr(self._over_tensors if self._of_scipy is None else self._of_scipy, name)
         if not callable(member):
             return left(self._kind, member)
-        return lambda *args, **kwargs: self._called(name, args, kwargs)
+        return lambda *args, **kwargs: self._call(name, args, kwargs)
 
 
 #: Methods that give another interpolant.
