@@ -42,7 +42,7 @@ def constant(value: Any) -> Any:
 def plain_function(function: Function, args: tuple[Any, ...], kinds: list[type] | None = None) -> Function:
     """A function of plain numbers for SciPy, with constant parameters.
 
-    kinds: a list for the classes of its results, which the function may bring itself. Without it, a function that brings
+    kinds: a list for the classes of its results, which the function may bring itself. Without it, a function that has
     variables of its own raises TypeError: the solution would silently be constant in them.
     """
     constants = constant(args)
