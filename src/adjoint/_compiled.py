@@ -30,4 +30,5 @@ COMPILED = (
     "adjoint.core.view_steps",
     "adjoint.core.operations.operation",
     "adjoint.tensor.arithmetic",
+    "adjoint.compilation.matching",
 )

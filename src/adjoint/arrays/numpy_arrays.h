@@ -91,6 +91,14 @@ static inline int adj_has_layout(PyObject *array, PyObject *shape, PyObject *dty
     return (PyObject *)PyArray_DESCR((PyArrayObject *)array) == dtype && adj_has_shape(array, shape);
 }
 
+/* 1 if an ndarray has these strides, a tuple of ints. */
+static inline int adj_has_strides(PyObject *array, PyObject *strides) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        if (PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i)) != PyArray_STRIDE(a, i)) return 0;
+    return 1;
+}
+
 /* 1 if two ndarrays have the same shape. */
 static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
     int n = PyArray_NDIM(a);

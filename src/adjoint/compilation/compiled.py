@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 
 import numpy
 
-from adjoint.arrays.determinism import are_deterministic_algorithms_enabled
-from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.compilation.entry import CONSTANTS, Entry, Refused
 from adjoint.compilation.explanation import Explanation
+from adjoint.compilation.matching import is_plain_thread
 from adjoint.compilation.programs.replay import CheckFailed
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
@@ -38,9 +37,10 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.function = function
         self.fullgraph = fullgraph
-        self.entries: dict[Any, list[Entry]] = {}
+        #: The recordings, the newest first.
+        self.entries: list[Entry] = []
         self.n_recordings = 0
-        #: Why calls of some kinds run as they are, by key.
+        #: Why calls of some kinds run as they are, by kind.
         self.refused: dict[Any, str] = {}
         _every.add(self)
 
@@ -51,27 +51,32 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_bypassed():
+        if not is_plain_thread():
             return self.function(*args, **kwargs)
-        leaves, structure = flatten((args, kwargs))
-        key = self.key(leaves, structure)
-        for entry in self.entries.get(key, ()):
-            if entry.holds(leaves):
-                try:
-                    return entry.replay(leaves, structure)
-                except CheckFailed:
-                    continue
+        leaves, structure = arguments(args, kwargs)
+        for entry in self.entries:
+            if entry.structure_in is structure or entry.structure_in == structure:
+                matcher = entry.matcher
+                if matcher.fits(leaves) and matcher.holds(leaves):
+                    try:
+                        return entry.replay(leaves, structure)
+                    except CheckFailed:
+                        continue
+        return self.record(leaves, structure)
+
+    def entry_for(self, leaves: list[Any], structure: Any) -> Entry | None:
+        """The newest recording that holds for some arguments, before its checks of values."""
+        for entry in self.entries:
+            if entry.structure_in == structure and entry.matcher.fits(leaves) and entry.matcher.holds(leaves):
+                return entry
+        return None
+
+    def record(self, leaves: list[Any], structure: Any) -> Any:
+        """Call the function, and record what it does, unless calls of this kind cannot be recorded."""
+        key = (structure, current().grad_enabled, *[part_of_key(leaf) for leaf in leaves])
         if key in self.refused:
+            args, kwargs = structure.unflatten(leaves)
             return self.function(*args, **kwargs)
-        return self.record(key, leaves, structure)
-
-    def key(self, leaves: list[Any], structure: Any) -> Any:
-        """What recordings are found by: the kinds of the arguments, and modes."""
-        modes = current().grad_enabled, get_default_dtype(), are_deterministic_algorithms_enabled()
-        return (structure, modes, *[part_of_key(leaf) for leaf in leaves])
-
-    def record(self, key: Any, leaves: list[Any], structure: Any) -> Any:
-        """Call the function, and record what it does."""
         if self.n_recordings >= MOST_RECORDINGS:
             self.refuse(key, f"it was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
             args, kwargs = structure.unflatten(leaves)
@@ -81,7 +86,7 @@ class Compiled:
             if not isinstance(leaf, (TensorBase, _ndarray, *CONSTANTS)):
                 reach.add(leaf)
         recording = Recording(self.fullgraph)
-        entry = Entry(self.function, recording, reach, leaves)
+        entry = Entry(self.function, recording, reach, leaves, structure)
         result = entry.record(leaves, structure)
         if recording.reason is None:
             try:
@@ -90,8 +95,7 @@ class Compiled:
                 recording.reason = str(why)
         if recording.reason is None:
             self.n_recordings += 1
-            # the newest first: values often repeat
-            self.entries.setdefault(key, []).insert(0, entry)
+            self.entries.insert(0, entry)
         elif self.fullgraph:
             raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
         else:
@@ -118,19 +122,30 @@ class Compiled:
         >>> print(f.explain(adjoint.ones(3)).regions[0])
         region of (3,): multiply, tanh
         """
-        leaves, structure = flatten((args, kwargs))
-        key = self.key(leaves, structure)
-        entry = next((entry for entry in self.entries.get(key, ()) if entry.holds(leaves)), None)
-        if entry is None and key not in self.refused:
+        leaves, structure = arguments(args, kwargs)
+        entry = self.entry_for(leaves, structure)
+        if entry is None:
             self(*args, **kwargs)
-            entry = next((entry for entry in self.entries.get(key, ()) if entry.holds(leaves)), None)
-        return Explanation(name_of(self.function), entry, leaves, self.refused.get(key))
+            entry = self.entry_for(leaves, structure)
+        reason = next(iter(self.refused.values()), None)
+        return Explanation(name_of(self.function), entry, leaves, None if entry else reason)
 
 
-def is_bypassed() -> bool:
-    """True where functions run as they are: inside a transformation, another recording, a profiler and similar."""
-    state = current()
-    return bool(state.unusual or state.transforms or state.batches or state.inference or state.dual_stack)
+def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The arguments of a call as a list of leaves and their structure."""
+    if not kwargs and all(map(_is_leaf, args)):
+        return list(args), flat_structure(len(args))
+    return flatten((args, kwargs))
+
+
+def _is_leaf(value: Any) -> bool:
+    return isinstance(value, (TensorBase, _ndarray, float, int, str))
+
+
+@functools.cache
+def flat_structure(n: int) -> Any:
+    """The structure of n arguments that are no containers."""
+    return flatten(((0,) * n, {}))[1]
 
 
 def part_of_key(leaf: Any) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy
 
+from adjoint.compilation.matching import Matcher
 from adjoint.compilation.programs.lowering import Lowering
 from adjoint.compilation.programs.partition import Dependent, Halves
 from adjoint.compilation.programs.replay import Program
 from adjoint.compilation.programs.views import EXTERNAL
-from adjoint.compilation.recordings.reach import Reach, Slot
+from adjoint.compilation.recordings.reach import Reach, described
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, recorded
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -57,10 +58,12 @@ class External:
 class Entry:
     """A recording and its program."""
 
-    def __init__(self, function: Callable[..., Any], recording: Recording, reach: Reach, leaves: list[Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], recording: Recording, reach: Reach, leaves: list[Any], structure: Any
+    ) -> None:
         self.function, self.recording, self.reach = function, recording, reach
+        self.structure_in = structure
         self.externals: list[External] = []
-        self.same = same_objects(leaves)
         #: Arguments that are NumPy's arrays, as the Tensors under the differentiable arrays that the function gets.
         self.of_arrays: dict[int, Any] = {}
         known: set[int] = set()
@@ -81,6 +84,14 @@ class Entry:
                 known.add(id(tensor))
                 self.externals.append(External(tensor, None))
         self.grads_before = [external.grad for external in self.externals if external.grad is not None]
+        self.matcher = Matcher(
+            leaves,
+            [external.tensor for external in self.externals if external.position is None],
+            reach.slots,
+            self.fixed,
+            [e.tensor if e.position is None else e.position for e in self.externals],
+            [k for k, external in enumerate(self.externals) if external.grad is not None],
+        )
         self.random = random_state()
         self.has_history = False
 
@@ -269,61 +280,24 @@ class Entry:
 
     def _check_surroundings(self) -> None:
         for slot in self.reach.changes():
-            raise Refused(f"changed {slot}")
+            raise Refused(f"changed {described(slot)}")
         if random_state() != self.random:
             raise Refused("drew random numbers of NumPy or of Python's random")
 
     # replays ----------------------------------------------------------------------------------------------------------
 
-    def holds(self, leaves: list[Any]) -> bool:
-        """True if the recording holds for these arguments, and for what the function sees now."""
-        if self.same and self.same != same_objects(leaves):
-            return False
-        for position, tensor in self.fixed:
-            if leaves[position] is not tensor:
-                return False
-        return all(map(Slot.is_unchanged, self.reach.slots)) and self._are_alike()
-
-    def _are_alike(self) -> bool:
-        """True if the Tensors that the function sees are as they were."""
-        for external in self.externals:
-            if external.position is None:
-                tensor = external.tensor
-                array, before = tensor._array, external.array
-                if type(array) is not _ndarray or (tensor._grad is None) != (external.grad is None):
-                    return False
-                if array is not before and (
-                    array.shape != before.shape or array.strides != before.strides or array.dtype != before.dtype
-                ):
-                    return False
-                if tensor._requires != external.requires or (tensor._node is None) != (external.node is None):
-                    return False
-        return True
-
     def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
         """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
         if self.written or self.grads or self.draws:
             return [None] * len(self.program.order)
-        arrays = self._arrays(self._tensors(leaves))
+        arrays = self.matcher.arrays(self.matcher.tensors(leaves))
         runs = [self.program.timed(arrays) for _ in range(repeats)]
         return [min(times) for times in zip(*runs, strict=True)]
 
-    def _tensors(self, leaves: list[Any]) -> list[Any]:
-        """The Tensors, or arrays of the caller, that the program reads and writes."""
-        return [e.tensor if e.position is None else leaves[e.position] for e in self.externals]
-
-    def _arrays(self, tensors: list[Any]) -> list[Any]:
-        """The memory of these, and of their gradients where there were some."""
-        arrays = [tensor if type(tensor) is _ndarray else tensor._array for tensor in tensors]
-        for tensor, external in zip(tensors, self.externals, strict=True):
-            if external.grad is not None:
-                arrays.append(tensor._grad._array)
-        return arrays
-
     def replay(self, leaves: list[Any], structure: Any) -> Any:
         """The results of the function, by the program."""
-        tensors = self._tensors(leaves)
-        arrays = self._arrays(tensors)
+        tensors = self.matcher.tensors(leaves)
+        arrays = self.matcher.arrays(tensors)
         if self.has_history:
             held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.grad is not None]]
             made = Replay.apply(self, arrays, held, (leaves, structure), *[tensors[k] for k in self.by])
@@ -431,15 +405,3 @@ def random_state() -> Any:
     """The states of the generators of Python and NumPy, to be compared."""
     kind, keys, *rest = numpy.random.get_state()
     return python_random.getstate(), kind, keys.tobytes(), rest
-
-
-def same_objects(leaves: list[Any]) -> list[tuple[int, int]]:
-    """The pairs of arguments that are one Tensor or array."""
-    first: dict[int, int] = {}
-    pairs = []
-    for k, leaf in enumerate(leaves):
-        if isinstance(leaf, (TensorBase, _ndarray)):
-            n = first.setdefault(id(leaf), k)
-            if n != k:
-                pairs.append((n, k))
-    return pairs

@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number
 from adjoint.compilation.programs.schedule import Group
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL
+from adjoint.compilation.recordings.reach import described
 
 #: So many steps of a region are shown.
 _SHOWN = 40
@@ -64,7 +65,7 @@ def program_size(program: Any) -> str:
 
 def guards_of(entry: Any) -> list[str]:
     """What must be as it was for a replay."""
-    guards = [str(slot) for slot in entry.reach.slots]
+    guards = [described(slot) for slot in entry.reach.slots]
     for part in entry.program.order:
         if isinstance(part, Check):
             where = "" if part.line is None else f", {part.line[0].co_filename}:{part.line[1]}"

@@ -71,12 +71,24 @@ class Macro:
 
 
 class Runner:
-    """The instructions of a program in order."""
+    """A program in memory of its own, see `region.Runner`."""
 
-    def __init__(self, instructions: Sequence[Any]) -> None:
-        self.instructions = instructions
+    def __init__(
+        self, frame: Frame, instructions: Sequence[Any], entries: Any, fresh: Any, results: Any, passing: Sequence[int]
+    ) -> None:
+        self.frame, self.instructions = frame, instructions
+        self.entries, self.fresh, self.results, self.passing = entries, fresh, results, passing
 
-    def run(self, frame: Frame) -> None:
-        """Run all of them on the memory of a frame."""
-        for instruction in self.instructions:
-            instruction.run(frame)
+    def run(self, externals: Sequence[Any]) -> list[Any]:
+        """The results, for the arrays of the caller."""
+        frame = self.frame
+        try:
+            for (block, offset), array in zip(self.entries, externals, strict=True):
+                frame.set(block, array, offset)
+            for block, maker in self.fresh:
+                frame.set(block, maker(), 0)
+            for instruction in self.instructions:
+                instruction.run(frame)
+            return [frame.arrays[block] if view is None else view.of(frame) for block, view in self.results]
+        finally:
+            frame.drop(self.passing)

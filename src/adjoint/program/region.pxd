@@ -69,5 +69,10 @@ cdef class Macro:
 
 
 cdef class Runner:
+    cdef Frame frame
     cdef list instructions
-    cpdef int run(self, Frame frame) except? -1
+    cdef list entries
+    cdef list fresh
+    cdef list results
+    cdef list passing
+    cpdef list run(self, list externals)

@@ -142,17 +142,34 @@ if compiled:
     @cython.final
     @cython.cclass
     class Runner:
-        """The instructions of a program in order, each a `Region` or a `Macro`."""
+        """A program in memory of its own; one thread runs it at a time.
 
-        def __init__(self, instructions):
-            self.instructions = instructions
+        instructions: in order, each a `Region` or a `Macro`. entries: for each array of the caller the block, and the
+        offset in it. fresh: the blocks that get new memory at each run, with the functions that make it. results: for
+        each the block, and a `BlockView`, or None where it is the block's array itself. passing: the blocks whose
+        arrays are let go of afterwards.
+        """
 
-        def run(self, frame: Frame):
-            """Run all of them on the memory of a frame; floating point errors are NumPy's to report afterwards."""
-            flags: cython.int = 0
-            for instruction in self.instructions:
-                if type(instruction) is Region:
-                    flags |= cython.cast(Region, instruction).run(frame)
-                else:
-                    cython.cast(Macro, instruction).run(frame)
-            return flags
+        def __init__(self, frame: Frame, instructions, entries, fresh, results, passing):
+            self.frame, self.instructions = frame, instructions
+            self.entries, self.fresh, self.results, self.passing = entries, fresh, results, passing
+
+        def run(self, externals: list):
+            """The results, for the arrays of the caller."""
+            frame: Frame = self.frame
+            made: list = []
+            try:
+                for (block, offset), array in zip(self.entries, externals):
+                    frame.set(block, array, offset)
+                for block, maker in self.fresh:
+                    frame.set(block, maker(), 0)
+                for instruction in self.instructions:
+                    if type(instruction) is Region:
+                        cython.cast(Region, instruction).run(frame)
+                    else:
+                        cython.cast(Macro, instruction).run(frame)
+                for block, view in self.results:
+                    made.append(frame.arrays[block] if view is None else cython.cast(BlockView, view).of(frame))
+                return made
+            finally:
+                frame.drop(self.passing)

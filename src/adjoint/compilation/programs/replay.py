@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -71,6 +72,11 @@ class Program:
             view.buffer.number for entry in self.order if isinstance(entry, Call) for view in leaves(entry.results)
         }
         whole = {view.buffer.number: view for view in self.results if view.is_whole}
+        #: The layouts of the arrays that are blocks of their own, by the numbers of their buffers.
+        self._arrays = {number: (view.shape, view.strides, view.dtype) for number, view in whole.items()}
+        for entry in self.order:
+            for view in leaves(entry.results) if isinstance(entry, Call) else ():
+                self._arrays[view.buffer.number] = (view.shape, view.strides, view.dtype)
         arena = Arena()
         for buffer in buffers_of(self.order, self.results):
             number = buffer.number
@@ -130,20 +136,23 @@ class Program:
 
     # running ----------------------------------------------------------------------------------------------------------
 
-    def run(self, externals: Sequence[Any]) -> list[Any]:
+    def run(self, externals: list[Any]) -> list[Any]:
         """The results, for the arrays of the caller; raises CheckFailed if a value that was looked at is another."""
         instance = self._idle.pop() if self._idle else Instance(self)
         results = instance.run(externals)
         self._idle.append(instance)
         return results
 
-    def timed(self, externals: Sequence[Any]) -> list[float]:
+    def timed(self, externals: list[Any]) -> list[float]:
         """The seconds that each entry of the order takes."""
-        instance = Instance(self)
-        times: list[float] = []
-        instance.runner = machine.Runner([machine.Macro(timing(entry, times)) for entry in instance.instructions])
-        instance.run(externals)
-        return times
+        return Instance(self).timed(externals)
+
+    def result(self, view: View) -> tuple[int, Any]:
+        """The block of a result, and how it lies there; None where it is the block's array itself."""
+        number = view.buffer.number
+        block, layout = self.blocks[number][0], self._arrays.get(number)
+        is_array = layout == (view.shape, view.strides, view.dtype)
+        return block, None if is_array else self.block_view(view)
 
 
 def timing(instruction: Any, times: list[float]) -> Callable[[Any], None]:
@@ -161,53 +170,47 @@ class Instance:
     """A program with memory of its own; one thread runs it at a time."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
-        self.frame = machine.Frame(len(program.makers))
-        self.fresh: list[tuple[int, Any]] = []
+        self.undone = program.undone
+        frame = machine.Frame(len(program.makers))
+        fresh: list[tuple[int, Any]] = []
         for k, maker in enumerate(program.makers):
             if isinstance(maker, _ndarray):
-                self.frame.set(k, maker, _offset_in_memory(maker))
+                frame.set(k, maker, _offset_in_memory(maker))
             elif k == program.arena and program.arena_bytes <= KEPT:
-                self.frame.set(k, maker(), 0)
+                frame.set(k, maker(), 0)
             elif maker is not None:
-                self.fresh.append((k, maker))
-        placed = {block for block, _ in program.entries} | {k for k, _ in self.fresh}
+                fresh.append((k, maker))
         #: The blocks whose arrays end with the run.
-        self.passing = sorted(placed | {k for k, maker in enumerate(program.makers) if maker is None})
-        self.results = [
-            (program.blocks[view.buffer.number][0], program.block_view(view), view) for view in program.results
-        ]
-        self.instructions = [self._ready(entry) for entry in program.order]
-        self.runner = machine.Runner(self.instructions)
+        passing = {block for block, _ in program.entries} | {k for k, _ in fresh}
+        passing |= {k for k, maker in enumerate(program.makers) if maker is None}
+        self.parts = [self._ready(program, entry) for entry in program.order]
+        results = [program.result(view) for view in program.results]
+        self._rest = (program.entries, fresh, results, sorted(passing))
+        self.frame = frame
+        self.runner = machine.Runner(frame, self.parts, *self._rest)
 
-    def run(self, externals: Sequence[Any]) -> list[Any]:
+    def run(self, externals: list[Any]) -> list[Any]:
         """`Program.run` in this memory."""
-        frame = self.frame
-        for (block, offset), array in zip(self.program.entries, externals, strict=True):
-            frame.set(block, array, offset)
-        for block, maker in self.fresh:
-            frame.set(block, maker(), 0)
-        before = [(externals[k], externals[k].copy()) for k in self.program.undone]
+        if not self.undone:
+            return self.runner.run(externals)  # type: ignore[no-any-return]
+        before = [(externals[k], externals[k].copy()) for k in self.undone]
         try:
-            self.runner.run(frame)
-            return [self._array(*result) for result in self.results]
+            return self.runner.run(externals)  # type: ignore[no-any-return]
         except BaseException:
             for array, values in before:
                 array[...] = values
             raise
-        finally:
-            frame.drop(self.passing)
 
-    def _array(self, block: int, block_view: Any, view: View) -> Any:
-        owner = self.frame.arrays[block]
-        if owner.dtype == view.dtype and owner.shape == view.shape and owner.strides == view.strides:
-            return owner
-        return block_view.of(self.frame)
+    def timed(self, externals: list[Any]) -> list[float]:
+        """The seconds that each part takes."""
+        times: list[float] = []
+        parts = [machine.Macro(timing(part, times)) for part in self.parts]
+        machine.Runner(self.frame, parts, *self._rest).run(externals)
+        return times
 
-    def _ready(self, entry: Any) -> Any:
-        if isinstance(entry, Group):
-            return region_from(self.program, entry)
-        return macro_of(self.program, entry)
+    @staticmethod
+    def _ready(program: Program, entry: Any) -> Any:
+        return region_from(program, entry) if isinstance(entry, Group) else macro_of(program, entry)
 
 
 def new_array(view: View | None, n_bytes: int) -> Callable[[], Any]:
@@ -215,8 +218,8 @@ def new_array(view: View | None, n_bytes: int) -> Callable[[], Any]:
     shape: Any = n_bytes if view is None else view.shape
     arguments = (shape, numpy.uint8 if view is None else view.dtype)
     if n_bytes >= KEPT_MEMORY * 8:
-        return lambda: with_kept_memory(numpy.empty, arguments)
-    return lambda: numpy.empty(*arguments)
+        return partial(with_kept_memory, numpy.empty, arguments)
+    return partial(numpy.empty, *arguments)
 
 
 def _offset_in_memory(array: Any) -> int:

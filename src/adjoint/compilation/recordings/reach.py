@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.compilation.matching import ABSENT, ATTRIBUTE, CELL, ENTRY, LENGTH, MEMBER, read_slot, same_value
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import is_own
@@ -25,8 +26,8 @@ from adjoint.core.modes.random import Generator
 
 #: So many objects are looked at for one function.
 MOST = 20_000
-ABSENT = object()
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
+#: The folders of libraries.
 _LIBRARIES = tuple(
     {
         os.path.realpath(path)
@@ -51,62 +52,18 @@ def names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-class Slot:
-    """A place that holds a value: how to read it, and what it held."""
-
-    __slots__ = ("expected", "key", "kind", "owner")
-
-    def __init__(self, owner: Any, kind: str, key: Any, expected: Any) -> None:
-        self.owner, self.kind, self.key, self.expected = owner, kind, key, expected
-
-    def read(self) -> Any:
-        """The value now."""
-        return _READERS[self.kind](self.owner, self.key)  # type: ignore[no-untyped-call]
-
-    def is_unchanged(self) -> bool:
-        """True if the value is the one that it was, or equal to it where values are compared."""
-        value = self.read()
-        return value is self.expected or (type(value) in _PLAIN and _same(value, self.expected))
-
-    def __str__(self) -> str:
-        if self.kind == "cell":
-            return f"the variable {self.key}"
-        if self.kind == "global":
-            return f"the global {self.key}"
-        if self.kind == "attribute":
-            return f"the attribute {self.key} of a {type(self.owner).__name__}"
-        return (
-            f"the length of a {type(self.owner).__name__}"
-            if self.kind == "length"
-            else f"[{self.key!r}] of a {type(self.owner).__name__}"
-        )
+#: A place that holds a value: how it is read, of what, under which name or number, and the value.
+Slot = tuple[int, Any, Any, Any]
+_WORDS = {
+    CELL: "the variable {key}", ENTRY: "the variable or entry {key!r}", ATTRIBUTE: "the attribute {key} of a {kind}",
+    MEMBER: "member {key} of a {kind}", LENGTH: "the length of a {kind}",
+}  # fmt: skip
 
 
-def _same(value: Any, expected: Any) -> bool:
-    return type(value) is type(expected) and (value == expected or value != value) and repr(value) == repr(expected)
-
-
-def _cell(owner: Any, key: Any) -> Any:
-    try:
-        return owner.cell_contents
-    except ValueError:
-        return ABSENT
-
-
-def _member(owner: Any, key: Any) -> Any:
-    try:
-        return owner[key]
-    except (KeyError, IndexError):
-        return ABSENT
-
-
-_READERS = {
-    "cell": _cell,
-    "global": lambda owner, key: owner.get(key, ABSENT),
-    "attribute": lambda owner, key: getattr(owner, key, ABSENT),
-    "member": _member,
-    "length": lambda owner, key: len(owner),
-}
+def described(slot: Slot) -> str:
+    """A slot in words."""
+    kind, owner, key, _ = slot
+    return _WORDS[kind].format(key=key, kind=type(owner).__name__)
 
 
 class Reach:
@@ -118,14 +75,16 @@ class Reach:
         self.arrays: list[Any] = []
         self.generators: list[Any] = []
         self._seen: dict[int, Any] = {}
-        self._todo: list[Any] = [function]
-        while self._todo:
-            self._look(self._todo.pop())
+        self._names: set[str] = set()
+        self._classes: dict[type, set[str]] = {}
+        self._todo: list[Any] = []
+        self.add(function)
 
     def changes(self) -> Iterator[Slot]:
         """The slots that hold another value now."""
         for slot in self.slots:
-            if not slot.is_unchanged():
+            kind, owner, key, expected = slot
+            if not same_value(read_slot(kind, owner, key), expected):
                 yield slot
 
     def add(self, value: Any) -> None:
@@ -133,10 +92,12 @@ class Reach:
         self._todo.append(value)
         while self._todo:
             self._look(self._todo.pop())
+            if not self._todo:
+                self._look_at_methods()
 
-    def _note(self, owner: Any, kind: str, key: Any) -> None:
-        value = _READERS[kind](owner, key)  # type: ignore[no-untyped-call]
-        self.slots.append(Slot(owner, kind, key, value))
+    def _note(self, owner: Any, kind: int, key: Any) -> None:
+        value = read_slot(kind, owner, key)
+        self.slots.append((kind, owner, key, value))
         if type(value) not in _PLAIN and value is not ABSENT:
             self._todo.append(value)
 
@@ -159,16 +120,16 @@ class Reach:
         elif isinstance(value, functools.partial):
             self._todo += [value.func, value.args, value.keywords]
         elif isinstance(value, (list, tuple)):
-            self._note(value, "length", None)
+            self._note(value, LENGTH, None)
             for k, member in enumerate(value):
                 if isinstance(value, list):
-                    self._note(value, "member", k)
+                    self._note(value, MEMBER, k)
                 elif type(member) not in _PLAIN:
                     self._todo.append(member)
         elif isinstance(value, dict):
-            self._note(value, "length", None)
+            self._note(value, LENGTH, None)
             for key in list(value):
-                self._note(value, "member", key)
+                self._note(value, ENTRY, key)
         elif not isinstance(value, (type, ModuleType, BuiltinFunctionType, *_PLAIN)):
             self._look_at_object(value)
 
@@ -176,25 +137,26 @@ class Reach:
         code = function.__code__
         of_users = is_of_users(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            value = _cell(cell, None)
+            value = read_slot(CELL, cell, name)
             if not of_users and isinstance(value, (list, dict)):
                 continue  # notes of a library's own
-            self.slots.append(Slot(cell, "cell", name, value))
+            self.slots.append((CELL, cell, name, value))
             if value is not ABSENT and type(value) not in _PLAIN:
                 self._todo.append(value)
         self._todo += [function.__defaults__ or (), function.__kwdefaults__ or {}]
         if not of_users:
             return
+        self._names.update(names_in(code))
         for name in names_in(code):
             if name in function.__globals__:
                 value = function.__globals__[name]
                 if isinstance(value, ModuleType):
                     self._look_at_module(value, names_in(code))
                 else:
-                    self._note(function.__globals__, "global", name)
+                    self._note(function.__globals__, ENTRY, name)
             elif not hasattr(builtins, name):
                 # it may become a global before the next call
-                self.slots.append(Slot(function.__globals__, "global", name, ABSENT))
+                self.slots.append((ENTRY, function.__globals__, name, ABSENT))
 
     def _look_at_module(self, module: Any, names: tuple[str, ...]) -> None:
         path = getattr(module, "__file__", None)
@@ -206,24 +168,46 @@ class Reach:
             return
         for name in names:
             if name in vars(module):
-                self._note(vars(module), "global", name)
+                self._note(vars(module), ENTRY, name)
 
     def _look_at_object(self, value: Any) -> None:
         kind = type(value)
-        module = sys.modules.get(kind.__module__)
-        path = getattr(module, "__file__", None)
-        if hasattr(value, "__dict__") and isinstance(vars(value), dict):
+        if isinstance(getattr(value, "__dict__", None), dict):
             for name in list(vars(value)):
-                self._note(value, "attribute", name)
-        for name in (
-            getattr(kind, "__slots__", ()) if path is None or not os.path.realpath(path).startswith(_LIBRARIES) else ()
-        ):
-            if isinstance(name, str) and not name.startswith("__"):
-                self._note(value, "attribute", name)
-        call = vars(kind).get("__call__")
-        if isinstance(call, FunctionType) and is_of_users(call.__code__):
-            self._todo.append(call)
-        for name in vars(kind):
-            method = vars(kind)[name]
-            if isinstance(method, FunctionType) and is_of_users(method.__code__):
-                self._todo.append(method)
+                self._note(value, ATTRIBUTE, name)
+        for each in kind.__mro__:
+            if is_class_of_users(each):
+                for name in names_of_slots(each):
+                    self._note(value, ATTRIBUTE, name)
+                self._classes.setdefault(each, set())
+
+    def _look_at_methods(self) -> None:
+        """Look at the methods that code calls by name, and at those that Python calls itself."""
+        for kind, looked in self._classes.items():
+            for name, method in vars(kind).items():
+                is_called = name in self._names or (name.startswith("__") and _is_written(method))
+                if is_called and name not in looked:
+                    looked.add(name)
+                    self._todo.append(getattr(method, "__func__", getattr(method, "fget", method)))
+
+
+@functools.cache
+def is_class_of_users(kind: type) -> bool:
+    """True for a class that belongs to no library."""
+    module = sys.modules.get(kind.__module__)
+    path = getattr(module, "__file__", None)
+    if module is builtins or kind.__module__.partition(".")[0] == "adjoint":
+        return False
+    return path is None or not os.path.realpath(path).startswith(_LIBRARIES)
+
+
+def names_of_slots(kind: type) -> list[str]:
+    """The attributes that a class declares in __slots__."""
+    slots = vars(kind).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else slots
+    return [name for name in names if not name.startswith("__")]
+
+
+def _is_written(method: Any) -> bool:
+    """False for methods that a library made from text, such as those of data classes."""
+    return isinstance(method, FunctionType) and method.__code__.co_filename != "<string>"
