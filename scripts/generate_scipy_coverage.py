@@ -31,6 +31,7 @@ from adjoint.interop.scipy_functions.distributions.tables.rows import ROWS
 from adjoint.interop.scipy_functions.distributions.univariate import Univariate
 from adjoint.interop.scipy_functions.functions_of_functions import integrals, optimizers
 from adjoint.interop.scipy_functions.interpolation.face import functions as interpolated
+from adjoint.interop.scipy_functions.special_refusals import REASONS
 
 TARGET = Path(__file__).parents[1] / "docs/scipy-coverage.md"
 Call = Callable[..., Any]
@@ -218,7 +219,18 @@ def own_functions() -> list[str]:
     counts = (
         f"{len(of_numbers) - len(refused)} of {len(of_numbers)} distributions of numbers (all but {', '.join(refused)})"
     )
-    return [*lines, f"| scipy.stats | {counts}: {methods} |"]
+    ufuncs = [name for name in special.__all__ if isinstance(getattr(special, name), np.ufunc)]
+    without = defaultdict(list)
+    for name, why in sorted(REASONS.items()):
+        without[why].append(f"`{name}`")
+    return [
+        *lines,
+        f"| scipy.special | all {len(ufuncs)} ufuncs |",
+        f"| scipy.stats | {counts}: {methods} |",
+        "\n| scipy.special, not differentiated | because |",
+        "|---|---|",
+        *[f"| {', '.join(names)} | {why} |" for why, names in sorted(without.items(), key=lambda row: -len(row[1]))],
+    ]
 
 
 def text(found: dict[str, str]) -> str:

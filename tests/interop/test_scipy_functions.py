@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ import adjoint.scipy.special
 from adjoint.interop import scipy_functions
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.scipy_functions.special import FUNCTIONS_OF_UFUNCS, OPERATIONS
+from adjoint.interop.scipy_functions.special_refusals import REASONS
 from adjoint.interop.ufuncs import UFUNCS
 from adjoint.rules.closed_forms import PARTIALS, SLOPES, SOLUTIONS
 from adjoint.tensor.table import ops as OPS
@@ -461,13 +463,34 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "special.log_softmax": [((normal(2, 3),), {"axis": 0}), ((normal(2, 3),), {})],
     "special.polygamma": [((2, positive(3)), {}), ((0, positive(3)), {})],
     "special.multigammaln": [((positive(3) + 2, 3), {})],
-    "special.zeta": [((2.5, positive(3)), {})],
+    "special.zeta": [((2.5, positive(3)), {}), ((positive(3) + 1, positive(3)), {}),
+                     ((np.array([-3.3, -0.4, 0.5, 2.5]),), {})],
     "special.spherical_jn": [((n, positive(3)), {"derivative": d}) for n in (0, 2) for d in (False, True)],
     "special.sinc": [((normal(3),), {})],
     **{f"special.spherical_{name}n": [((n, D), {"derivative": d}) for n in (0, 2) for d in (False, True)]
        for name in "yik"},
     **{f"special.{name}p": [((0.5, D, n), {}) for n in (0, 1, 3)] for name in ("jv", "yv", "iv", "kv")},
     "special.softplus": [((D - 2,), {})],
+    "special.legendre_p": [((3, fraction(3)), {}), (([[0], [2]], fraction(3)), {"diff_n": 2})],
+    "special.legendre_p_all": [((3, fraction(3)), {}), ((2, fraction(3)), {"diff_n": 1})],
+    "special.assoc_legendre_p": [((3, 1, fraction(3)), {}), ((3, -2, fraction(3)), {"norm": True}),
+                                 (([2, 3, 1], [1, 0, -1], fraction(3)), {})],
+    "special.assoc_legendre_p_all": [((3, 2, fraction(3)), {}), ((3, 1, fraction(2)), {"norm": True})],
+    "special.sph_legendre_p": [((3, 1, normal(3)), {}), ((4, -3, normal(3)), {}), ((2, 3, positive(3)), {})],
+    "special.sph_legendre_p_all": [((3, 2, positive(3)), {})],
+    "special.sph_harm_y": [((3, -2, positive(2, 1), normal(3)), {}),
+                           (([1, 2, 3], [0, -1, 2], positive(3), normal(3)), {})],
+    "special.sph_harm_y_all": [((3, 2, positive(3), normal(3)), {})],
+    "special.lqn": [((3, fraction(3)), {}), ((0, fraction(3)), {})],
+    "special.lqmn": [((2, 3, fraction(3)), {})],
+    "special.assoc_laguerre": [((positive(3), 3, 1.5), {}), ((positive(3), 2), {})],
+    "special.diric": [((3 * normal(3), 4), {}), ((3 * normal(3), 5), {})],
+    "special.perm": [((positive(3) + 3, positive(3)), {})],
+    "special.factorial2": [((positive(3),), {"extend": "complex"})],
+    "special.factorialk": [((positive(3), 3), {"extend": "complex"})],
+    **{f"special.h{kind}vp": [((0.5, positive(3), 2), {}), ((1, positive(3)), {})] for kind in (1, 2)},
+    # SciPy takes numbers alone
+    **{f"special.{name}": [] for name in ("lmbda", "riccati_jn", "riccati_yn", "pro_cv_seq", "obl_cv_seq")},
     "special.lambertw": [((D, k), {}) for k in (0, -1, 2)] + [((D * (1 - 0.5j), 1), {})],
     "special.factorial": [((positive(3),), {})],
     "special.comb": [((positive(3) + 3, positive(3)), {}), ((positive(3) + 3, positive(3)), {"repetition": True})],
@@ -495,7 +518,9 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "linalg.svd": [((normal(4, 3),), {"full_matrices": False}), ((square(),), {"compute_uv": False})],
     "linalg.svdvals": [((normal(4, 3),), {})],
     "linalg.polar": [((normal(3, 3),), {"side": s}) for s in ("left", "right")],
-    "linalg.eigh": [((square() + np.diag(3 * D),), {}), ((square(),), {"lower": False, "eigvals_only": True}),
+    # of eigenvectors that LAPACK's two methods give the same signs
+    "linalg.eigh": [((np.diag(3 * D) - np.array([[0, 1, -1], [1, 0, 1], [-1, 1, 0]]),), {}),
+                    ((square(),), {"lower": False, "eigvals_only": True}),
                     ((square(),), {"subset_by_index": [1, 2], "eigvals_only": True})],
     "linalg.eigvalsh": [((square(),), {}), ((square(), square()), {}), ((square(), square()), {"type": 3})],
     "linalg.eig": [],
@@ -572,6 +597,60 @@ def of_scipy(name: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+#: Functions of scipy.special that SciPy has of numbers alone: the orders, and the variable.
+OF_NUMBERS: dict[str, tuple[tuple[float, ...], float]] = {
+    "lmbda": ((2.5,), 1.3), "riccati_jn": ((2,), 1.3), "riccati_yn": ((2,), 1.3), "pro_cv_seq": ((1, 3), 1.2),
+    "obl_cv_seq": ((0, 2), 1.2),
+}  # fmt: skip
+
+
+def _all_of(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_functions_of_numbers(name: str) -> None:
+    orders, place = OF_NUMBERS[name]
+    plain, own = getattr(scipy.special, name), getattr(adjoint.scipy.special, name)
+    check(
+        lambda x: [np.asarray(each) for each in _all_of(plain(*orders, x.item()))],
+        np.array(place),
+        over_tensors=lambda x: list(_all_of(own(*orders, x))),
+    )
+
+
+def test_every_function_of_scipy_special_is_differentiated_or_refused() -> None:
+    for name in scipy.special.__all__:
+        function = getattr(scipy.special, name)
+        if isinstance(function, type) or not callable(function) or name in ("geterr", "seterr"):
+            continue
+        is_known = function in UFUNCS if isinstance(function, np.ufunc) else f"scipy.special.{name}" in FUNCTIONS
+        assert is_known != (name in REASONS), name
+
+
+@pytest.mark.parametrize("name", ["ai_zeros", "roots_jacobi", "legendre", "pbdv_seq", "ellip_harm"])
+def test_refused_functions_of_scipy_special_say_why(name: str) -> None:
+    function = getattr(adjoint.scipy.special, name)
+    tensor = adjoint.tensor(3.0, dtype=adjoint.float64, requires_grad=True)
+    for value in (tensor, adjoint.numpy.Array(tensor)):
+        with pytest.raises(TypeError, match=re.escape(f"scipy.special.{name}() has no derivative: {REASONS[name]}")):
+            function(value, 1)
+    assert adjoint.scipy.special.bernoulli(adjoint.tensor(2)).tolist() == scipy.special.bernoulli(2).tolist()
+
+
+def test_functions_of_whole_orders_refuse_what_they_cannot() -> None:
+    x = adjoint.tensor([0.5, 1.5], dtype=adjoint.float64, requires_grad=True)
+    own = adjoint.scipy.special
+    with pytest.raises(TypeError, match="between -1 and 1"):
+        own.assoc_legendre_p(2, 1, x)
+    with pytest.raises(TypeError, match="diff_n=0 alone"):
+        own.sph_harm_y(2, 1, x, x, diff_n=1)
+    with pytest.raises(TypeError, match="the orders must be whole numbers"):
+        own.legendre_p(1.5, x)
+    with pytest.raises(TypeError, match="with extend='complex' it is one of real numbers"):
+        own.factorial2(x)
 
 
 def test_every_function_has_samples() -> None:

@@ -15,6 +15,7 @@ from adjoint.interop.functions import load as load_functions_of_numpy
 
 _PACKAGES = (
     "special",
+    "special_orders",
     "linalg",
     "stats",
     "distributions.vectors",

@@ -360,9 +360,11 @@ def multigammaln(a: Array, d):
 
 @function("scipy.special.zeta")
 def zeta(x, q=None, out=None):
-    """Hurwitz's zeta function; differentiable by q."""
-    x, q = promoted(x, 1.0 if q is None else q)
-    return ops.special_zeta(inexact(x), inexact(q))
+    """Hurwitz's zeta function, or Riemann's of real numbers without q."""
+    if q is None:
+        return 1 + ops.special_function(inexact(tensor_of(x)), "zetac")
+    x, q = promoted(x, q)
+    return ops.hurwitz_zeta(inexact(x), inexact(q))
 
 
 #: SciPy computes a spherical Bessel function by so many steps as its order says, so orders end here.
