@@ -156,7 +156,9 @@ WORKLOADS = [
     Workload("runge-kutta-1000", "the same, 1000 dimensions", runge_kutta, normal((1000,), (1000,), scale=0.1)),
     Workload("heat", "50 steps of heat by slices, 200 points", heat, normal((200,), (198,))),
     Workload("mixture", "Gaussian mixture, 1000 x 8 x 2", mixture, normal((1000, 2), (8, 2), (8,))),
-    Workload("lstm", "LSTM by a loop, 20 steps of 16 x 32", lstm, normal((20, 16, 8), (8, 128), (32, 128), (128,), scale=0.3)),
+    Workload(
+        "lstm", "LSTM by a loop, 20 steps of 16 x 32", lstm, normal((20, 16, 8), (8, 128), (32, 128), (128,), scale=0.3)
+    ),
     Workload("pairs", "pairs of 100 particles", pairs, normal((100, 3))),
 ]  # fmt: skip
 
@@ -255,7 +257,8 @@ def check(name: str, who: str, results: Any, expected: Sequence[np.ndarray]) -> 
     """Raise AssertionError unless the results agree."""
     for own, other in zip(as_arrays(results), expected, strict=True):
         tolerance = 1e-3 if other.dtype == np.float32 else 1e-8
-        np.testing.assert_allclose(own, other, tolerance, tolerance * float(np.abs(other).max()), err_msg=f"{name}: {who}")
+        largest = float(np.abs(other).max())
+        np.testing.assert_allclose(own, other, tolerance, tolerance * largest, err_msg=f"{name}: {who}")
 
 
 def block(step: Step) -> float:
@@ -286,7 +289,7 @@ def measure(workload: Workload, names: Sequence[str]) -> tuple[dict[str, float],
         for _ in range(2):
             check(workload.name, name, step(), expected)
         steps[name] = step
-    times = {name: math.inf for name in names}
+    times = dict.fromkeys(names, math.inf)
     for _ in range(BLOCKS):
         for name, step in steps.items():
             times[name] = min(times[name], block(step))

@@ -139,8 +139,9 @@ static void adj_work(void *of) {
     if (flags) ADJ_JOIN(&job->flags, flags);
 }
 
-/* elementwise steps on a single row that is one tile: the same without the questions that several tiles ask */
+/* steps on a single row that is one tile: the same without the questions that several tiles ask */
 static void adj_run_row(const adj_job *job, char *scratch) {
+    const npy_intp one = 1;
     for (int s = 0; s < job->n_steps; s++) {
         const adj_step *step = &job->steps[s];
         char *at[ADJ_MOST_OPERANDS + 1];
@@ -150,7 +151,7 @@ static void adj_run_row(const adj_job *job, char *scratch) {
             at[i] = r->base ? r->base : scratch + r->offset;
             strides[i] = r->column;
         }
-        step->loop.function(at, &job->n_columns, strides, step->loop.data);
+        step->loop.function(at, step->way == ADJ_PER_ROW ? &one : &job->n_columns, strides, step->loop.data);
     }
 }
 

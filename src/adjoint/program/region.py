@@ -69,10 +69,10 @@ if compiled:
         steps: (way, loop, position, registers), as `set_step` of machine.py takes them. registers: for each the block
         (None: scratch memory), the offset in it, the strides of rows, columns and the outer axes. outer: the lengths of
         the outer axes. tile, group: how many columns, and rows, are worked on together. cost: the time of all steps for
-        one element, in additions.
+        one element, in additions. in_one_piece: one thread runs all tiles in their order.
         """
 
-        def __init__(self, steps, registers, outer, n_rows, n_columns, tile, group, n_bytes, cost):
+        def __init__(self, steps, registers, outer, n_rows, n_columns, tile, group, n_bytes, cost, in_one_piece):
             region = cython.address(self.code)
             adj_make_region(region, len(steps), len(registers), len(outer))
             for k, (way, loop, position, operands) in enumerate(steps):
@@ -90,7 +90,7 @@ if compiled:
                 region.outer_shape[axis] = n
             job = cython.address(region.job)
             job.n_rows, job.n_columns, job.tile, job.group, job.scratch = n_rows, n_columns, tile, group, n_bytes
-            adj_set_pieces(job, ADJ_TILES)
+            adj_set_pieces(job, n_rows + n_columns if in_one_piece else ADJ_TILES)
 
         def __dealloc__(self):
             adj_free_region(cython.address(self.code))

@@ -14,10 +14,11 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
+from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
 from adjoint.compilation.recordings.recording import Look, Recording, Step
-from adjoint.program.form import BOOL, CAST, COPY, FLOATS, Form
+from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
 
@@ -27,6 +28,14 @@ _COPYING_OPERATIONS = frozenset(("clone", "clone_with_strides"))
 _COPYING_METHODS = frozenset(("copy", "astype"))
 #: Functions whose result has one value everywhere.
 _FILLED = {"zeros_like": 0, "zeros": 0, "ones_like": 1, "ones": 1, "new_zeros": 0}
+#: Functions that select by truth values.
+_SELECTIONS = (numpy.where, select)
+#: The reductions that become instructions, and NumPy's functions for them.
+_REDUCTIONS = {numpy.add, numpy.maximum, numpy.minimum}
+_REDUCING = {
+    fast_sum: numpy.add, numpy.sum: numpy.add, numpy.max: numpy.maximum, numpy.amax: numpy.maximum,
+    numpy.min: numpy.minimum, numpy.amin: numpy.minimum,
+}  # fmt: skip
 #: Constants of at most so many elements are searched for one value everywhere.
 _SEARCHED = 4096
 
@@ -68,6 +77,30 @@ class Elementwise:
     def name(self) -> str:
         """The name of the kernel."""
         return self.kernel if isinstance(self.kernel, str) else str(self.kernel.__name__)
+
+
+class Reduce(Elementwise):
+    """An instruction: a ufunc that reduces some axes of its one operand.
+
+    axes: the axes. wide: the result as a view of the shape of the operand, with strides of 0 along these axes.
+    """
+
+    __slots__ = ("axes",)
+
+    def __init__(self, kernel: Any, operands: list[Any], out: View, axes: tuple[int, ...]) -> None:
+        super().__init__(kernel, operands, out)
+        self.axes = axes
+
+    @property
+    def wide(self) -> View:
+        """The result, broadcast to the shape of the operand."""
+        (source,) = self.operands
+        kept = self.out.strides
+        if len(kept) < len(source.shape):
+            steps = iter(kept)
+            kept = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
+        strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(kept)])
+        return self.out._replace(shape=source.shape, strides=strides)
 
 
 class Call:
@@ -158,6 +191,8 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
     """An instruction with other views."""
     if isinstance(instruction, Elementwise):
         operands = [function(operand) if isinstance(operand, View) else operand for operand in instruction.operands]
+        if isinstance(instruction, Reduce):
+            return Reduce(instruction.kernel, operands, function(instruction.out), instruction.axes)
         return Elementwise(instruction.kernel, operands, function(instruction.out))
     changed = type(instruction)(
         instruction.function,
@@ -272,6 +307,7 @@ class Lowering:
             if self._is_constant(step, made):
                 for view, _ in made:
                     view.buffer.kind = CONSTANT
+                    self._n_writes[view.buffer.number] = 0
                 return
         if len(made) == 1 and isinstance(step.result, _ndarray) and self._lower_one(step, made[0][0]):
             return
@@ -315,7 +351,56 @@ class Lowering:
             return self._lower_kernel(step, out)
         if isinstance(step.function, numpy.ufunc) and not step.kwargs:
             return self._lower_ufunc(step.function, step.args, out)
-        return False
+        if step.function in _SELECTIONS and len(step.args) == 3 and not step.kwargs:
+            return self._lower_selection(step.args, out)
+        if step.function is numpy.concatenate:
+            return self._lower_concatenation(step, out)
+        return self._lower_reduction(step, out)
+
+    def _lower_selection(self, args: Any, out: View) -> bool:
+        condition, *values = args
+        if type(condition) is not _ndarray or condition.dtype.char != BOOL or out.dtype.char not in FLOATS:
+            return False
+        operands = [self._operand(condition, condition.dtype), *[self._operand(value, out.dtype) for value in values]]
+        if any(operand is None for operand in operands) or any(part.dtype != out.dtype for part in operands[1:]):
+            return False
+        self._add(WHERE, operands, out)
+        return True
+
+    def _lower_concatenation(self, step: Step, out: View) -> bool:
+        """Copies to the parts of the result."""
+        parts = step.args[0]
+        axis = step.args[1] if len(step.args) > 1 else step.kwargs.get("axis", 0)
+        if len(step.args) > 2 or not set(step.kwargs) <= {"axis"} or axis is None:
+            return False
+        if any(type(part) is not _ndarray or part.dtype != out.dtype for part in parts):
+            return False
+        axis, start = axis % len(out.shape), 0
+        self._n_writes[out.buffer.number] = len(parts)
+        for part in parts:
+            n = part.shape[axis]
+            shape = (*out.shape[:axis], n, *out.shape[axis + 1 :])
+            target = out._replace(offset=out.offset + start * out.strides[axis], shape=shape)
+            self._add(COPY, [self._simple(self.view(part))], target)
+            start += n
+        return True
+
+    def _lower_reduction(self, step: Step, out: View) -> bool:
+        """A sum, maximum or minimum over axes, in the order of NumPy."""
+        reduction = reduction_of(step)
+        if reduction is None:
+            return False
+        ufunc, array, axes = reduction
+        source = self.view(array)
+        if source.dtype != out.dtype or source.dtype.char not in FLOATS or not array.size or not axes:
+            return False
+        steps = [abs(step) for n, step in zip(source.shape, source.strides, strict=True) if n > 1]
+        if steps != sorted(steps, reverse=True) or not out.is_whole:
+            return False  # NumPy goes through the elements in the order of memory
+        whole = Reduce(ufunc, [source], out, axes)
+        has_one = all(source.shape[axis] == 1 for axis in axes)
+        self.instructions.append(beginning_of(whole, True) if has_one else whole)
+        return True
 
     def _lower_write(self, step: Step) -> bool:
         """A write into views: an assignment, or a ufunc with out=."""
@@ -506,6 +591,58 @@ class Lowering:
                 kept.append(instruction)
                 live.update([view.buffer.number for view in instruction.reads])
         self.instructions = kept[::-1]
+
+
+def reduction_of(step: Step) -> tuple[Any, Any, tuple[int, ...]] | None:
+    """The ufunc, the array and the axes of a step that reduces one; None for other steps."""
+    function = step.function
+    ufunc = _REDUCING.get(function) if callable(function) and function.__hash__ else None
+    if ufunc is None and getattr(function, "__name__", "") == "reduce":
+        ufunc = getattr(function, "__self__", None)
+    if ufunc not in _REDUCTIONS:
+        return None
+    options = dict(zip(("axis", "dtype", "keepdims"), step.args[1:4], strict=False)) if function is fast_sum else {}
+    if not options:
+        options = dict(zip(("axis", "dtype", "out", "keepdims"), step.args[1:5], strict=False))
+    options |= step.kwargs
+    array = step.args[0] if step.args else None
+    if type(array) is not _ndarray or options.get("out") is not None or not set(options) <= _OPTIONS:
+        return None
+    if options.get("dtype") is not None and numpy.dtype(options["dtype"]) != array.dtype:
+        return None
+    axis = options.get("axis", 0 if function not in _REDUCING else None)
+    axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return ufunc, array, tuple(sorted([k % array.ndim for k in axes])) if array.ndim else ()
+
+
+_OPTIONS = frozenset(("axis", "dtype", "out", "keepdims"))
+
+
+def beginning_of(reduction: Reduce, is_all: bool = False) -> Elementwise:
+    """The instruction that gives the result of a reduction its first value; its last, with is_all, for single elements."""
+    (source,) = reduction.operands
+    out = reduction.out
+    kept = [axis for axis in range(len(source.shape)) if axis not in reduction.axes]
+    strides = [source.strides[axis] for axis in kept]
+    shape: Any = [source.shape[axis] for axis in kept]
+    if len(out.shape) == len(source.shape):
+        shape = out.shape
+        strides = [0 if axis in reduction.axes else source.strides[axis] for axis in range(len(source.shape))]
+    first = source._replace(shape=tuple(shape), strides=tuple(strides))
+    if reduction.kernel is not numpy.add:
+        return Elementwise(COPY, [first], out)
+    if is_all:
+        return Elementwise(numpy.add, [zero_of(out.dtype), first], out)
+    return Elementwise(COPY, [zero_of(out.dtype)], out)
+
+
+#: What NumPy's sums begin with: 0.0, or -0.0 in later versions.
+_SUM_BEGINS_WITH = float(numpy.add.reduce(numpy.array([-0.0])))
+
+
+def zero_of(dtype: Any) -> Number:
+    """What NumPy's sums begin with."""
+    return Number(_SUM_BEGINS_WITH, dtype)
 
 
 def _array_of(view: View) -> Any:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
-from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, leaves
-from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, key_of, schedule, scratch_buffers
-from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View
+from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
+from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
-from adjoint.program.machine import EACH, OWN_LOOPS
+from adjoint.program.machine import EACH, OWN_LOOPS, PER_ROW
 from adjoint.program.trace import loop_index
 from adjoint.runtime.crossovers import KEPT_MEMORY
 from adjoint.runtime.memory import with_kept_memory
@@ -73,7 +73,11 @@ class Program:
         }
         whole = {view.buffer.number: view for view in self.results if view.is_whole}
         #: The layouts of the arrays that are blocks of their own, by the numbers of their buffers.
-        self._arrays = {number: (view.shape, view.strides, view.dtype) for number, view in whole.items()}
+        self._arrays = {
+            number: (view.shape, view.strides, view.dtype)
+            for number, view in whole.items()
+            if view.buffer.kind == VALUE
+        }
         for entry in self.order:
             for view in leaves(entry.results) if isinstance(entry, Call) else ():
                 self._arrays[view.buffer.number] = (view.shape, view.strides, view.dtype)
@@ -102,7 +106,8 @@ class Program:
         cells = b""
         for entry in self.order:
             for instruction in entry.instructions if isinstance(entry, Group) else ():
-                for operand in instruction.operands:
+                zeros = [zero_of(instruction.out.dtype)] if isinstance(instruction, Reduce) else []
+                for operand in (*instruction.operands, *zeros):
                     if isinstance(operand, Number) and operand.key not in self.numbers:
                         self.numbers[operand.key] = len(cells)
                         cells += operand.value.tobytes().ljust(16, b"\0")
@@ -380,44 +385,83 @@ def region_from(program: Program, group: Group) -> Any:
     """A group as the machine runs it."""
     if not region.compiled:
         return machine.Region([plain_step(program, instruction) for instruction in group.instructions])
-    shape = group.shape
-    registers: dict[Any, int] = {}
-    operands: list[Any] = []
-    steps = []
-    for instruction in group.instructions:
-        numbers = []
-        for operand in (*instruction.operands, instruction.out):
-            key = key_of(operand, shape)
-            if key not in registers:
-                registers[key] = len(operands)
-                operands.append(operand)
-            numbers.append(registers[key])
-        steps.append((EACH, *loop_of(instruction), numbers))
-    is_scratch = [isinstance(operand, View) and operand.buffer.number in program.scratch for operand in operands]
-    placed = [k for k, own in enumerate(is_scratch) if not own]
-    layout = Layout(shape, [_strides(operands[k], shape) for k in placed])
-    slots, n_slots = scratch_slots([numbers for *_, numbers in steps], is_scratch)
-    widest = max([operand.dtype.itemsize for operand in operands])
+    registers = Registers(program, group)
+    steps = [step for instruction in group.instructions for step in steps_of(registers, instruction)]
+    placed = [k for k, register in enumerate(registers.table) if not register.is_scratch]
+    layout = Layout(group.shape, [registers.table[k].strides for k in placed], group.n_columns)
+    slots, n_slots = scratch_slots([numbers for *_, numbers in steps], [r.is_scratch for r in registers.table])
+    widest = max([register.size for register in registers.table])
     tile = TILE
     while tile > SHORTEST_TILE and n_slots * tile * widest > SCRATCH:
         tile //= 2
     rows = max(1, min(layout.n_rows, tile // max(layout.n_columns, 1)))
-    tile = min(tile, layout.n_columns)
+    tile = layout.n_columns if group.n_columns or group.is_alone else min(tile, layout.n_columns)
     slot_size = -(-tile * rows * widest // ALIGNMENT) * ALIGNMENT
-    table: list[Any] = [None] * len(operands)
+    table: list[Any] = [None] * len(registers.table)
     for k, (row, column, others) in zip(placed, layout.strides, strict=True):
-        table[k] = (*program.address(operands[k]), row, column, others)
+        table[k] = (*registers.table[k].address, row, column, others)
     for k, slot in slots.items():
-        size = operands[k].dtype.itemsize
-        table[k] = (None, slot * slot_size, tile * size, size, ())
+        size = registers.table[k].size
+        row, column = (size, 0) if registers.table[k].is_of_rows else (tile * size, size)
+        table[k] = (None, slot * slot_size, row, column, ())
     cost = sum([cost_of(instruction) for instruction in group.instructions])
-    return machine.Region(
-        steps, table, layout.outer, layout.n_rows, layout.n_columns, tile, rows, n_slots * slot_size, cost
-    )
+    sizes = layout.n_rows, layout.n_columns, tile, rows
+    return machine.Region(steps, table, layout.outer, *sizes, n_slots * slot_size, cost, group.is_alone)
 
 
-def _strides(operand: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return (0,) * len(shape) if isinstance(operand, Number) else broadcast_strides(operand, shape)
+class Register(NamedTuple):
+    """An operand of a region: where it lies, and its strides for the shape of the region."""
+
+    address: Any
+    strides: tuple[int, ...]
+    size: int
+    is_scratch: bool
+    is_of_rows: bool
+
+
+class Registers:
+    """The operands of a region, each once."""
+
+    def __init__(self, program: Program, group: Group) -> None:
+        self.program, self.group = program, group
+        self.table: list[Register] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, operand: Any, shape: tuple[int, ...]) -> int:
+        """The register of an operand of an instruction on a shape: that of all elements, or of the rows."""
+        whole = self.group.shape
+        if isinstance(operand, Number):
+            register = Register(self.program.address(operand), (0,) * len(whole), operand.dtype.itemsize, False, False)
+        elif operand.buffer.number in self.program.scratch:
+            is_of_rows = operand.buffer.number in self.group.of_rows
+            register = Register(None, (operand.buffer.number,), operand.dtype.itemsize, True, is_of_rows)
+        else:
+            strides = broadcast_strides(operand, shape)
+            if shape != whole:
+                n = self.group.n_columns or 0
+                strides = strides[: len(whole) - n] + (0,) * n
+            register = Register(self.program.address(operand), strides, operand.dtype.itemsize, False, False)
+        if register not in self._numbers:
+            self._numbers[register] = len(self.table)
+            self.table.append(register)
+        return self._numbers[register]
+
+
+def steps_of(registers: Registers, instruction: Elementwise) -> list[Any]:
+    """The steps of an instruction, as (way, loop, place of the loop, registers)."""
+    shape = registers.group.shape
+    if isinstance(instruction, Reduce):
+        (source,) = instruction.operands
+        from_, to = registers.number(source, shape), registers.number(instruction.wide, shape)
+        copy = OWN_LOOPS[COPY, source.dtype.itemsize], None
+        loop = instruction.kernel, loop_index(instruction.kernel, source.dtype.char * 2)
+        if registers.group.is_alone:
+            return [(EACH, *loop, [to, from_, to])]
+        begin = registers.number(zero_of(source.dtype), shape) if instruction.kernel is numpy.add else from_
+        return [(PER_ROW, *copy, [begin, to]), (EACH, *loop, [to, from_, to])]
+    way = PER_ROW if registers.group.is_per_row(instruction) else EACH
+    numbers = [registers.number(operand, instruction.out.shape) for operand in (*instruction.operands, instruction.out)]
+    return [(way, *loop_of(instruction), numbers)]
 
 
 def scratch_slots(steps: list[list[int]], is_scratch: list[bool]) -> tuple[dict[int, int], int]:
@@ -468,6 +512,9 @@ def plain_step(program: Program, instruction: Elementwise) -> Callable[[Any], No
         target = out.of(frame)
         if kernel == WHERE:
             target[...] = numpy.where(*values)
+        elif isinstance(instruction, Reduce):
+            keepdims = target.ndim == values[0].ndim
+            kernel.reduce(values[0], axis=instruction.axes, out=target, keepdims=keepdims)
         elif kernel in (COPY, CAST):
             target[...] = values[0]
         else:

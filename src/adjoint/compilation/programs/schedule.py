@@ -7,30 +7,85 @@ region uses never becomes an array: it lies in the scratch memory of a tile.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from adjoint.compilation.programs.lowering import Call, Elementwise, Number
+from adjoint.compilation.programs.lowering import Call, Elementwise, Reduce, beginning_of
 from adjoint.compilation.programs.views import VALUE, View
 
 #: So many instructions has a region.
 LONGEST = 1024
+#: So many elements has a row that is reduced inside of a tile.
+LONGEST_ROW = 2048
 
 
 class Group:
-    """A region: elementwise instructions on one shape, in order."""
+    """A region: instructions in order, each on all elements, on one number for each row, or a reduction of rows.
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
+    shape: that of all elements. n_columns: how many last axes are the columns of a row; None where nothing asks for
+    rows. is_alone: a reduction that takes no other instruction, since its rows are long or lie along other axes.
+    """
+
+    def __init__(self, first: Elementwise) -> None:
+        self.shape = first.operands[0].shape if isinstance(first, Reduce) else first.out.shape
         self.instructions: list[Elementwise] = []
+        self.n_columns: int | None = None
+        self.is_alone = isinstance(first, Reduce) and self.columns_of(first) is None
         self._read: dict[int, list[View]] = {}
         self._written: dict[int, list[View]] = {}
+        #: The buffers that have one number for each row.
+        self.of_rows: set[int] = set()
+
+    def columns_of(self, reduction: Reduce) -> int | None:
+        """How many last axes a reduction reduces, if its rows fit a tile."""
+        n = len(reduction.axes)
+        rank = len(self.shape)
+        if reduction.axes != tuple(range(rank - n, rank)) or not 1 < prod(self.shape[rank - n :]) <= LONGEST_ROW:
+            return None
+        return n
+
+    def is_per_row(self, instruction: Elementwise) -> bool:
+        """True for an instruction on one number for each row."""
+        n = self.n_columns
+        if n is None or isinstance(instruction, Reduce) or instruction.out.shape == self.shape:
+            return False
+        rows = self.shape[: len(self.shape) - n]
+        return instruction.out.shape in (rows, (*rows, *(1,) * n))
 
     def takes(self, instruction: Any) -> bool:
-        """True if an instruction can run together with those that are there: element by element, in this order."""
-        if not isinstance(instruction, Elementwise) or instruction.out.shape != self.shape:
+        """True if an instruction can run together with those that are there: tile by tile, in this order."""
+        if not isinstance(instruction, Elementwise) or self.is_alone or len(self.instructions) >= LONGEST:
             return False
-        if len(self.instructions) >= LONGEST:
+        if isinstance(instruction, Reduce):
+            n = self.columns_of(instruction) if instruction.operands[0].shape == self.shape else None
+            if n is None or (self.n_columns not in (None, n)) or not self._have_rows(n):
+                return False
+        elif self.is_per_row(instruction):
+            n = self.n_columns
+        elif instruction.out.shape == self.shape:
+            n = self.n_columns
+            if not all(self._reads_rows_rightly(view) for view in instruction.reads):
+                return False
+        else:
             return False
+        if n is not None and not all(has_rows(view, self.shape, n) for view in instruction.reads):
+            return False
+        return self._is_in_order(instruction)
+
+    def _have_rows(self, n: int) -> bool:
+        return all(has_rows(view, self.shape, n) for views in self._read.values() for view in views) and all(
+            has_rows(view, self.shape, n) for views in self._written.values() for view in views
+        )
+
+    def _reads_rows_rightly(self, view: View) -> bool:
+        """False for numbers of rows that a broadcast would lay along the columns."""
+        if view.buffer.number not in self.of_rows:
+            return True
+        n = self.n_columns or 0
+        return not any(broadcast_strides(view, self.shape)[len(self.shape) - n :])
+
+    def _is_in_order(self, instruction: Elementwise) -> bool:
+        """True if each element, or row, depends on no other one that this region writes."""
         for view in instruction.reads:
             for other in self._written.get(view.buffer.number, ()):
                 if not view.is_same(other) and view.overlaps(other):
@@ -44,10 +99,29 @@ class Group:
 
     def add(self, instruction: Elementwise) -> None:
         """Add an instruction at the end."""
+        if isinstance(instruction, Reduce) and not self.is_alone:
+            self.n_columns = self.columns_of(instruction)
+            self.of_rows.add(instruction.out.buffer.number)
+        elif self.is_per_row(instruction):
+            self.of_rows.add(instruction.out.buffer.number)
         self.instructions.append(instruction)
         for view in instruction.reads:
             _note(self._read, view)
         _note(self._written, instruction.out)
+
+
+def has_rows(view: View, shape: tuple[int, ...], n: int) -> bool:
+    """True if the last n axes of a view that is broadcast to a shape can be seen as one axis."""
+    if n == 1 or len(view.shape) > len(shape):
+        return True
+    strides, expected = broadcast_strides(view, shape), None
+    for length, stride in list(zip(shape, strides, strict=True))[: -n - 1 : -1]:
+        if length == 1:
+            continue
+        if expected is not None and stride != expected:
+            return False
+        expected = stride * length
+    return True
 
 
 def _note(table: dict[int, list[View]], view: View) -> None:
@@ -108,7 +182,10 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
             instruction = instructions[chosen]
             group = None
             if isinstance(instruction, Elementwise):
-                group = Group(instruction.out.shape)
+                group = Group(instruction)
+                if group.is_alone and isinstance(instruction, Reduce):
+                    order.append(Group(beginning_of(instruction)))
+                    order[-1].add(beginning_of(instruction))
                 order.append(group)
             else:
                 order.append(instruction)
@@ -144,26 +221,37 @@ def scratch_buffers(order: Sequence[Any]) -> set[int]:
 
 
 class Layout:
-    """A shape with axes merged where all operands allow it: outer axes, rows and columns."""
+    """A shape with axes merged where all operands allow it: outer axes, rows and columns.
 
-    def __init__(self, shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> None:
-        axes = [[n, [own[axis] for own in strides]] for axis, n in enumerate(shape) if n != 1]
-        merged: list[list[Any]] = []
-        n: Any
-        steps: Any
-        for n, steps in axes:
-            if merged and all(a == b * n for a, b in zip(merged[-1][1], steps, strict=True)):
-                merged[-1] = [merged[-1][0] * n, steps]
-            else:
-                merged.append([n, steps])
-        while len(merged) < 2:
-            merged.insert(0, [1, [0] * len(strides)])
-        self.outer = [n for n, _ in merged[:-2]]
-        (self.n_rows, rows), (self.n_columns, columns) = merged[-2:]
+    n_columns: how many last axes are the columns; None if any may be merged.
+    """
+
+    def __init__(self, shape: tuple[int, ...], strides: list[tuple[int, ...]], n_columns: int | None) -> None:
+        first = len(shape) - (n_columns or 0)
+        rows = merged(shape[:first], [own[:first] for own in strides])
+        if n_columns is not None:
+            columns = merged(shape[first:], [own[first:] for own in strides]) or [(1, [0] * len(strides))]
+            rows.append(columns[-1])
+        none: tuple[int, list[int]] = (1, [0] * len(strides))
+        rows = [none] * (2 - len(rows)) + rows
+        self.outer = [n for n, _ in rows[:-2]]
+        (self.n_rows, down), (self.n_columns, across) = rows[-2:]
         #: For each operand the strides of rows, columns and the outer axes.
-        self.strides = [
-            (rows[k], columns[k], tuple([steps[k] for _, steps in merged[:-2]])) for k in range(len(strides))
-        ]
+        self.strides = [(down[k], across[k], tuple([steps[k] for _, steps in rows[:-2]])) for k in range(len(strides))]
+
+
+def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[tuple[int, list[int]]]:
+    """Axes as (length, stride of each operand), neighbours as one axis where all operands allow it."""
+    axes: list[tuple[int, list[int]]] = []
+    for axis, n in enumerate(shape):
+        steps = [own[axis] for own in strides]
+        if n == 1:
+            continue
+        if axes and all(a == b * n for a, b in zip(axes[-1][1], steps, strict=True)):
+            axes[-1] = (axes[-1][0] * n, steps)
+        else:
+            axes.append((n, steps))
+    return axes
 
 
 def broadcast_strides(view: View, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -171,10 +259,3 @@ def broadcast_strides(view: View, shape: tuple[int, ...]) -> tuple[int, ...]:
     missing = len(shape) - len(view.shape)
     strides = [0 if n == 1 else stride for n, stride in zip(view.shape, view.strides, strict=True)]
     return (0,) * missing + tuple(strides)
-
-
-def key_of(operand: Any, shape: tuple[int, ...]) -> Any:
-    """Equal for operands that can share a register."""
-    if isinstance(operand, Number):
-        return operand.key
-    return operand.buffer.number, operand.offset, broadcast_strides(operand, shape), operand.dtype.char

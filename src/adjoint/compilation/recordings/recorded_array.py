@@ -31,6 +31,10 @@ OF_LAYOUT = frozenset(
     (numpy.may_share_memory, numpy.shares_memory, numpy.shape, numpy.ndim, numpy.size, numpy.result_type)
     + (numpy.can_cast, numpy.min_scalar_type, numpy.iscomplexobj, numpy.isrealobj, numpy.common_type)
 )
+#: Operations whose kernels consist of NumPy's functions: each of these is a step.
+OF_FUNCTIONS = frozenset(
+    ("sum", "sum_all", "mean", "mean_all", "amax", "amin", "embed_view", "written_at", "cat", "stack", "logsumexp")
+)
 #: Attributes that hold no values: they are those of the array.
 _LAYOUT_ATTRIBUTES = (
     "shape",
@@ -317,6 +321,8 @@ class Namespace(_Functions):
     @staticmethod
     def kernel_of(rule: Any) -> Callable[..., Any]:
         """The kernel of a rule."""
+        if rule.name in OF_FUNCTIONS:
+            return rule.kernel_on(namespace)  # type: ignore[no-any-return]
         kernel = _recorded(rule_kernel(rule))
         kernel.__name__ = kernel.__qualname__ = rule.name
         return kernel
