@@ -46,7 +46,7 @@ OTHERS = (
 NAMES = sorted([rule.name for rule in TABLE.values() if takes_arrays_alone(rule)])
 #: Too slow for large arrays: SciPy, or an integral, takes long for each element.
 SLOW = {"betainc", "betaincinv", "stdtr", "stdtrit", "iv", "ive", "kv", "kve", "jv", "yv", "igamma", "igammac",
-        "elliprg", "hurwitz_zeta"}  # fmt: skip
+        "elliprg", "gammaincinv", "gammainccinv", "hurwitz_zeta"}  # fmt: skip
 
 
 def sizes(name: str) -> tuple[int, ...]:

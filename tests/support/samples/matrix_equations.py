@@ -38,8 +38,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "banded_solution": _BANDS,
     "matrix_function": [
         {"A": REGULAR, "name": "sqrtm"},
-        {"A": draw(2, 3, 3, then=well_conditioned), "name": "logm"},
-        {"A": REGULAR, "name": "fractional_matrix_power", "power": -0.3},
+        {"A": draw(2, 2, 2, then=well_conditioned), "name": "logm"},
+        {"A": draw(2, 2, then=well_conditioned), "name": "fractional_matrix_power", "power": -0.3},
         {"A": draw(3, 3, then=lambda a: a * 0.3 - [[2, 0, 0], [0, 4, 0], [0, 0, 6]]), "name": "sqrtm"},
     ],
 }
