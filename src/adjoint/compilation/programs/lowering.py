@@ -100,7 +100,7 @@ class Reduce(Elementwise):
             steps = iter(kept)
             kept = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
         strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(kept)])
-        return self.out._replace(shape=source.shape, strides=strides)
+        return self.out.replace(shape=source.shape, strides=strides)
 
 
 class Call:
@@ -255,11 +255,11 @@ class Lowering:
                 self.memory.view(array, CONSTANT)
             made = []
             for array in arrays_in(step.result):
-                known = self.memory.find(array)
+                is_new = not self.memory.knows(array)
                 view = self.memory.view(array, VALUE)
-                if known is None:
+                if is_new:
                     self._count(view)
-                made.append((view, known is None))
+                made.append((view, is_new))
             for array in step.writes:
                 self._count(self.memory.view(array, CONSTANT))
             views.append(made)
@@ -285,7 +285,7 @@ class Lowering:
     def resolve(self, view: View) -> View:
         """A view in the buffer that has its values."""
         buffer = self._alias.get(view.buffer.number)
-        return view if buffer is None else view._replace(buffer=buffer)
+        return view if buffer is None else view.replace(buffer=buffer)
 
     def new(self, shape: tuple[int, ...], dtype: Any) -> View:
         """A view of a new buffer for a value between steps."""
@@ -380,7 +380,7 @@ class Lowering:
         for part in parts:
             n = part.shape[axis]
             shape = (*out.shape[:axis], n, *out.shape[axis + 1 :])
-            target = out._replace(offset=out.offset + start * out.strides[axis], shape=shape)
+            target = out.replace(offset=out.offset + start * out.strides[axis], shape=shape)
             self._add(COPY, [self._simple(self.view(part))], target)
             start += n
         return True
@@ -619,7 +619,7 @@ _OPTIONS = frozenset(("axis", "dtype", "out", "keepdims"))
 
 
 def beginning_of(reduction: Reduce, is_all: bool = False) -> Elementwise:
-    """The instruction that gives the result of a reduction its first value; its last, with is_all, for single elements."""
+    """The instruction that gives a reduction its first value; with is_all its only one, of axes with one element."""
     (source,) = reduction.operands
     out = reduction.out
     kept = [axis for axis in range(len(source.shape)) if axis not in reduction.axes]
@@ -628,7 +628,7 @@ def beginning_of(reduction: Reduce, is_all: bool = False) -> Elementwise:
     if len(out.shape) == len(source.shape):
         shape = out.shape
         strides = [0 if axis in reduction.axes else source.strides[axis] for axis in range(len(source.shape))]
-    first = source._replace(shape=tuple(shape), strides=tuple(strides))
+    first = source.replace(shape=tuple(shape), strides=tuple(strides))
     if reduction.kernel is not numpy.add:
         return Elementwise(COPY, [first], out)
     if is_all:

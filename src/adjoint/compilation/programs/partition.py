@@ -47,7 +47,7 @@ class Halves:
     def renamed(self, view: View) -> View:
         """A view as the second part knows it."""
         buffer = self._new.get(view.buffer.number)
-        return view if buffer is None else view._replace(buffer=buffer)
+        return view if buffer is None else view.replace(buffer=buffer)
 
     @staticmethod
     def _late(instructions: list[Any], cotangents: set[int]) -> set[int]:

@@ -7,7 +7,7 @@ and a dtype. So slices, transposes and broadcasts cost nothing in a replay.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -35,42 +35,49 @@ class Buffer:
         return f"b{self.number}"
 
 
-class View(NamedTuple):
+class View:
     """An array: a part of a buffer."""
 
-    buffer: Buffer
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: Any
+    __slots__ = ("_bounds", "_is_whole", "_steps", "buffer", "dtype", "offset", "shape", "strides")
 
-    @property
-    def is_dense(self) -> bool:
-        """True if the elements fill the view in C order."""
-        expected = self.dtype.itemsize
-        for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if n != 1 and stride != expected:
-                return False
-            expected *= n
-        return True
+    def __init__(
+        self, buffer: Buffer, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ) -> None:
+        self.buffer, self.offset, self.shape, self.strides, self.dtype = buffer, offset, shape, strides, dtype
+        self._bounds: tuple[int, int] | None = None
+        self._is_whole: bool | None = None
+        self._steps: list[tuple[int, int]] | None = None
+
+    def replace(self, **fields: Any) -> View:
+        """The view with other fields."""
+        values = {name: getattr(self, name) for name in ("buffer", "offset", "shape", "strides", "dtype")}
+        return View(**(values | fields))
 
     @property
     def is_whole(self) -> bool:
         """True if the view is the whole buffer, in C order."""
-        size = self.dtype.itemsize
-        for n in self.shape:
-            size *= n
-        return self.offset == 0 and size == self.buffer.n_bytes and self.is_dense
+        if self._is_whole is None:
+            expected = self.dtype.itemsize
+            dense = self.offset == 0
+            for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+                dense = dense and (n == 1 or stride == expected)
+                expected *= n
+            self._is_whole = dense and expected == self.buffer.n_bytes
+        return self._is_whole
 
     @property
     def bounds(self) -> tuple[int, int]:
         """The bytes of the buffer between which the elements lie."""
-        low = high = self.offset
-        for n, stride in zip(self.shape, self.strides, strict=True):
-            if n == 0:
-                return self.offset, self.offset
-            low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
-        return low, high + self.dtype.itemsize
+        if self._bounds is None:
+            low = high = self.offset
+            for n, stride in zip(self.shape, self.strides, strict=True):
+                if stride < 0:
+                    low += (n - 1) * stride
+                else:
+                    high += (n - 1) * stride
+            empty = 0 in self.shape
+            self._bounds = (self.offset, self.offset) if empty else (low, high + self.dtype.itemsize)
+        return self._bounds
 
     def overlaps(self, other: View) -> bool:
         """False if the two share no element."""
@@ -81,21 +88,28 @@ class View(NamedTuple):
 
     def is_same(self, other: View) -> bool:
         """True if the two have the same elements in the same order."""
+        if self is other:
+            return True
         return (
             self.buffer is other.buffer
             and self.offset == other.offset
             and self.dtype == other.dtype
-            and _steps(self) == _steps(other)
+            and self.steps == other.steps
         )
 
-
-def _steps(view: View) -> list[tuple[int, int]]:
-    return [(n, stride) for n, stride in zip(view.shape, view.strides, strict=True) if n != 1]
+    @property
+    def steps(self) -> list[tuple[int, int]]:
+        """Lengths and strides of the axes that have more than one element."""
+        if self._steps is None:
+            self._steps = [(n, stride) for n, stride in zip(self.shape, self.strides, strict=True) if n != 1]
+        return self._steps
 
 
 def byte_bounds(array: Any) -> tuple[int, int]:
     """The first address of an array's elements and the one behind the last."""
     low = high = array.__array_interface__["data"][0]
+    if array.flags.c_contiguous:
+        return low, low + array.nbytes
     for n, stride in zip(array.shape, array.strides, strict=True):
         if n == 0:
             return low, low
@@ -111,6 +125,9 @@ class Memory:
         self._starts: list[int] = []
         self._sorted: list[Buffer] = []
         self._empty: dict[int, Buffer] = {}
+        #: Views by the arrays that they were made of, which are held so that their numbers stay theirs.
+        self._views: dict[int, View] = {}
+        self._held: list[Any] = []
 
     def add(self, array: Any, kind: str) -> Buffer:
         """A new buffer for the memory of an array; an array without elements has none, whatever it is a view of."""
@@ -156,8 +173,17 @@ class Memory:
 
     def view(self, array: Any, kind: str = CONSTANT) -> View:
         """An array as a view; memory that is not known yet becomes a buffer of this kind."""
+        view = self._views.get(id(array))
+        if view is not None:
+            return view
         buffer = self.find(array)
         if buffer is None:
             buffer = self.add(array, kind)
         offset = array.__array_interface__["data"][0] - buffer.address if buffer.n_bytes else 0
-        return View(buffer, offset, array.shape, array.strides, array.dtype)
+        view = self._views[id(array)] = View(buffer, offset, array.shape, array.strides, array.dtype)
+        self._held.append(array)
+        return view
+
+    def knows(self, array: Any) -> bool:
+        """True if the memory of an array belongs to a buffer."""
+        return id(array) in self._views or self.find(array) is not None
