@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import ctypes
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from adjoint.numpy import Array
 from support.array_checks import assert_same, check
 from support.ndarray_lines import ABSENT, BYTES, LINES, SAME_ERROR, VALUES
 
+DOUBLES = ctypes.POINTER(ctypes.c_double)
 NAMED_LINES = [(name, line) for name, lines in LINES.items() for line in lines]
 
 
@@ -96,3 +98,17 @@ def test_an_array_of_no_numbers_with_derivatives_is_refused(kind: Any) -> None:
     with pytest.raises(TypeError, match="real or complex numbers"):
         adjoint.numpy.Array(-2, dtype=kind)
     assert adjoint.numpy.Array(-2, dtype="f4").dtype == np.float32
+
+
+@pytest.mark.parametrize("share", [np.asarray, lambda a: np.ctypeslib.as_array(a.ctypes.data_as(DOUBLES), a.shape)])
+def test_memory_that_others_write_to_is_read_anew(share: Any) -> None:
+    a = np.zeros(2, like=adjoint.numpy.Array([1.0]))
+    assert (a + 1).tolist() == [1.0, 1.0]
+    plain = share(a)
+    for value in (5.0, 7.0):
+        plain[0] = value
+        assert (a * 1).tolist() == [value, 0.0]
+        assert a[:1].sum() == value
+    gradient = adjoint.grad(lambda x: (x * a).sum())(np.ones(2))
+    plain[0] = 0.0
+    assert gradient.tolist() == [7.0, 0.0]

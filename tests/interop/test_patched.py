@@ -15,16 +15,22 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
+import scipy.ndimage
 import scipy.optimize
+import scipy.sparse
+import scipy.sparse.linalg
+import scipy.spatial
 import scipy.special
 import scipy.stats
 from numpy import asarray
 from scipy.stats import norm
 
 import adjoint
+from adjoint.scipy._blocks import FILLED
 from adjoint.scipy._imports import PausingFinder
 from adjoint.scipy._numbers import CLASSES, DOUBLE, ClassOfNumbers
-from adjoint.scipy._replacements import replacements
+from adjoint.scipy._patching import COMPILED
+from adjoint.scipy._replacements import PlainNumpy, replacements
 
 X = np.array([1.0, 2.0])
 DOUBLE_OF_A_MODULE = np.float64
@@ -119,15 +125,23 @@ FUNCTIONS: dict[str, Any] = {
 
 
 def names() -> list[str]:
-    """The places at which a replaced function or distribution stands, in all modules; classes may stay at home."""
+    """The places at which a replaced function or distribution stands, in all modules.
+
+    Classes may stay at home, and compiled modules keep what makes arrays.
+    """
     originals = set(replacements())
     return sorted(
         f"{name}.{key}"
         for name, module in list(sys.modules.items())
         if isinstance(module, ModuleType) and not name.startswith("adjoint")
         for key, value in list(vars(module).items())
-        if id(value) in originals and not isinstance(value, type)
+        if id(value) in originals and not isinstance(value, (type, ModuleType))
+        if not (str(getattr(module, "__file__", "")).endswith(COMPILED) and key in FILLED)
     )
+
+
+def modules() -> list[ModuleType]:
+    return [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
 
 
 def shadows() -> list[str]:
@@ -172,6 +186,7 @@ def test_nothing_stays_replaced() -> None:
         assert vars(sys.modules.pop("late"))["asarray"] is np.asarray is asarray
         assert names() == before
         assert shadows() == []
+        assert not any(isinstance(value, PlainNumpy) for module in modules() for value in list(vars(module).values()))
         assert adjoint.numpy.Array.__mro__ == mro
         assert not any(isinstance(finder, PausingFinder) for finder in sys.meta_path)
 
@@ -291,3 +306,30 @@ SOLVERS: dict[str, Any] = {
 def test_functions_of_solvers_fill_arrays(name: str) -> None:
     with adjoint.scipy.patched():
         assert SOLVERS[name]()
+
+
+COMPILED_CODE: dict[str, Any] = {
+    "random numbers": lambda: np.random.default_rng(0).normal(size=3).sum(),
+    "sparse products": lambda: (scipy.sparse.eye_array(3).tocsr() @ np.ones(3)).sum(),
+    "conjugate gradients": lambda: scipy.sparse.linalg.cg(scipy.sparse.eye_array(3) * 2, np.ones(3))[0].sum(),
+    "least squares": lambda: scipy.optimize.nnls(np.eye(2), np.ones(2))[0].sum(),
+    "trees": lambda: scipy.spatial.KDTree(np.eye(3)).query(np.zeros(3))[0],
+    "hulls": lambda: scipy.spatial.ConvexHull(np.eye(3)[:, :2]).volume,
+    "labels": lambda: scipy.ndimage.label(np.ones(4))[1],
+}
+
+
+@pytest.mark.parametrize("name", COMPILED_CODE)
+def test_compiled_code_runs_on_constants(name: str) -> None:
+    """Beside a differentiable array, in the function that calls it: its memory is that of plain arrays."""
+    results = []
+
+    def function(x: Any) -> Any:
+        results.append(COMPILED_CODE[name]())
+        results.append((lambda y: COMPILED_CODE[name]() + 0 * y.sum())(x))
+        return (x**2).sum()
+
+    with adjoint.scipy.patched():
+        assert adjoint.grad(function)(X).tolist() == [2.0, 4.0]
+    plain = COMPILED_CODE[name]()
+    assert adjoint.numpy.detach(results) == pytest.approx([plain, plain], rel=1e-12)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.core.holders import TensorHolder
+from adjoint.interop.operands import is_tracked
 from adjoint.transforms.passing import CALLERS
 
 #: Where adjoint's own code is.
@@ -47,9 +48,9 @@ def is_own(frame: FrameType | None) -> bool:
 def serves_differentiated_code(frame: FrameType) -> bool:
     """Whether a call serves a function that computes with differentiable arrays.
 
-    The variables of the caller show it: one of them is a differentiable array, or has one as a member or an attribute.
-    So code that works on plain arrays alone, perhaps in C, gets plain ones. Where adjoint itself calls NumPy or SciPy,
-    its nearest frame is not one of those that call functions of the user's.
+    The variables of the caller show it: one of them is an array that depends on what is differentiated by, or has one
+    as a member or an attribute. So code that works on plain arrays alone, perhaps in C, gets plain ones. Where adjoint
+    itself calls NumPy or SciPy, its nearest frame is not one of those that call functions of the user's.
 
     frame: of the caller.
     """
@@ -57,7 +58,7 @@ def serves_differentiated_code(frame: FrameType) -> bool:
 
 
 def has_arrays(frame: FrameType) -> bool:
-    """True if a variable of a frame is a differentiable array, or has one as a member or an attribute."""
+    """True if a variable of a frame depends on what is differentiated by, or a member or an attribute of one does."""
     variables = frame.f_locals.values()
     if _hold_arrays(variables) or any(_hold_arrays(_attributes(value)) for value in variables):
         return True
@@ -66,7 +67,12 @@ def has_arrays(frame: FrameType) -> bool:
 
 
 def _hold_arrays(values: Iterable[Any]) -> bool:
-    return any(isinstance(value, TensorHolder) or _is_container_of_some(value) for value in values)
+    return any(depends(value) or _is_container_of_some(value) for value in values)
+
+
+def depends(value: Any) -> bool:
+    """True for a differentiable array that depends on what is differentiated by."""
+    return isinstance(value, TensorHolder) and (is_tracked(value._tensor) or hasattr(value._tensor._array, "batches"))
 
 
 def _is_container_of_some(value: Any) -> bool:
@@ -74,7 +80,7 @@ def _is_container_of_some(value: Any) -> bool:
         members: Iterable[Any] = value.flat if value.dtype.kind == "O" else ()
     else:
         members = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
-    return any(isinstance(member, TensorHolder) for member in islice(members, MEMBERS))
+    return any(depends(member) for member in islice(members, MEMBERS))
 
 
 def _attributes(value: Any) -> Iterable[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import EXTENSION_SUFFIXES
 from types import ModuleType
 from typing import Any
 
@@ -15,11 +16,14 @@ from adjoint.runtime.forks import new_rlock
 from adjoint.scipy._blocks import is_own, thread
 from adjoint.scipy._imports import PausingFinder
 from adjoint.scipy._numbers import CLASSES, class_in_numpy
-from adjoint.scipy._replacements import replacements
+from adjoint.scipy._replacements import FOR_PYTHON, PlainNumpy, replacements
 
 _lock = new_rlock()
 #: While names are replaced: what is to stand again for each replacement, by its id.
 _originals: dict[int, Any] = {}
+
+#: How the files of compiled modules end.
+COMPILED = tuple(EXTENSION_SUFFIXES)
 
 #: Packages whose modules keep the classes of numbers that they have.
 STRICT = {"numpy", "__future__", *sys.stdlib_module_names} - {"__main__"}
@@ -81,13 +85,17 @@ def _namespaces(without: set[str]) -> Iterator[dict[str, Any]]:
 def _exchange(table: dict[int, Any]) -> None:
     """Put other objects in the place of some, wherever a module has them under a name.
 
-    A class stays in the module that defines it, whose methods refer to it.
+    A class stays in the module that defines it, whose methods refer to it. Compiled modules keep what makes arrays, and
+    know NumPy as it is, since they take its results as plain memory.
     """
     for name, space in _modules():
         is_strict = name.partition(".")[0] in STRICT
+        is_compiled = str(space.get("__file__")).endswith(COMPILED)
         for key, value in list(space.items()):
             other = table.get(id(value))
             if other is None or (isinstance(value, type) and (is_strict or value.__module__ == name)):
+                continue
+            if other in FOR_PYTHON if is_compiled else isinstance(other, PlainNumpy):
                 continue
             space[key] = other
 
@@ -137,8 +145,8 @@ class patched:
     - `numpy.array`, `asarray`, `asanyarray`, `ascontiguousarray`, `asfortranarray`, `asarray_chkfinite`, `require` and
       `arange`, which otherwise turn differentiable arrays into plain ones;
     - `numpy.zeros`, `ones`, `empty`, `full`, `eye`, `identity`, and `zeros_like` and its like: they make arrays whose
-      elements can be assigned derivatives, where a variable of the function that calls them is a differentiable
-      array, or has one as a member or an attribute;
+      elements can be assigned derivatives, where a variable of the function that calls them depends on what is
+      differentiated by, or a member or an attribute of one does, but not in compiled modules;
     - the functions of `math` and `cmath`, where an argument is a differentiable array;
     - the functions and distributions of SciPy that `adjoint.scipy` has.
 

@@ -8,6 +8,7 @@ import importlib
 import math
 import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -20,23 +21,18 @@ from adjoint.interop.numpy_array.calls import for_arrays
 from adjoint.interop.numpy_array.writes import make_writable
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.runtime.caches import cached
-from adjoint.scipy._blocks import FILLED, is_own, serves_differentiated_code, thread
+from adjoint.scipy._blocks import FILLED, depends, has_arrays, is_own, serves_differentiated_code, thread
 from adjoint.scipy._numbers import DOUBLE
 from adjoint.transforms.passing import CALLERS
 
 Function = Callable[..., Any]
 
 #: NumPy's functions that make arrays of data, and look for no differentiable arrays there.
-MAKERS = (
-    "array",
-    "asarray",
-    "asanyarray",
-    "ascontiguousarray",
-    "asfortranarray",
-    "asarray_chkfinite",
-    "require",
-    "arange",
-)
+CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require")
+MAKERS = ("array", "arange", *CONVERTING)
+
+#: Replacements that compiled modules do not get.
+FOR_PYTHON: set[Function] = set()
 
 #: Functions of `math` and `cmath` by the name of NumPy's, or of that of `adjoint.scipy.special`.
 OF_MATH = {
@@ -101,7 +97,33 @@ def _to_be_filled(original: Function, own: Function) -> Function:
             return result
         return Array._new(make_writable(new_tensor(result)), ARRAY)
 
+    FOR_PYTHON.add(function)
     return function
+
+
+class PlainNumpy(ModuleType):
+    """NumPy as compiled modules know it in a block: with its own functions, whose results they take as plain memory."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(numpy, name)
+
+
+def _plain_numpy() -> PlainNumpy:
+    module = PlainNumpy("numpy", numpy.__doc__)
+    vars(module).update(vars(numpy))
+    return module
+
+
+def _for_constants(original: Function, own: Function) -> Function:
+    """A function that converts to an array: to a plain one for constants, in code that works on these alone."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        array = args[0] if args else None
+        if isinstance(array, Array) and not depends(array) and not has_arrays(sys._getframe(2)):
+            return original(array.__array__(), *args[1:], **kwargs)
+        return own(*args, **kwargs)
+
+    return call
 
 
 def _checked_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -130,6 +152,8 @@ def _of_numpy(name: str) -> Function:
     own: Function = _OWN.get(name) or getattr(own_numpy, name)
     if name in FILLED:
         return _to_be_filled(original, own)
+    if name in CONVERTING:
+        own = _for_constants(original, own)
     return _replacement(original, own)
 
 
@@ -222,5 +246,5 @@ def replacements() -> dict[int, tuple[Any, Any]]:
     for original, of_arrays in _functions_of_math():
         pairs.append((original, _replacement(original, _of_math(original, of_arrays))))
     pairs += _of_scipy()
-    pairs.append((numpy.float64, DOUBLE))
+    pairs += [(numpy.float64, DOUBLE), (numpy, _plain_numpy())]
     return {id(original): (original, replacement) for original, replacement in pairs}

@@ -13,7 +13,7 @@ from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder, holds_array, in
 from adjoint.interop.numpy_array.calls import clone, dispatch, objects_of, overrides, run_ufunc
 from adjoint.interop.numpy_array.indexing import by_numbers, is_basic, is_simple, items, picked
 from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
-from adjoint.interop.numpy_array.writes import make_writable, memory_of, note_views, to_read, to_write
+from adjoint.interop.numpy_array.writes import expose, make_writable, memory_of, note_views, to_read, to_write
 from adjoint.interop.operands import carries_derivative
 from adjoint.tensor.notebook import page
 from adjoint.tensor.table import ops
@@ -421,6 +421,7 @@ class Array(NumpyArray):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self._plain("a plain array")
+        expose(self._tensor)
         return numpy.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else numpy.asarray(array)
 
     def __hash__(self) -> int:

@@ -12,7 +12,7 @@ import numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_array.base import ARRAY, ArrayHolder
 from adjoint.interop.numpy_array.calls import clone
-from adjoint.interop.numpy_array.writes import make_writable, note_views
+from adjoint.interop.numpy_array.writes import expose, make_writable, note_views
 from adjoint.tensor.table import ops
 
 Function = Callable[..., Any]
@@ -139,7 +139,12 @@ def _of_bytes(name: str) -> Function:
 
 
 def _pointer(name: str) -> Function:
-    return lambda self: getattr(numpy.asarray(self._plain(name)), name)
+    def pointer(self: MemoryAccess) -> Any:
+        array = numpy.asarray(self._plain(name))
+        expose(self._tensor)
+        return getattr(array, name)
+
+    return pointer
 
 
 _define()

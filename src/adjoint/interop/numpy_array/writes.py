@@ -23,15 +23,20 @@ _MEMORY, _SHARED = "_numpy_array_memory", "_numpy_array_shared"
 
 
 class Memory:
-    """Memory that can be written to. snapshot: its values, as operations may save them, until the next write."""
+    """Memory that can be written to. snapshot: its values, as operations may save them, until the next write.
 
-    __slots__ = ("snapshot",)
+    is_exposed: others know the memory, as a plain array or a pointer, and may write to it unseen: each read is a clone
+    of its own.
+    """
+
+    __slots__ = ("is_exposed", "snapshot")
 
     #: True once there is any: operands are looked at only then.
     exists = False
 
     def __init__(self) -> None:
         self.snapshot: Tensor | None = None
+        self.is_exposed = False
         Memory.exists = True
 
 
@@ -44,6 +49,13 @@ def base_of(tensor: Tensor) -> Tensor:
 def memory_of(tensor: Tensor) -> Memory | None:
     """The `Memory` of a Tensor that can be written to."""
     return base_of(tensor).__dict__.get(_MEMORY) if Memory.exists else None
+
+
+def expose(tensor: Tensor) -> None:
+    """Note that others get to know the memory of a Tensor."""
+    memory = memory_of(tensor)
+    if memory is not None:
+        memory.snapshot, memory.is_exposed = None, True
 
 
 def make_writable(tensor: Tensor) -> Tensor:
@@ -77,7 +89,9 @@ def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
     if memory is None:
         return tensor
     base = base_of(tensor)
-    if base is tensor:
+    if memory.is_exposed:
+        clone = ops.clone(tensor)
+    elif base is tensor:
         if memory.snapshot is None:
             memory.snapshot = ops.clone(base)
         clone = memory.snapshot
