@@ -16,21 +16,9 @@ place, with NumPy's meaning; numbers in extended precision are computed in doubl
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import sys
 
-from adjoint.compat.autograd import (
-    builtins,
-    core,
-    differential_operators,
-    extend,
-    misc,
-    numpy,
-    test_util,
-    tracer,
-    util,
-    wrap_util,
-)
+from adjoint.compat.autograd import builtins, differential_operators, extend, numpy, wrap_util
 from adjoint.compat.autograd._older import primitive
 from adjoint.compat.autograd.builtins import dict, isinstance, list, tuple, type
 from adjoint.compat.autograd.differential_operators import (
@@ -74,6 +62,8 @@ def install() -> None:
     >>> np.__name__
     'adjoint.compat.autograd.numpy'
     """
+    import pkgutil
+
     installed = sys.modules.get("autograd")
     own = sys.modules[__name__]
     if installed is not None and installed is not own:
@@ -88,5 +78,16 @@ def install() -> None:
     numpy.numpy_boxes.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"
 
 
+#: Modules that are imported when they are first used.
+_LATE = frozenset(("core", "misc", "scipy", "test_util", "tracer", "util"))
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATE:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    modules = ("builtins", "differential_operators", "extend", "numpy", "wrap_util")
+    return sorted({*__all__, *_LATE, *modules})
