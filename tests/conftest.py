@@ -6,19 +6,11 @@ import gc
 
 import pytest
 
-from support.quick_round import choose
+from support.quick_round import cases_of, choose
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="some cases of each test: a round of a minute")
-
-
-def cases_of(item: pytest.Item) -> int | None:
-    """How many cases the quick round takes of a test: the argument of its marker, None without one."""
-    if item.get_closest_marker("slow") is not None:
-        return 0
-    marker = item.get_closest_marker("quick")
-    return None if marker is None else marker.args[0]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import pytest
+
 #: How many cases of a parametrised test run, unless its marker says otherwise.
 CASES = 12
 #: These run as a whole.
@@ -23,6 +25,14 @@ def function_of(node: str) -> str:
     'tests/rules/test_table.py::test_rule'
     """
     return node.split("[", 1)[0]
+
+
+def cases_of(item: pytest.Item) -> int | None:
+    """How many cases the quick round takes of a test: the argument of its marker, None without one."""
+    if item.get_closest_marker("slow") is not None:
+        return 0
+    marker = item.get_closest_marker("quick")
+    return None if marker is None else marker.args[0]
 
 
 def choose(items: Sequence[T], name: Callable[[T], str], cases: Callable[[T], int | None]) -> list[T]:
