@@ -385,6 +385,19 @@ def test_distribution_function_of_normal_vectors_at_its_ends() -> None:
         cdf(x, None, cov, lower_limit=[0.0, 0.0])
 
 
+@pytest.mark.parametrize("q", [-50.0, 0.0, 100.0, 1000.0])
+def test_mathieu_functions_of_any_strength(q: float) -> None:
+    strength = adjoint.tensor(q, dtype=adjoint.float64)
+    for name, first in (("mathieu_cem", 0), ("mathieu_sem", 1)):
+        for m in (first, 2, 3, 10):
+            found = [each.item() for each in getattr(scipy.special, name)(m, strength, 63.0)]
+            np.testing.assert_allclose(found, getattr(scipy.special, name)(m, q, 63.0), rtol=1e-8, atol=1e-10)
+    for m, n in ((0, 0), (1, 4), (5, 30)):
+        for name in ("pro_cv", "obl_cv"):
+            found = getattr(scipy.special, name)(m, n, abs(strength) / 12)
+            np.testing.assert_allclose(found.item(), getattr(scipy.special, name)(m, n, abs(q) / 12), rtol=1e-9)
+
+
 def test_where_carlsons_integrals_have_no_finite_derivative() -> None:
     a, b, c = (adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in (0.0, 1.0, -1.0))
     assert adjoint.autograd.grad(scipy.special.elliprf(a, b, b), [a])[0].item() == -np.inf

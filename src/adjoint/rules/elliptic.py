@@ -34,7 +34,10 @@ def _by(position):
 
 @elementwise(a=_by(0), b=_by(1), c=_by(2), d=_by(3), dtypes="float", method=False, function=False, scalars=False)
 def carlson_integral(xp, a: Array, b: Array, c: Array, d: Array, exponents, power=0):
-    """A member of the family; NaN for negative variables where SciPy has no value, infinite where it diverges at 0."""
+    """A member of the family; infinite where it diverges at 0.
+
+    NaN for negative variables, but for the principal values that SciPy has of R_J and R_C.
+    """
     real_only("carlson_integral", a, b, c, d)
     variables = alike(xp, a, b, c, d)
     # SciPy's functions are symmetric but for the last variable

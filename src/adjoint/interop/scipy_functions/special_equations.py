@@ -84,10 +84,21 @@ def _mathieu(name: str, m: int, q: Tensor, is_even: bool) -> tuple[Tensor, Tenso
         scale = numpy.ones(size)
         scale[0] = math.sqrt(0.5)
         coefficients = coefficients * constants(scale, q)
-    # ce(0) and the slope of se there are positive
-    weights = numpy.ones(size) if is_even else frequencies
-    at_0 = ops.sum(coefficients.detach() * constants(weights, q), (-1,), True)
-    return values[..., place], ops.sign(at_0) * coefficients, frequencies
+    return values[..., place], _sign(coefficients, frequencies, m, q, is_even) * coefficients, frequencies
+
+
+def _sign(coefficients: Tensor, frequencies: Any, m: int, q: Tensor, is_even: bool) -> Tensor:
+    """The sign that makes ce(0), or the slope of se there, positive.
+
+    For q > 0 it is read off at pi / 2, where functions are large: there the sign of the value, or of the slope, is that
+    for q = 0.
+    """
+    has_slope = is_even == bool(m % 2)
+    at_0 = numpy.ones(len(frequencies)) if is_even else frequencies
+    at_end = (frequencies if has_slope else 1.0) * (-1.0) ** (frequencies // 2 + m // 2)
+    own = coefficients.detach()
+    sums = [ops.sum(own * constants(weights, q), (-1,), True) for weights in (at_0, at_end)]
+    return ops.sign(ops.where(column(q.detach()) < 0, *sums))
 
 
 def mathieu_value(name: str, is_even: bool) -> Formula:
