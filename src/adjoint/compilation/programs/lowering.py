@@ -92,6 +92,11 @@ class Reduce(Elementwise):
         self.axes = axes
 
     @property
+    def name(self) -> str:
+        """The name of the reduction."""
+        return f"{self.kernel.__name__}.reduce"
+
+    @property
     def wide(self) -> View:
         """The result, broadcast to the shape of the operand."""
         (source,) = self.operands
