@@ -183,8 +183,8 @@ def run(digits: Digits, console: Console, *, epochs: int = EPOCHS) -> Training:
     training = train(digits, console, epochs=epochs)
     wrong = int(np.sum(training.predicted != training.labels))
     console.print(
-        f"  {training.watch.laps} compiled steps in {training.watch.seconds:.1f} s, {training.gain:.1f} times as quick as "
-        f"those of the first epoch; loss {training.losses[0]:.3f} -> {np.mean(training.losses[-20:]):.4f}, "
+        f"  {training.watch.laps} compiled steps in {training.watch.seconds:.1f} s, {training.gain:.1f} times as quick "
+        f"as those of the first epoch; loss {training.losses[0]:.3f} -> {np.mean(training.losses[-20:]):.4f}, "
         f"{wrong} of {len(training.labels)} held-out images wrong"
     )
     return training
