@@ -398,6 +398,20 @@ def test_mathieu_functions_of_any_strength(q: float) -> None:
             np.testing.assert_allclose(found.item(), getattr(scipy.special, name)(m, n, abs(q) / 12), rtol=1e-9)
 
 
+def test_functions_whose_size_depends_on_values_under_vmap() -> None:
+    x = adjoint.tensor(fraction(3))
+    own = adjoint.scipy.special
+    for function in (
+        lambda x: scipy.special.mathieu_a(2, x),
+        lambda x: scipy.special.mathieu_cem(2, x, x)[1],
+        lambda x: scipy.special.pro_cv(1, 2, x),
+        lambda x: own.assoc_legendre_p([1, 2], 1, x),
+        lambda x: own.sph_harm_y(2, 1, x, 0.3).real,
+    ):
+        expected = adjoint.stack([function(member) for member in x])
+        np.testing.assert_allclose(adjoint.vmap(function)(x).numpy(), expected.numpy(), rtol=1e-12)
+
+
 def test_where_carlsons_integrals_have_no_finite_derivative() -> None:
     a, b, c = (adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in (0.0, 1.0, -1.0))
     assert adjoint.autograd.grad(scipy.special.elliprf(a, b, b), [a])[0].item() == -np.inf

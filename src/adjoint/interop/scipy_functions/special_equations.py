@@ -7,6 +7,7 @@ parameter of their equation as well: they are eigenvalues and eigenvectors of a 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy
 import scipy.special
 
 from adjoint.interop.operands import is_tracked, plain
+from adjoint.interop.scipy_functions.distributions.univariate import over_batches
 from adjoint.interop.scipy_functions.pieces import column, constants
 from adjoint.tensor.table import ops
 
@@ -103,21 +105,28 @@ def _sign(coefficients: Tensor, frequencies: Any, m: int, q: Tensor, is_even: bo
 
 def mathieu_value(name: str, is_even: bool) -> Formula:
     """A characteristic value of Mathieu's equation, of the order and q."""
-    return lambda m, q: _mathieu(name, order(name, "the order", m), q, is_even)[0]
+
+    def apply(m: Tensor, q: Tensor) -> Tensor:
+        own = order(name, "the order", m)
+        return over_batches(lambda q: _mathieu(name, own, q, is_even)[0], [q])
+
+    return apply
 
 
 def mathieu(name: str, is_even: bool) -> Formula:
     """An angular function of Mathieu and its slope, of the order, q and an angle in degrees."""
 
-    def apply(m: Tensor, q: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        _, coefficients, frequencies = _mathieu(name, order(name, "the order", m), q, is_even)
+    def wave(m: int, is_slope: bool, q: Tensor, x: Tensor) -> Tensor:
+        _, coefficients, frequencies = _mathieu(name, m, q, is_even)
         angles = column(x * (math.pi / 180)) * constants(frequencies, x)
-        even, odd = ops.cos(angles), ops.sin(angles)
-        waves, slopes = (even, -odd) if is_even else (odd, even)
-        return (
-            ops.sum(coefficients * waves, (-1,), False),
-            ops.sum(coefficients * slopes * constants(frequencies, x), (-1,), False),
-        )
+        waves = ops.cos(angles) if is_even != is_slope else ops.sin(angles)
+        if is_slope:
+            waves = waves * constants(-frequencies if is_even else frequencies, x)
+        return ops.sum(coefficients * waves, (-1,), False)
+
+    def apply(m: Tensor, q: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+        own = order(name, "the order", m)
+        return tuple([over_batches(functools.partial(wave, own, is_slope), [q, x]) for is_slope in (False, True)])
 
     return apply
 
@@ -138,6 +147,9 @@ def spheroidal_value(name: str, sign: int) -> Formula:
 
     def apply(m: Tensor, n: Tensor, c: Tensor) -> Tensor:
         m_, n_ = order(name, "m", m), order(name, "n", n)
+        return over_batches(functools.partial(of_orders, m_, n_), [c])
+
+    def of_orders(m_: int, n_: int, c: Tensor) -> Tensor:
         if not 0 <= m_ <= n_:
             raise TypeError(f"{name}: the orders must be 0 <= m <= n, not {m_} and {n_}")
         strength = float(numpy.max(c.detach()._array ** 2, initial=0.0))

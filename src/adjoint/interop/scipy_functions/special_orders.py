@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import Array, function
 from adjoint.interop.operands import inexact, kind_of, operand, plain, promoted, values_of
+from adjoint.interop.scipy_functions.distributions.univariate import over_batches
 from adjoint.interop.scipy_functions.pieces import piecewise, shape_of
 from adjoint.interop.scipy_functions.special_equations import spheroidal_value
 from adjoint.tensor.table import ops
@@ -32,13 +34,18 @@ def by_orders(name: str, formula: Formula, orders: tuple[Any, ...], *tensors: Te
     if any(numpy.any(array != numpy.floor(array)) for array in arrays):
         raise TypeError(f"{name}: the orders must be whole numbers")
     if not arrays[0].ndim:
-        return formula(*[int(array) for array in arrays], *tensors)
-    shape = numpy.broadcast_shapes(arrays[0].shape, shape_of(tensors))
-    arrays = [numpy.broadcast_to(array, shape) for array in arrays]
-    own = sorted({tuple(int(n) for n in each) for each in zip(*[array.flat for array in arrays], strict=True)})
-    conditions = [numpy.all([a == n for a, n in zip(arrays, each, strict=True)], axis=0) for each in own]
-    functions = [lambda *values, each=each: formula(*each, *values) for each in own]
-    return piecewise(conditions[:-1], functions, *[ops.expand(tensor, shape) for tensor in tensors])
+        return over_batches(lambda *values: formula(*[int(array) for array in arrays], *values), list(tensors))
+    count = len(arrays)
+
+    def evaluate(*values: Tensor) -> Tensor:
+        shape = shape_of(values)
+        places = [numpy.broadcast_to(plain(each), shape) for each in values[:count]]
+        own = sorted({tuple(int(n) for n in each) for each in zip(*[place.flat for place in places], strict=True)})
+        conditions = [numpy.all([a == n for a, n in zip(places, each, strict=True)], axis=0) for each in own]
+        functions = [lambda *variables, each=each: formula(*each, *variables) for each in own]
+        return piecewise(conditions[:-1], functions, *[ops.expand(each, shape) for each in values[count:]])
+
+    return over_batches(evaluate, [*[new_tensor(array.astype(float)) for array in arrays], *tensors])
 
 
 def _no_slopes(name: str, diff_n: int) -> None:
@@ -93,26 +100,29 @@ def _associated(n: int, m: int, z: Tensor, norm: bool) -> Tensor:
     return scale * ops.special_function(z, "lpmv", (m, n))
 
 
-def _check_place(name: str, z: Tensor) -> Tensor:
-    z = inexact(z)
+def _check_place(name: str, z: Tensor) -> None:
     if kind_of(z).kind == "c" or numpy.any(abs(values_of(z)) > 1):
         raise TypeError(f"{name}(): of Tensors the argument must be real and between -1 and 1")
-    return z
 
 
 @function("scipy.special.assoc_legendre_p")
 def assoc_legendre_p(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
     """The associated Legendre function of degree n and order m, between -1 and 1."""
     _no_slopes("assoc_legendre_p", diff_n)
-    z = _check_place("assoc_legendre_p", z)
-    return by_orders("assoc_legendre_p", lambda n, m, z: _associated(n, m, z, norm), (n, m), z)[None]
+
+    def formula(n: int, m: int, z: Tensor) -> Tensor:
+        _check_place("assoc_legendre_p", z)
+        return _associated(n, m, z, norm)
+
+    return by_orders("assoc_legendre_p", formula, (n, m), inexact(z))[None]
 
 
 @function("scipy.special.assoc_legendre_p_all")
 def assoc_legendre_p_all(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
     """The associated Legendre functions of all degrees up to n and orders up to m, between -1 and 1."""
     _no_slopes("assoc_legendre_p_all", diff_n)
-    z = _check_place("assoc_legendre_p_all", z)
+    z = inexact(z)
+    _check_place("assoc_legendre_p_all", z)
     rows = _rows(lambda n, m: _associated(n, m, z, norm), range(int(plain(n)) + 1), _signed(int(plain(m))))
     return rows[None]
 
