@@ -203,18 +203,36 @@ class profile:
         KinetoStepTracker.erase_step_count("Torch Profiler")
 
     def start(self) -> None:
-        """Begin with step 0."""
+        """Begin with step 0: `with profile(...)` does so.
+
+        Notes are taken if the schedule records the first step, and without a schedule. `stop` ends them.
+        """
         KinetoStepTracker.init_step_count("Torch Profiler")
         self._change(ProfilerAction.NONE, self.current_action)
         self._begin_step()
 
     def stop(self) -> None:
-        """End: a trace that was begun is complete now."""
+        """End: the trace of the last steps is complete, and `on_trace_ready` is called with the profiler.
+
+        Its events stay readable, by `events` and `key_averages`.
+        """
         self._end_step()
         self._change(self.current_action, None)
 
     def step(self) -> None:
-        """Say that a step has ended and the next one begins."""
+        """Say that a step has ended and the next one begins: to be called at the end of each round of a loop.
+
+        The schedule says for the number of the next step whether notes are taken, and whether a trace ends here.
+
+        >>> import adjoint
+        >>> from adjoint.profiler import profile, schedule
+        >>> with profile(schedule=schedule(wait=1, warmup=1, active=1)) as p:
+        ...     for _ in range(3):
+        ...         _ = adjoint.ones(2).exp()
+        ...         p.step()
+        >>> [event.count for event in p.key_averages() if event.key == "aten::exp"]
+        [1]
+        """
         self._end_step()
         before = self.current_action
         self.step_num += 1
@@ -267,7 +285,10 @@ class profile:
         )
 
     def start_trace(self) -> None:
-        """Begin to note."""
+        """Begin a trace: from here on every operation of the thread is noted.
+
+        The schedule calls it; a program that has none may do so instead of `start`.
+        """
         self.prepare_trace()
         assert self.profiler is not None
         self._metadata = {key: json.loads(value) for key, value in self.preset_metadata.items()}
@@ -276,7 +297,10 @@ class profile:
             self.execution_trace_observer.start()
 
     def stop_trace(self) -> None:
-        """Note nothing any more. Raises AssertionError if nothing was begun."""
+        """End the trace: nothing is noted any more, and its events can be read.
+
+        Raises AssertionError if no trace was begun.
+        """
         noted = self._noted("stopping trace")
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
@@ -289,7 +313,17 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList:
-        """The events of the last trace, and of earlier ones where they are kept. Raises AssertionError without one."""
+        """The events of the last trace as an `EventList`, with acc_events=True those of earlier traces before them.
+
+        Raises AssertionError if there is no trace.
+
+        >>> import adjoint
+        >>> from adjoint.profiler import profile
+        >>> with profile() as p:
+        ...     _ = adjoint.ones(2).exp()
+        >>> "aten::exp" in [event.name for event in p.events()]
+        True
+        """
         events = self._noted("accessing events").function_events
         if not self._earlier:
             return events
@@ -306,29 +340,56 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums over the calls of each name, see `EventList.key_averages`; steps count as one name."""
+        """Sums over the calls of each name, as an `EventList` of averages; steps count as one name.
+
+        group_by_input_shape, group_by_stack_n, group_by_overload_name: see `EventList.key_averages`.
+
+        Raises AssertionError if there is no trace.
+
+        >>> import adjoint
+        >>> from adjoint.profiler import profile
+        >>> with profile() as p:
+        ...     _ = adjoint.ones(2).exp()
+        >>> [event.count for event in p.key_averages() if event.key == "aten::exp"]
+        [1]
+        """
         self._noted("getting key averages")
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def memory_timeline(self) -> MemoryTimeline:
-        """Memory by its use, see `autograd.profiler.profile.memory_timeline`."""
+        """Memory over time by its use: gradients, parameters, activations.
+
+        See `autograd.profiler.profile.memory_timeline`. Raises AssertionError if there is no trace.
+        """
         return self._noted("asking for memory").memory_timeline()
 
     def plot(self) -> Any:
-        """A picture of the last trace, see `autograd.profiler.profile.plot`."""
+        """A picture of the last trace, which needs matplotlib.
+
+        See `autograd.profiler.profile.plot`. Raises AssertionError if there is no trace.
+        """
         return self._noted("drawing").plot()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Stop, or go on, noting inside of a trace, see `autograd.profiler.profile.toggle_collection_dynamic`."""
+        """Stop, or go on, noting inside of a trace; nothing happens where there is none.
+
+        enable: go on. activities: what that holds for, see `autograd.profiler.profile.toggle_collection_dynamic`.
+        """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)
 
     def export_chrome_trace(self, path: str | Path, use_python_export: bool = False) -> None:
-        """Write the last trace, see `autograd.profiler.profile.export_chrome_trace`."""
+        """Write the last trace, with its metadata, as a file for chrome://tracing or Perfetto.
+
+        A path that ends in .gz is compressed. Raises AssertionError if there is no trace.
+        """
         self._noted("exporting chrome trace").export_chrome_trace(path, self._metadata)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for a flame graph, see `EventList.export_stacks`."""
+        """Write stacks for a flame graph, of a trace with with_stack=True.
+
+        Raises AssertionError if there is no trace, and ValueError for a metric that is not supported.
+        """
         self._noted("exporting stacks").export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str | Path, device: str | None = None) -> None:
@@ -348,23 +409,38 @@ class profile:
         single.write_json(path, {"categories": list(timeline.sizes), "times": timeline.times, "sizes": sizes})
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Have an entry written into the trace."""
+        """Have an entry written into the file of this trace.
+
+        key: its name. value: any text. An entry of the same name is replaced.
+        """
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Have an entry written into the trace, given as JSON."""
+        """Have an entry written into the file of this trace, as the value of a JSON text.
+
+        Raises json.JSONDecodeError for a text that is no JSON.
+        """
         self._metadata[key] = json.loads(value)
 
     def preset_metadata_json(self, key: str, value: str) -> None:
-        """Have an entry, given as JSON, written into every trace to come."""
+        """Have an entry written into the files of all traces that begin from now on, as the value of a JSON text.
+
+        The text is read when a trace begins, which raises json.JSONDecodeError if it is no JSON.
+        """
         self.preset_metadata[key] = value
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
-        """Have traces to come named by a function."""
+        """Have a function name the traces that begin from now on.
+
+        callback: a function without arguments that returns the name, which `get_trace_id` gives.
+        """
         self.custom_trace_id_callback = callback
 
     def get_trace_id(self) -> str | None:
-        """The name of the last trace, None if there is none."""
+        """The name of the last trace, None if there is none.
+
+        A number in hexadecimal digits, unless `set_custom_trace_id_callback` names traces.
+        """
         return None if self.profiler is None else self.profiler.trace_id
 
 
