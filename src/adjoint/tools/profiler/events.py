@@ -243,59 +243,102 @@ class FunctionEvent(FormattedTimesMixin):
         self.self_cpu_percent = self.total_cpu_percent = self.total_device_percent = -1
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
-        """Add a kernel that this call ran on a device."""
+        """Add a kernel that this call ran on a device.
+
+        name: the kernel's. device: its number. duration: in microseconds, which count as the call's time on the device.
+        """
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Add a call inside of this one."""
+        """Add a call inside of this one, at the end of `cpu_children`.
+
+        Its time is then no longer this call's own (`self_cpu_time_total`). The child's `cpu_parent` stays as it is.
+        """
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Say inside which call this one is."""
+        """Say inside which call this one is, as `cpu_parent`.
+
+        The list of the other's children stays as it is: `append_cpu_child` adds to that.
+        """
         self.cpu_parent = parent
 
     @property
     def on_cpu(self) -> bool:
-        """True for calls whose time is the processor's and that were waited for."""
+        """True for calls whose time is the processor's and that were waited for.
+
+        Others have no time or memory of their own beside that of their children.
+        """
         return not self.is_async and self.device_type is DeviceType.CPU
 
     @property
     def key(self) -> str:
-        """The key by which calls are averaged."""
+        """The key by which calls are averaged: the name.
+
+        >>> import adjoint
+        >>> with adjoint.autograd.profiler.profile() as p:
+        ...     _ = adjoint.ones(2).exp()
+        >>> event = next(event for event in p.function_events if event.name == "aten::exp")
+        >>> event.key
+        'aten::exp'
+        """
         return self.name
 
     @property
     def cpu_time_total(self) -> float:
-        """Microseconds, of calls inside too."""
+        """Microseconds from the beginning of the call to its end, of calls inside too; 0 for an event of a device.
+
+        >>> import adjoint
+        >>> with adjoint.autograd.profiler.profile() as p:
+        ...     _ = adjoint.ones(2).exp()
+        >>> event = next(event for event in p.function_events if event.name == "aten::exp")
+        >>> event.cpu_time_total >= event.self_cpu_time_total > 0
+        True
+        """
         return self.time_range.elapsed_us() if self.device_type is DeviceType.CPU else 0
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds without those of calls inside."""
+        """Microseconds of the processor without those of calls inside.
+
+        0 for an event of a device, and for a call that was not waited for.
+        """
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children) if self.on_cpu else 0
 
     @property
     def device_time_total(self) -> float:
-        """Microseconds on a device, of calls inside too; of an event of the device itself, how long it is."""
+        """Microseconds on a device, of calls inside too.
+
+        Of an event of the device itself, how long it took; 0 without a device.
+        """
         if self.device_type is not DeviceType.CPU:
             return self.time_range.elapsed_us()
         return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
 
     @property
     def self_device_time_total(self) -> float:
-        """Microseconds on a device without those of calls inside."""
+        """Microseconds on a device without those of calls inside: the sum over the kernels of this call.
+
+        Of an event of the device itself, how long it took.
+        """
         if self.device_type is not DeviceType.CPU:
             return self.time_range.elapsed_us()
         return sum(kernel.duration for kernel in self.kernels)
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """Bytes taken and not given back, without those of calls inside."""
+        """Bytes of main memory that the call took and did not give back, without those of calls inside.
+
+        0 unless the profiler had profile_memory=True. Negative if more was given back than taken.
+        """
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children) if self.on_cpu else 0
 
     @property
     def self_device_memory_usage(self) -> int:
-        """Bytes taken on a device and not given back, without those of calls inside."""
+        """Bytes on a device that the call took and did not give back, without those of calls inside.
+
+        0 unless the profiler had profile_memory=True. Negative if more was given back than taken.
+        """
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
     cuda_time_total = _renamed("cuda_time_total", "device_time_total")
@@ -462,7 +505,10 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds of all events, those of calls inside others counted once."""
+        """Microseconds of the processor in all events; those of calls inside others are counted once.
+
+        0.0 for an empty list.
+        """
         return float(sum(event.self_cpu_time_total for event in self))
 
     def table(
@@ -498,11 +544,19 @@ class EventList(list[Any]):
         )
 
     def export_chrome_trace(self, path: str | Path) -> None:
-        """Write the events as a file for chrome://tracing or Perfetto."""
+        """Write the events as a JSON file for chrome://tracing or Perfetto.
+
+        An earlier file of this path is replaced. Raises OSError where it cannot be written.
+        """
         Path(path).write_text(json.dumps(trace_events(self), indent=1))
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """The metrics that `export_stacks` can count."""
+        """The metrics that `export_stacks` can count.
+
+        >>> from adjoint.autograd.profiler_util import EventList
+        >>> EventList([]).supported_export_stacks_metrics()[0]
+        'self_cpu_time_total'
+        """
         return list(STACK_METRICS)
 
     def export_stacks(self, path: str | Path, metric: str) -> None:
