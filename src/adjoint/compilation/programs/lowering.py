@@ -7,6 +7,7 @@ copies become names for the same memory, and instructions that lead to no result
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -479,15 +480,9 @@ class Lowering:
     def _lower_ufunc(self, ufunc: Any, args: Any, out: View) -> bool:
         if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin > MAX_OPERANDS or len(args) != ufunc.nin:
             return False
-        kinds = [value.dtype if type(value) is _ndarray else type(value) for value in args]
-        if not all(isinstance(kind, numpy.dtype) or kind in (bool, int, float) for kind in kinds):
-            return False
-        try:
-            resolved = ufunc.resolve_dtypes((*kinds, None))
-            index = loop_index(ufunc, "".join([dtype.char for dtype in resolved[:-1]]))
-        except (TypeError, Untraceable):
-            return False
-        if ufunc.types[index].split("->")[1] != resolved[-1].char or resolved[-1] != out.dtype:
+        kinds = tuple([value.dtype if type(value) is _ndarray else type(value) for value in args])
+        resolved = types_of(ufunc, kinds)
+        if resolved is None or resolved[-1] != out.dtype:
             return False
         operands = []
         for value, dtype in zip(args, resolved[:-1], strict=True):
@@ -596,6 +591,19 @@ class Lowering:
                 kept.append(instruction)
                 live.update([view.buffer.number for view in instruction.reads])
         self.instructions = kept[::-1]
+
+
+@functools.cache
+def types_of(ufunc: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The dtypes of the operands and of the result of a ufunc for arrays and Python's numbers; None without a loop."""
+    if not all(isinstance(kind, numpy.dtype) or kind in (bool, int, float) for kind in kinds):
+        return None
+    try:
+        resolved: tuple[Any, ...] = ufunc.resolve_dtypes((*kinds, None))
+        index = loop_index(ufunc, "".join([dtype.char for dtype in resolved[:-1]]))
+    except (TypeError, Untraceable):
+        return None
+    return resolved if ufunc.types[index].split("->")[1] == resolved[-1].char else None
 
 
 def reduction_of(step: Step) -> tuple[Any, Any, tuple[int, ...]] | None:
