@@ -17,6 +17,14 @@
 #include "vectors_intrinsics.h"
 #include "vector_ufuncs_tables.h"
 
+/* NumPy's builds for Linux have loops by vectors of AVX-512 for log1p and expm1, which take the time of these formulas.
+   With vectors of two numbers, without FMA, the formulas of erf and erfc in double precision gain nothing. */
+#if defined(__linux__)
+#define ADJ_UNLESS_LINUX(formula) NULL
+#else
+#define ADJ_UNLESS_LINUX(formula) formula
+#endif
+
 /* n elements, a multiple of any vector's width; returns 0, and has done nothing, if one is outside of the domain. If
    `inside` is given, that is all that is noted there, for each element. */
 #define ADJ_ARGUMENTS const void *x, const void *y, void *out, int64_t n, char *inside
@@ -32,6 +40,7 @@ typedef struct {
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
+#define ADJ_UNUSED __attribute__((unused))
 #define ADJ_JOIN_(a, b) a##_##b
 #define ADJ_JOIN(a, b) ADJ_JOIN_(a, b)
 #define ADJ_NAME(name) ADJ_JOIN(name, ADJ_KIND)
@@ -82,9 +91,16 @@ ADJ_INLINE int32_t adj_bits_of_single(float number) {
 #undef ADJ_BYTES
 #define ADJ_FORMULAS(name) {name##_plain, name##_avx2, name##_avx512}
 #define ADJ_SINGLE_FORMULAS(name) {name##_plain_single, name##_avx2_single, name##_avx512_single}
+#define ADJ_FORMULAS_BELOW_AVX512(name) {name##_plain, name##_avx2, ADJ_UNLESS_LINUX(name##_avx512)}
+#define ADJ_SINGLE_FORMULAS_BELOW_AVX512(name) \
+    {name##_plain_single, name##_avx2_single, ADJ_UNLESS_LINUX(name##_avx512_single)}
+#define ADJ_FORMULAS_FROM_AVX2(name) {NULL, name##_avx2, name##_avx512}
 #else
 #define ADJ_FORMULAS(name) {name##_plain, NULL, NULL}
 #define ADJ_SINGLE_FORMULAS(name) {name##_plain_single, NULL, NULL}
+#define ADJ_FORMULAS_BELOW_AVX512 ADJ_FORMULAS
+#define ADJ_SINGLE_FORMULAS_BELOW_AVX512 ADJ_SINGLE_FORMULAS
+#define ADJ_FORMULAS_FROM_AVX2 ADJ_FORMULAS
 #endif
 
 /* in the order of the numbers in vector_ufuncs.py */
@@ -95,14 +111,18 @@ static adj_function adj_functions[] = {
     {ADJ_FORMULAS(adj_i0e), 1},       {ADJ_FORMULAS(adj_i1), 1},        {ADJ_FORMULAS(adj_i1e), 1},
     {ADJ_FORMULAS(adj_erfinv), 1},    {ADJ_FORMULAS(adj_expit), 1},     {ADJ_SINGLE_FORMULAS(adj_expit), 1},
     {ADJ_SINGLE_FORMULAS(adj_normal_cdf), 1},
+    {ADJ_FORMULAS_BELOW_AVX512(adj_log1p), 1}, {ADJ_SINGLE_FORMULAS_BELOW_AVX512(adj_log1p), 1},
+    {ADJ_FORMULAS_BELOW_AVX512(adj_expm1), 1}, {ADJ_SINGLE_FORMULAS_BELOW_AVX512(adj_expm1), 1},
+    {ADJ_FORMULAS_FROM_AVX2(adj_erf), 1},      {ADJ_SINGLE_FORMULAS(adj_erf), 1},
+    {ADJ_FORMULAS_FROM_AVX2(adj_erfc), 1},
 };
 #else
-static adj_function adj_functions[16];
+static adj_function adj_functions[23];
 #endif
 
 static int adj_function_kind = 0;
 
-/* What a loop finds as its data: the formula, if there is one, and the loop and its data that are replaced. */
+/* What a loop finds as its data: the formulas, if there are any, and the loop and its data that are replaced. */
 typedef struct {
     adj_function *function;
     adj_loop loop;
@@ -208,8 +228,9 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
     int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1;
+    int formula = replaced->function && replaced->function->formulas[adj_function_kind];
     for (int k = 0; k <= n_inputs; k++) dense &= steps[k] == size;
-    if (dense && replaced->function == NULL) {
+    if (dense && !formula) {
         replaced->loop.function(args, dimensions, steps, replaced->loop.data);
         return;
     }
@@ -226,13 +247,13 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
         }
         char *here = args[n_inputs] + start * steps[n_inputs];
         void *out = steps[n_inputs] == size ? (void *)here : (void *)&results;
-        if (replaced->function == NULL)
+        if (!formula)
             adj_run_replaced(replaced, inputs, count, out);
         else if (!adj_run_formula(replaced, inputs, count, NULL, 0, out))
             adj_run_both(replaced, inputs, count, out, &flags);
         if (out == &results) adj_scatter(&results, size, count, here, steps[n_inputs]);
     }
-    if (replaced->function == NULL) return;
+    if (!formula) return;
     /* a formula's own steps may raise flags that its result does not deserve */
     if (adj_flags(ADJ_REPORTED_FLAGS) == flags) return;
     adj_clear_flags(ADJ_REPORTED_FLAGS);

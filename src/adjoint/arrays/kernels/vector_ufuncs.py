@@ -2,8 +2,8 @@
 
 `of("sin")` is a copy of numpy.sin with other loops for double and single precision, and so is `of("i0")` of
 scipy.special.i0. The value of an element depends on the element alone: not on the number, the layout or the values of
-other elements. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a domain, to about one
-unit in the last place; elements outside of it, infinite ones and NaN among them, are left to the
+other elements. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a domain, to a few units in
+the last place at most; elements outside of it, infinite ones and NaN among them, are left to the
 loop that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
 special values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
 
@@ -41,10 +41,14 @@ _TABLE = {
     "expit": ("scipy.special", "expit", 13, 14, False),
     # the same as ndtr in double precision, and to some units in the last place in single precision
     "normal_cdf": ("scipy.special", "ndtr", 7, 15, False),
+    "log1p": ("numpy", "log1p", 16, 17, False),
+    "expm1": ("numpy", "expm1", 18, 19, False),
+    "erf": ("scipy.special", "erf", 20, 21, False),
+    "erfc": ("scipy.special", "erfc", 22, 22, True),
 }
 #: NumPy's own loops for these, given elements without gaps.
 _DENSE = (
-    ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "power", "float_power", "cbrt")
+    ("exp", "exp2", "log", "log2", "log10", "logaddexp", "logaddexp2", "power", "float_power", "cbrt")
     + ("tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
 )  # fmt: skip
 _TABLE |= {name: ("numpy", name, -1, -1, False) for name in _DENSE}

@@ -6,6 +6,8 @@
 #undef ADJ_EACH
 #undef ADJ_AT
 #undef ADJ_PUT
+#undef ADJ_POLYNOMIAL
+#undef ADJ_LENGTH
 #undef ADJ_DOMAIN
 #undef V
 #undef T

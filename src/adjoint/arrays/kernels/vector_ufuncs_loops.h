@@ -153,6 +153,55 @@ ADJ_TARGET static int ADJ_NAME(adj_ndtr)(ADJ_ARGUMENTS) {
     return 1;
 }
 
+/* the error function of sizes a up to 1, and from 0 to 6 its complement */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_erf_parts)(const V *size, V *small, V *tail) {
+    V a = *size, z = a * a;
+    ADJ_POLYNOMIAL(below, adj_erf_small, z)
+    *small = ADJ_FMA(below, a, a);
+    /* (a - 3) / (a + 3), brought from [-1, 1 / 3] to [-1, 1] */
+    V s = (2 * a - 3) / (a + 3), power, lost;
+    ADJ_POLYNOMIAL(sum, adj_erfc_scaled, s)
+    ADJ_NAME(adj_square)(&a, 30, &power, &lost);
+    power *= 2;
+    lost *= 2;
+    ADJ_NAME(adj_exp)(&power, &power);
+    V more = ADJ_FMA(lost, ADJ_FMA(lost, ADJ_ALL(1.0 / 6), ADJ_ALL(0.5)), ADJ_ALL(1)) * lost;
+    *tail = sum / (1 + a) * ADJ_FMA(power, more, power);
+}
+ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erf)(ADJ_ARGUMENTS) {
+    ADJ_DOMAIN(a < ADJ_BITS_OF(1e300))
+    ADJ_EACH {
+        /* from 6 on, the result is 1 */
+        const V most = ADJ_ALL(6);
+        V of = ADJ_AT(x), a, below, above;
+        ADJ_NAME(adj_size)(&of, &a);
+        W small = a < 1, beyond = a > most;
+        ADJ_NAME(adj_choose)(&beyond, &most, &a, &a);
+        ADJ_NAME(adj_erf_parts)(&a, &below, &above);
+        above = 1 - above;
+        ADJ_NAME(adj_choose)(&small, &below, &above, &above);
+        ADJ_NAME(adj_signed)(&above, &of, &above);
+        ADJ_PUT(above)
+    }
+    return 1;
+}
+ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erfc)(ADJ_ARGUMENTS) {
+    ADJ_DOMAIN(a < ADJ_BITS_OF(6.0))
+    ADJ_EACH {
+        V of = ADJ_AT(x), a, below, above;
+        ADJ_NAME(adj_size)(&of, &a);
+        ADJ_NAME(adj_erf_parts)(&a, &below, &above);
+        W small = a < 0.5, left = of < 0;
+        V beside = 2 - above;
+        ADJ_NAME(adj_choose)(&left, &beside, &above, &above);
+        ADJ_NAME(adj_signed)(&below, &of, &below);
+        below = 1 - below;
+        ADJ_NAME(adj_choose)(&small, &below, &above, &above);
+        ADJ_PUT(above)
+    }
+    return 1;
+}
+
 /* the logarithm of normal numbers: that of a power of two, and of what is left, by the series of artanh */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log)(const V *x, V *result) {
     const int64_t half_root = 0x3fe6a09e667f3bcd;  /* the square root of 1 / 2 */

@@ -29,4 +29,26 @@ ADJ_TARGET static int ADJ_NAME(adj_normal_cdf)(ADJ_ARGUMENTS) {
     return 1;
 }
 
+/* from 1 on, 1 - erf(x) is the exponential of a polynomial; from 4 on it is nothing beside 1 */
+ADJ_TARGET static int ADJ_NAME(adj_erf)(ADJ_ARGUMENTS) {
+    ADJ_DOMAIN(a < ADJ_BITS_OF(1e37f))
+    ADJ_EACH {
+        const V most = ADJ_ALL(4);
+        V of = ADJ_AT(x), a;
+        ADJ_NAME(adj_size)(&of, &a);
+        W small = a < 1, beyond = a > most;
+        ADJ_NAME(adj_choose)(&beyond, &most, &a, &a);
+        V z = a * a;
+        ADJ_POLYNOMIAL(below, adj_erf_small_single, z)
+        ADJ_POLYNOMIAL(above, adj_erfc_log_single, a)
+        ADJ_NAME(adj_exp)(&above, &above);
+        below = ADJ_FMA(below, a, a);
+        above = 1 - above;
+        ADJ_NAME(adj_choose)(&small, &below, &above, &above);
+        ADJ_NAME(adj_signed)(&above, &of, &above);
+        ADJ_PUT(above)
+    }
+    return 1;
+}
+
 #include "vector_ufuncs_end.h"

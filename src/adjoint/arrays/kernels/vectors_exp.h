@@ -18,16 +18,11 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_choose)(const W *where, const V *first, 
     *(W *)result = (*where & *(const W *)first) | (~*where & *(const W *)second);
 }
 
-/* The exponential: x = n log 2 + r, a polynomial in r, and 2^n in two factors, as the result may be subnormal. */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
-    const V zero = {0}, low = zero + ADJ_C(-105.0f, -746.0), high = zero + ADJ_C(89.0f, 710.0);
+/* x = n log 2 + r: the integer n, and exp(r) - 1 by a polynomial */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp_parts)(const V *of, W *power, V *rest) {
     const T magic = ADJ_C(12582912.0f, 6755399441055744.0);
-    V x = *of;
-    W above = x > high, below = x < low;
-    ADJ_NAME(adj_choose)(&above, &high, &x, &x);
-    ADJ_NAME(adj_choose)(&below, &low, &x, &x);
-    V shifted = ADJ_FMA(x, ADJ_ALL(ADJ_C(1.44269504f, 1.4426950408889634)), ADJ_ALL(magic)), n = shifted - magic;
-    V r = ADJ_FMA(n, ADJ_ALL(-ADJ_C(0.693359375f, 0.693145751953125)), x);
+    V x = *of, shifted = ADJ_FMA(x, ADJ_ALL(ADJ_C(1.44269504f, 1.4426950408889634)), ADJ_ALL(magic));
+    V n = shifted - magic, r = ADJ_FMA(n, ADJ_ALL(-ADJ_C(0.693359375f, 0.693145751953125)), x);
     r = ADJ_FMA(n, ADJ_ALL(-ADJ_C(-2.12194440e-4f, 1.42860682030941723212e-6)), r);
     static const T c[] = {
 #if defined(ADJ_DOUBLE)
@@ -38,13 +33,30 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
         1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f,
 #endif
     };
-    V sum = zero + c[0];
+    V sum = ADJ_ALL(c[0]);
     #pragma GCC unroll 12
     for (int k = 1; k < (int)(sizeof(c) / sizeof(T)); k++) sum = ADJ_FMA(sum, r, ADJ_ALL(c[k]));
-    sum = ADJ_FMA(sum * r, r, r) + 1;
-    const V as_number = zero + magic;
-    W power = *(W *)&shifted - *(const W *)&as_number, half = power >> 1, rest = power - half;
-    half = (half + ADJ_C(127, 1023)) << ADJ_C(23, 52);
-    rest = (rest + ADJ_C(127, 1023)) << ADJ_C(23, 52);
-    *result = sum * *(V *)&half * *(V *)&rest;
+    *rest = ADJ_FMA(sum * r, r, r);
+    const V as_number = ADJ_ALL(magic);
+    *power = *(W *)&shifted - *(const W *)&as_number;
+}
+
+/* 2 ** n for integers n, the exponents of normal numbers */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_power_of_two)(const W *n, V *result) {
+    *(W *)result = (*n + ADJ_C(127, 1023)) << ADJ_C(23, 52);
+}
+
+/* The exponential, with 2^n in two factors, as the result may be subnormal. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp)(const V *of, V *result) {
+    const V zero = {0}, low = zero + ADJ_C(-105.0f, -746.0), high = zero + ADJ_C(89.0f, 710.0);
+    V x = *of, sum, first, second;
+    W above = x > high, below = x < low, power;
+    ADJ_NAME(adj_choose)(&above, &high, &x, &x);
+    ADJ_NAME(adj_choose)(&below, &low, &x, &x);
+    ADJ_NAME(adj_exp_parts)(&x, &power, &sum);
+    sum += 1;
+    W half = power >> 1, rest = power - half;
+    ADJ_NAME(adj_power_of_two)(&half, &first);
+    ADJ_NAME(adj_power_of_two)(&rest, &second);
+    *result = sum * first * second;
 }

@@ -488,7 +488,7 @@ def softplus(array: Any) -> Any:
     >>> softplus(numpy.array([0.0, 1000.0]))
     array([6.93147181e-01, 1.00000000e+03])
     """
-    return numpy.maximum(array, 0) + numpy.log1p(numpy.exp(-numpy.abs(array)))
+    return numpy.maximum(array, 0) + xp.log1p(xp.exp(-numpy.abs(array)))
 
 
 # linear algebra ------------------------------------------------------------------------------------------------------
