@@ -39,17 +39,27 @@ class KinetoStepTracker:
 
     @classmethod
     def init_step_count(cls, requester: str) -> None:
-        """Let a party count from the global count on."""
+        """Let a party count from the global count on.
+
+        requester: its name. A count that it had before is replaced.
+        """
         cls._step_dict[requester] = cls._current_step
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Forget a party; True if it was known."""
+        """Forget a party; True if it was known.
+
+        requester: its name. The global count stays, also if it was that of this party.
+        """
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod
     def increment_step(cls, requester: str) -> int:
-        """Count a step of a party; returns the global count. Warns if that grows by more than one."""
+        """Count a step of a party; returns the global count.
+
+        requester: its name; an unknown one starts from the global count. Warns (UserWarning) if the global count grows
+        by more than one.
+        """
         if requester not in cls._step_dict:
             cls.init_step_count(requester)
         cls._step_dict[requester] += 1
@@ -67,5 +77,8 @@ class KinetoStepTracker:
 
     @classmethod
     def current_step(cls) -> int:
-        """The global count."""
+        """The global count: the largest count that a party has reached.
+
+        It is 0 before the first step of the process, and never falls.
+        """
         return cls._current_step

@@ -61,7 +61,10 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
-        """How long it is."""
+        """The length of the interval, `end - start`.
+
+        Its unit is that of the two, microseconds in events.
+        """
         return self.end - self.start
 
 
@@ -100,7 +103,10 @@ class MemRecordsAcc:
         self._start_nses = [record[0].start_ns() for record in self._mem_records]
 
     def in_interval(self, start_ns: int, end_ns: int) -> Iterable[Any]:
-        """The records from `start_ns` to `end_ns`, both included, in order of time."""
+        """The records from `start_ns` to `end_ns`, both included, in order of time.
+
+        Both are nanoseconds on the clock of the records. Gives an iterator, which is empty if there are none.
+        """
         first, last = bisect_left(self._start_nses, start_ns), bisect_right(self._start_nses, end_ns)
         yield from self._mem_records[first:last]
 
@@ -402,7 +408,11 @@ class FunctionEventAvg(FormattedTimesMixin):
         self.flops = 0
 
     def add(self, other: FunctionEvent | FunctionEventAvg) -> FunctionEventAvg:
-        """Add a call, or the sums over calls, of the same key; returns this. Raises AssertionError for another key."""
+        """Add a call, or the sums over calls, of the same key; returns this object.
+
+        The first one gives the key, the shapes and the kinds. Raises AssertionError for another key, and for other
+        objects.
+        """
         if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
             raise AssertionError(f"expected a FunctionEvent or FunctionEventAvg, got {type(other).__name__}")
         if self.key is None:
@@ -604,7 +614,10 @@ class EventList(list[Any]):
         return averaged
 
     def total_average(self) -> FunctionEventAvg:
-        """Sums over all events, under the key Total."""
+        """Sums over all events, as one entry under the key Total.
+
+        Its times are microseconds; all are 0 for a list without events.
+        """
         total = FunctionEventAvg()
         for event in self:
             total.key = event.key if total.count else None

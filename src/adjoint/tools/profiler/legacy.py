@@ -80,23 +80,42 @@ class profile:
         return self._finished().function_events
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """The events as a table, see `EventList.table`."""
+        """The events as a table: a string with one line for each event.
+
+        The arguments are those of `EventList.table`. Raises RuntimeError before the block has ended.
+        """
         return self._finished().table(*args, **kwargs)
 
     def export_chrome_trace(self, path: str | Path) -> None:
-        """Write the events as a file for chrome://tracing or Perfetto."""
+        """Write the events as a JSON file for chrome://tracing or Perfetto.
+
+        path: the name of the file; with the ending .gz it is compressed. Raises RuntimeError before the block has
+        ended.
+        """
         self._finished().export_chrome_trace(path)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for a flame graph. Raises AssertionError without with_stack."""
+        """Write stacks for a flame graph: a line for each event, with its frames from the outermost on and microseconds.
+
+        metric: the time that is written, one of `EventList.supported_export_stacks_metrics`. Raises AssertionError
+        without with_stack, ValueError for another metric, and RuntimeError before the block has ended.
+        """
         self._finished().export_stacks(path, metric)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
-        """Sums over the calls of each name, see `EventList.key_averages`."""
+        """Sums over all calls of the same name, as a list with one entry for each name.
+
+        group_by_input_shape: calls with other shapes have entries of their own; the shapes are known with
+        record_shapes. group_by_stack_n: so have calls from other lines, told apart by so many innermost lines; they
+        are known with with_stack. Raises RuntimeError before the block has ended.
+        """
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
-        """Sums over all calls."""
+        """Sums over all events, as one entry under the key Total.
+
+        Raises RuntimeError before the block has ended.
+        """
         return self._finished().total_average()
 
     @property

@@ -128,11 +128,17 @@ class profile:
         return self
 
     def default_trace_id(self) -> str:
-        """A name for a trace that no other has."""
+        """A name for a trace that no other has: 32 hexadecimal digits.
+
+        Each call makes a new one.
+        """
         return uuid.uuid4().hex.upper()
 
     def create_trace_id(self) -> str:
-        """The name of this trace: the result of custom_trace_id_callback, otherwise the default."""
+        """The name of this trace: the result of custom_trace_id_callback, otherwise that of `default_trace_id`.
+
+        Each call asks for a new name; `trace_id` is the one in use.
+        """
         callback = self.custom_trace_id_callback
         return self.default_trace_id() if callback is None else callback()
 
@@ -246,7 +252,11 @@ class profile:
         header: str | None = None,
         top_level_events_only: bool = False,
     ) -> str:
-        """The events as a table, see `EventList.table`."""
+        """The events as a table: a string with one line for each event.
+
+        The arguments are those of `EventList.table`. Before the block has ended the table has no events. Raises
+        AttributeError for an unknown sort_by.
+        """
         return self.function_events.table(
             sort_by=sort_by,
             row_limit=row_limit,
@@ -280,7 +290,11 @@ class profile:
         write_json(path, trace)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for a flame graph, see `EventList.export_stacks`. Raises AssertionError without with_stack."""
+        """Write stacks for a flame graph: a line for each event, with its frames from the outermost on and microseconds.
+
+        metric: the time that is written, one of `EventList.supported_export_stacks_metrics`. Raises AssertionError
+        without with_stack, and ValueError for another metric.
+        """
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
@@ -288,14 +302,22 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums over the calls of each name, see `EventList.key_averages`; none before the block has ended."""
+        """Sums over all calls of the same name, as a list with one entry each; empty before the block has ended.
+
+        group_by_input_shape: calls with other shapes have entries of their own; the shapes are known with
+        record_shapes. group_by_stack_n: so have calls from other lines, told apart by so many innermost lines; they
+        are known with with_stack. group_by_overload_name: so have calls of other overloads.
+        """
         events = self.function_events
         if not self.finished:
             return events
         return events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> FunctionEventAvg:
-        """Sums over all calls."""
+        """Sums over all events, as one entry under the key Total.
+
+        All its times are 0 before the block has ended.
+        """
         return self.function_events.total_average()
 
     @property

@@ -263,7 +263,10 @@ class profile:
             self.start_trace()
 
     def prepare_trace(self) -> None:
-        """Make ready for a trace: the events of an earlier one are forgotten, unless acc_events keeps them."""
+        """Prepare a trace, with a new profiler for one block.
+
+        The events of an earlier trace are dropped, with a warning at the second one; acc_events keeps them.
+        """
         if self.profiler is not None:
             if self.acc_events:
                 self._earlier += self.profiler.function_events

@@ -21,7 +21,10 @@ class EnforceUnique:
         self.keys: set[tuple[Any, ...]] = set()
 
     def see(self, *key: Any) -> None:
-        """Take note of a key."""
+        """Remember a key, which is a tuple of all arguments.
+
+        Raises RuntimeError if it was given before.
+        """
         if key in self.keys:
             raise RuntimeError("duplicate key: " + str(key))
         self.keys.add(key)

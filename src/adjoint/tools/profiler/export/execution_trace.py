@@ -154,34 +154,52 @@ class ExecutionTraceObserver:
         return self._registered
 
     def is_running(self) -> bool:
-        """Whether operations are noted now."""
+        """True between `start` and `stop`, while operations are recorded.
+
+        False for an observer without a file, on which `start` has no effect.
+        """
         return self._running
 
     def get_output_file_path(self) -> str | None:
-        """The file that was named last."""
+        """The path that was named last, as a string; None if there was none yet.
+
+        It stays after the file has been written.
+        """
         return self._path
 
     def register_callback(self, output_file_path: str) -> Self:
-        """Name the file that is to be written; returns the observer."""
+        """Name the file that is to be written; returns the observer.
+
+        An observer has one file at a time: another name has no effect before `unregister_callback`.
+        """
         if not self._registered:
             self._path, self._observer, self._registered = os.fspath(output_file_path), _Observer(), True
             self._begun = time.perf_counter_ns() // 1_000_000
         return self
 
     def start(self) -> None:
-        """Begin to note; nothing happens unless a file has been named."""
+        """Begin to record the operations of the calling thread.
+
+        It has no effect on an observer without a file, or on one that is running.
+        """
         if self._observer is not None and self._registered and not self._running:
             self._observer.start()
             self._running = True
 
     def stop(self) -> None:
-        """Note nothing any more, for now."""
+        """Stop recording; `start` continues it, in the same file.
+
+        It has no effect on an observer that is not running.
+        """
         if self._observer is not None and self._running:
             self._observer.stop()
             self._running = False
 
     def unregister_callback(self) -> None:
-        """Stop, and write the file."""
+        """Stop recording, and write the file; an earlier file of this path is replaced.
+
+        It has no effect on an observer without a file. Raises OSError where the file cannot be written.
+        """
         self.stop()
         if not self._registered or self._observer is None or self._path is None:
             return
