@@ -132,11 +132,18 @@ class Schedule:
         self.split = splits.pop() if splits else 0 if whole and dense else max(rank - 1, 0)
         self.n_rows, self.n_columns = prod(self.shape[: self.split]), prod(self.shape[self.split :])
         self.reduces_rows = any(step.reduction and not self._is_total(step) for step in form.steps)
-        if self.n_columns < crossovers.SHORTEST_ROW or (self.reduces_rows and self.n_columns > crossovers.LONGEST_ROW):
+        shortest = crossovers.SHORTEST_LONE_ROW if self._is_lone_reduction() else crossovers.SHORTEST_ROW
+        if self.n_columns < shortest or (self.reduces_rows and self.n_columns > crossovers.LONGEST_ROW):
             raise Unschedulable("rows too short or too long")
         self.kinds: dict[int, str] = {}
         self._divide()
         self._make_machine()
+
+    def _is_lone_reduction(self) -> bool:
+        """True if the program reduces rows of its inputs first, and then uses no more than the results."""
+        n_inputs = len(self.form.inputs)
+        reads = any(operand < n_inputs for step in self.form.steps[1:] for operand in step.operands)
+        return self.reduces_rows and self.form.steps[0].reduction is not None and not reads
 
     def _n_reduced(self, step: Step) -> int:
         """How many axes a reduction reduces."""

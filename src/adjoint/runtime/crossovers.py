@@ -22,8 +22,9 @@ THREADED_VECTORS = 1 << 18
 #: From here on a selection without branches pays, and from here on a Fourier transform by several threads.
 BRANCHLESS, THREADED_TRANSFORM = 1 << 13, 1 << 17
 #: Rows shorter than the first are no rows for a program: NumPy runs the steps. Rows longer than the second do not fit a
-#: tile when they are reduced.
-SHORTEST_ROW, LONGEST_ROW = 8, 1 << 15
+#: tile when they are reduced. Rows shorter than the third are no rows for a program that does no more than reduce them:
+#: `kernels/reductions.h` has loops for these.
+SHORTEST_ROW, LONGEST_ROW, SHORTEST_LONE_ROW = 8, 1 << 15, 129
 
 _ndarray = numpy.ndarray
 _LARGE = KEPT_MEMORY

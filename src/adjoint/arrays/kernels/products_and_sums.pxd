@@ -19,6 +19,9 @@ cdef extern from "sums.h":
     object adj_plus(object a, object b)
     object adj_total(int kind, object a)
 
+cdef extern from "reductions.h":
+    object adj_reduced(int kind, object array, object axes, bint keepdims)
+
 
 cdef class NativeKernel:
     cdef int kind
@@ -33,3 +36,4 @@ cdef object sum_leading(object array, object shape)
 cdef bint _are_bound
 cpdef object expanded(object array, object shape)
 cpdef object one_like(object array)
+cpdef object reduced(int kind, object array, object axes, bint keepdims)

@@ -94,6 +94,23 @@ def sum_leading(array, shape):
     return None
 
 
+#: The reductions that `reduced` has, in the order of reductions.h; the last one is of truth values.
+SUM, PROD, MAX, MIN, COUNT = range(5)
+
+
+def reduced(kind, array, axes, keepdims):
+    """An array reduced over axes, an int or a tuple of ints but not all axes; None if that is left to NumPy.
+
+    >>> import numpy
+    >>> result = reduced(SUM, numpy.ones((3, 2)), 1, False)
+    >>> result is None or result.tolist() == [2.0, 2.0, 2.0]
+    True
+    """
+    if cython.compiled:
+        return adj_reduced(kind, array, axes, keepdims)
+    return None
+
+
 def expanded(array, shape):
     """A view of an array with axes of length one repeated to a shape, a tuple, and new axes in front.
 

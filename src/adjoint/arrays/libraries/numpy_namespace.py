@@ -9,12 +9,13 @@ import functools
 import importlib
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.kernels import batched_lapack, scatter, vector_ufuncs
-from adjoint.arrays.kernels.products_and_sums import expanded
+from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size
 from adjoint.runtime import crossovers
 
@@ -447,7 +448,41 @@ _add_reduce: Any = numpy.add.reduce
 
 def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """numpy.sum without its overhead, which is as large as the sum of a small array."""
-    return _add_reduce(array, axis, dtype, None, keepdims)
+    quick = None
+    if axis is not None:
+        if dtype is None:
+            quick = reduced(SUM, array, axis, keepdims)
+        elif dtype is numpy.int64:
+            quick = reduced(COUNT, array, axis, keepdims)
+    return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
+
+
+def _reduction(kind: int, numpys: Any) -> Any:
+    """One of NumPy's reductions, by the loops for short axes where these apply."""
+
+    @functools.wraps(numpys)
+    def run(array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **options: Any) -> Any:
+        if dtype is not None:
+            options["dtype"] = dtype
+        quick = None if axis is None or options else reduced(kind, array, axis, keepdims)
+        if quick is not None:
+            return quick
+        return numpys(array, axis=axis, keepdims=keepdims, **options)
+
+    return run
+
+
+def _test(numpys: Any, passes: Callable[[Any, int], Any]) -> Any:
+    """numpy.any or numpy.all: by the number of truth values over short axes, and how many there are."""
+
+    @functools.wraps(numpys)
+    def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        counts = None if axis is None else reduced(COUNT, array, axis, keepdims)
+        if counts is None:
+            return numpys(array, axis=axis, keepdims=keepdims)
+        return passes(counts, array.size // counts.size)
+
+    return run
 
 
 # selections and activations
@@ -593,7 +628,15 @@ _LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ld
 _MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
 # names under which functions of this file replace numpy's in the namespace
-_INSTEAD = {"sum": fast_sum, "where": select}
+_INSTEAD = {
+    "sum": fast_sum,
+    "prod": _reduction(PROD, numpy.prod),
+    "max": _reduction(MAX, numpy.max),
+    "min": _reduction(MIN, numpy.min),
+    "any": _test(numpy.any, lambda counts, n: counts > 0),
+    "all": _test(numpy.all, lambda counts, n: counts == n),
+    "where": select,
+}
 
 
 class Namespace:

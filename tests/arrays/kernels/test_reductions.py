@@ -1,0 +1,98 @@
+"""Reductions over short axes by the compiled loops and by NumPy."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduced
+from adjoint.arrays.libraries.numpy_namespace import xp
+
+compiled_only = pytest.mark.skipif(reduced(SUM, np.ones((2, 2)), 0, False) is None, reason="these loops are compiled")
+
+UFUNCS = {SUM: np.add, PROD: np.multiply, MAX: np.maximum, MIN: np.minimum}
+SHAPES = [(3, 4), (1, 5), (5, 1), (30, 3), (4, 9), (3, 30), (2, 127), (2, 129), (2, 65), (5, 6, 3), (2, 3, 4, 5)]
+
+
+def layouts(x: Any) -> list[Any]:
+    """The same elements, or some of them, in other orders of memory."""
+    return [x, np.asfortranarray(x), np.swapaxes(x.copy().swapaxes(0, -1).copy(), 0, -1), x[..., ::2], x[::2], x[::-1]]
+
+
+def axes_of(ndim: int) -> list[Any]:
+    several = itertools.chain.from_iterable(itertools.permutations(range(ndim), n) for n in range(1, ndim + 1))
+    return [-1, None, *several]
+
+
+def check(result: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(result, expected)
+    assert (result.dtype, result.shape, result.strides) == (expected.dtype, expected.shape, expected.strides)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", UFUNCS)
+def test_numbers(kind: int, shape: Any, dtype: Any) -> None:
+    """Elements, types and strides are those of NumPy, in its order of additions."""
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    missing = x.copy()
+    missing.flat[::7] = np.nan
+    for array in [*layouts(x), missing]:
+        for axes, keepdims in itertools.product(axes_of(x.ndim), (False, True)):
+            result = reduced(kind, array, axes, keepdims)
+            if result is not None:
+                check(result, UFUNCS[kind].reduce(array, axes, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_counts(shape: Any) -> None:
+    x = np.random.default_rng(0).random(shape) > 0.5
+    for array in layouts(x):
+        for axes, keepdims in itertools.product(axes_of(x.ndim), (False, True)):
+            result = reduced(COUNT, array, axes, keepdims)
+            if result is not None:
+                check(result, np.sum(array, axis=axes, keepdims=keepdims, dtype=np.int64))
+            for name in ("any", "all"):
+                expected = getattr(np, name)(array, axis=axes, keepdims=keepdims)
+                np.testing.assert_array_equal(getattr(xp, name)(array, axis=axes, keepdims=keepdims), expected)
+
+
+@compiled_only
+@pytest.mark.parametrize(("shape", "axes"), [((30, 3), 0), ((30, 3), 1), ((5, 6, 3), 1), ((5, 6, 3), (0, 2))])
+def test_short_axes_have_loops(shape: Any, axes: Any) -> None:
+    assert all(reduced(kind, np.ones(shape), axes, False) is not None for kind in UFUNCS)
+    assert reduced(COUNT, np.ones(shape, bool), axes, False) is not None
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones((3, 0)),
+        np.ones((3, 4), np.float16),
+        np.ones((3, 4), np.int64),
+        np.ones((3, 4), ">f8"),
+        np.broadcast_to(np.ones((3, 1)), (3, 4)),
+        np.ones(3 * 4 * 8 + 1, np.uint8)[1:].view(np.float64).reshape(3, 4),
+        np.ma.ones((3, 4)),
+    ],
+)
+def test_other_arrays_are_left_to_numpy(x: Any) -> None:
+    assert reduced(SUM, x, 1, False) is None
+
+
+@pytest.mark.parametrize("axes", [2, -3, (0, 0), (0, -2), (0, 1), (), 1.0, None, [1]])
+def test_other_axes_are_left_to_numpy(axes: Any) -> None:
+    assert reduced(SUM, np.ones((3, 4)), axes, False) is None
+
+
+def test_numpy_warns() -> None:
+    """Where sums overflow NumPy computes them, and warns."""
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert xp.sum(np.full((3, 2), 1.7e308), axis=1).tolist() == [np.inf] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(xp.max(np.full((3, 2), np.nan), axis=1)).all()
