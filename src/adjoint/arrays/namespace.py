@@ -43,6 +43,11 @@ def underlying(array: Any) -> Any:
     return array if type(array) is numpy.ndarray else getattr(array, "underlying", array)
 
 
+def in_memory(array: Any) -> Any:
+    """NumPy's array over the memory of one that is recorded; other arrays are returned as they are."""
+    return array if type(array) is numpy.ndarray else getattr(array, "in_memory", array)
+
+
 def in_batch_of(array: Any, model: Any) -> Any:
     """The array as one that is batched as `model` is, which may be another member of a batch each time."""
     if type(model) is numpy.ndarray:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import random as python_random
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
+from adjoint.arrays.dtypes import dtype as DType
+from adjoint.arrays.size import Size
+from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
 from adjoint.compilation.programs.lowering import Lowering
 from adjoint.compilation.programs.partition import Dependent, Halves
-from adjoint.compilation.programs.replay import Program
+from adjoint.compilation.programs.replay import CheckFailed, Program
 from adjoint.compilation.programs.views import EXTERNAL
-from adjoint.compilation.recordings.reach import Reach, described
+from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
-from adjoint.compilation.recordings.recording import Recording, recorded
-from adjoint.core.graph import TensorBase, bump_version, new_tensor
+from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
+from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import current
 from adjoint.interop.numpy_array.array import Array
@@ -27,9 +32,9 @@ from adjoint.transforms.custom_functions.function import Function
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
-#: How a member of a result is made: it is the same value at each call; a Tensor, or a NumPy array, of memory that the
-#: program makes; a Tensor that was there before.
-CONSTANT, TENSOR, ARRAY, SAME = "constant", "tensor", "array", "same"
+#: How a member of a result is made: it is the same value at each call; a Tensor, a leaf, or a NumPy array, of memory
+#: that the program makes; a Tensor or array that was there before.
+CONSTANT, TENSOR, LEAF, ARRAY, SAME = "constant", "tensor", "leaf", "array", "same"
 HISTORY = (
     "adjoint.compile: the gradient of a compiled function that writes to tensors, or sets .grad, cannot be recorded "
     "(create_graph=True), since the function would have to run again; call the function itself"
@@ -46,13 +51,15 @@ class External:
     position: the number of the argument, or None. The rest: what it held before the recording.
     """
 
-    __slots__ = ("array", "grad", "needs_grad", "node", "position", "requires", "tensor")
+    __slots__ = ("array", "grad", "grad_version", "needs_grad", "node", "position", "requires", "tensor", "version")
 
     def __init__(self, tensor: TensorBase, position: int | None) -> None:
         self.tensor, self.position = tensor, position
         self.array, self.grad = tensor._array, tensor._grad
         self.node, self.requires = tensor._node, tensor._requires
         self.needs_grad = bool(tensor.requires_grad)
+        self.version = version_of(tensor)
+        self.grad_version = 0 if self.grad is None else version_of(self.grad)
 
 
 class Entry:
@@ -100,16 +107,17 @@ class Entry:
     def record(self, leaves: list[Any], structure: Any) -> Any:
         """Call the function while its steps are recorded; returns its result."""
         recording = self.recording
-        given = [Array._wrap(self.of_arrays[k]) if k in self.of_arrays else leaf for k, leaf in enumerate(leaves)]
+        given = [self._given(k, leaf) for k, leaf in enumerate(leaves)]
         args, kwargs = structure.unflatten(given)
         with recorded(recording):
             try:
                 self._adopt()
                 result = self.function(*args, **kwargs)
                 members, self.structure = flatten(result)
-                tensors = [member._tensor if isinstance(member, Array) else member for member in members]
+                tensors = [self._tensor_of(member) for member in members]
                 self._look_at_outputs(members, tensors)
                 self.effects = [self._effect(external) for external in self.externals]
+                self._count_versions(tensors)
                 self._derive(tensors)
             finally:
                 recording.give_back()
@@ -118,11 +126,36 @@ class Entry:
         self._write_back(leaves, given)
         for tensor in tensors:
             release(tensor)
-        results = [
-            plain(tensor) if isinstance(member, Array) else member
-            for member, tensor in zip(members, tensors, strict=True)
-        ]
+        results = [self._result(*pair, leaves) for pair in zip(members, tensors, strict=True)]
+        self._results = [tensor for tensor in tensors if isinstance(tensor, TensorBase)]
         return self.structure.unflatten(results)
+
+    def _given(self, k: int, leaf: Any) -> Any:
+        """What the function gets for an argument: for an array of NumPy one that is differentiable, or recorded."""
+        tensor = self.of_arrays.get(k)
+        if tensor is None:
+            return leaf
+        return Array._wrap(tensor) if leaf.dtype.kind in "fc" else self.recording.capture(leaf)
+
+    def _tensor_of(self, member: Any) -> Any:
+        """The Tensor under a member of the result; what is no array is given back."""
+        if isinstance(member, Array):
+            return member._tensor
+        if type(member) is not RecordedArray:
+            return member
+        same = [tensor for tensor in self.of_arrays.values() if plain_array(tensor._array) is member.array]
+        return same[0] if same else new_tensor(member)
+
+    def _result(self, member: Any, tensor: Any, leaves: list[Any]) -> Any:
+        """A member of the result as the caller gets it."""
+        for k, own in self.of_arrays.items():
+            if own is tensor:
+                return leaves[k]
+        if isinstance(member, Array):
+            return plain(tensor)
+        if type(member) is RecordedArray:
+            return member.array if member.array.ndim else member.array[()]
+        return member
 
     def _adopt(self) -> None:
         """Let all Tensors that the function can see hold recorded arrays."""
@@ -130,8 +163,6 @@ class Entry:
             if type(external.array) is not _ndarray:
                 self.recording.stop("uses a tensor that is no NumPy array")
                 continue
-            if external.tensor._hooks or external.tensor._post_hooks:
-                self.recording.stop("uses a tensor with hooks")
             self.recording.adopt(external.tensor)
         for gradient in self.grads_before:
             self.recording.adopt(gradient)
@@ -139,8 +170,9 @@ class Entry:
     def _write_back(self, leaves: list[Any], given: list[Any]) -> None:
         """Give the caller's arrays the values that the function wrote into its own."""
         for k, tensor in self.of_arrays.items():
-            array = given[k]._tensor._array
-            array = array.array if type(array) is RecordedArray else array
+            if not isinstance(given[k], Array):
+                continue
+            array = plain_array(given[k]._tensor._array)
             if given[k]._tensor is not tensor or array is not leaves[k]:
                 leaves[k][...] = array
                 self.recording.reason = self.recording.reason or "wrote into an argument that is a NumPy array"
@@ -150,12 +182,31 @@ class Entry:
         tensor = external.tensor
         if tensor._node is not external.node or tensor._requires != external.requires:
             self.recording.stop("gave a tensor that was there before another history")
-        array = tensor._array.array if type(tensor._array) is RecordedArray else tensor._array
-        if array is not external.array:
+        if tensor._hooks or tensor._post_hooks:
+            self.recording.stop("uses a tensor with hooks")
+        if plain_array(tensor._array) is not external.array:
             self.recording.stop("gave a tensor that was there before other memory")
         if tensor._grad is external.grad:
             return None
         return "none" if tensor._grad is None else tensor._grad._array
+
+    def _count_versions(self, tensors: list[Any]) -> None:
+        """Note how often each piece of memory was modified in place."""
+        #: As (number of the external Tensor, is it its gradient, times); memory that several share is counted once.
+        self.bumps: list[tuple[int, bool, int]] = []
+        counted: set[int] = set()
+        for k, external in enumerate(self.externals):
+            for tensor, before in ((external.tensor, external.version), (external.grad, external.grad_version)):
+                if tensor is None or version_of(tensor) == before or id(counter_of(tensor)) in counted:
+                    continue
+                counted.add(id(counter_of(tensor)))
+                self.bumps.append((k, tensor is external.grad, version_of(tensor) - before))
+        #: The versions of the results, by their numbers, and of new gradients.
+        self.versions = [
+            version_of(tensor)
+            for tensor, (kind, _) in zip(tensors, self.returned, strict=False)
+            if kind in (TENSOR, LEAF, ARRAY)
+        ]
 
     def _look_at_outputs(self, members: list[Any], tensors: list[Any]) -> None:
         """Note how each member of the result is made, and the arrays that are made anew."""
@@ -166,21 +217,23 @@ class Entry:
         before = {id(external.tensor): k for k, external in enumerate(self.externals)}
         for member, tensor in zip(members, tensors, strict=True):
             if id(tensor) in before:
-                if isinstance(member, Array):
-                    self.recording.stop("returned an argument that is a NumPy array")
                 self.returned.append((SAME, before[id(tensor)]))
             elif isinstance(tensor, TensorBase):
+                if tensor.is_inference():
+                    self.recording.stop("returned an inference tensor")
                 if tensor._view is not None and type(tensor._array) is RecordedArray:
                     base = tensor._view.base
                     if id(base) in before:
                         self.recording.stop("returned a view of a tensor that was there before")
-                kind = ARRAY if isinstance(member, Array) else TENSOR
-                if tensor.requires_grad:
+                kind = ARRAY if isinstance(member, (Array, RecordedArray)) else TENSOR
+                if tensor.requires_grad and tensor._node is None and tensor._view is None:
+                    kind = LEAF
+                elif tensor.requires_grad:
                     self.with_history.append(len(self.made))
                 self.returned.append((kind, len(self.made)))
                 array = tensor._array
-                self.made.append(array.array if type(array) is RecordedArray else array)
-            elif isinstance(member, CONSTANTS):
+                self.made.append(plain_array(array))
+            elif isinstance(member, (*CONSTANTS, Size, DType, numpy.dtype, type)):
                 self.returned.append((CONSTANT, member))
             else:
                 self.recording.stop(f"returned a {type(member).__name__}")
@@ -193,16 +246,26 @@ class Entry:
             for tensor in tensors
             if isinstance(tensor, TensorBase) and tensor.requires_grad and id(tensor) not in before
         ]
+        if any(kind is LEAF for kind, _ in self.returned):
+            if len(self.outputs) > 1:
+                self.recording.stop("returned a leaf of its own beside other results with a gradient")
+            self.outputs = []
         self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
         self.cotangents: list[Any] = []
         self.gradients: list[Any] = []
         if not self.outputs or self.recording.reason is not None:
             return
         self.has_history = True
+        #: True if eager nodes free what they saved, so that a second pass is an error.
+        self.runs_once = any(
+            node._ad_runs_once()
+            for node in nodes_behind([output._node for output in self.outputs])
+            if node._ad_sequence_nr >= self.recording.first_node
+        )
         roots = []
         for output in self.outputs:
             array = output._array
-            cotangent = numpy.ones_like(array.array if type(array) is RecordedArray else array)
+            cotangent = numpy.ones_like(plain_array(array))
             self.cotangents.append(cotangent)
             roots.append(new_tensor(self.recording.capture(cotangent)))
         inputs = [self.externals[k].tensor for k in self.by]
@@ -219,7 +282,7 @@ class Entry:
             return
         for part in pulled:
             array = None if part is None else part._array
-            self.gradients.append(array.array if type(array) is RecordedArray else array)
+            self.gradients.append(plain_array(array))
 
     def _inputs_of(self, output: Any, inputs: list[Any], root: Any) -> set[int]:
         """The numbers of the Tensors that one result depends on; nothing of it is recorded."""
@@ -244,7 +307,8 @@ class Entry:
                 self.grads.append((external, None))
             elif effect is not None:
                 self.grads.append((external, len(self.made)))
-                self.made.append(effect.array if type(effect) is RecordedArray else effect)
+                self.versions.append(version_of(external.tensor._grad))
+                self.made.append(plain_array(effect))
         gradients = [array for array in self.gradients if array is not None]
         n = len(arrays)
         lowering = Lowering(self.recording, arrays + self.cotangents, self.made + gradients)
@@ -270,6 +334,8 @@ class Entry:
                 view.buffer.is_result = True
         self.program = Program(instructions, lowering.externals[:n], [*made, *saved])
         written = {view.buffer.number for instruction in instructions for view in instruction.writes}
+        arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
+        self.aliasing = Aliasing(lowering.externals[:n], arrays, written, arguments)
         self.written = [
             external
             for external, view in zip(self.externals, lowering.externals, strict=False)
@@ -279,10 +345,29 @@ class Entry:
         self.recording.captures.clear()
 
     def _check_surroundings(self) -> None:
-        for slot in self.reach.changes():
-            raise Refused(f"changed {described(slot)}")
+        why = self.reach.why_not()
+        if why is not None:
+            raise Refused(why)
+        if self._hidden():
+            raise Refused("uses a tensor that its variables, arguments and attributes do not lead to")
         if random_state() != self.random:
             raise Refused("drew random numbers of NumPy or of Python's random")
+
+    def _hidden(self) -> bool:
+        """True if a Tensor that was used is held by something, but is none of those that a replay reads or makes."""
+        results, self._results = self._results, []
+        adopted, self.recording.adopted = self.recording.adopted, []
+        known = {id(tensor) for tensor in results}
+        known |= {id(tensor._view.base) for tensor in results if tensor._view is not None}
+        for external in self.externals:
+            known |= {id(tensor) for tensor in (external.tensor, external.tensor._grad, external.grad)}
+        saved = times_saved([tensor._node for tensor in results])
+        for _ in range(2):
+            if not any(is_held(reference(), saved) for reference in adopted if id(reference()) not in known):
+                return False
+            # a circle of references holds what it holds until it is collected
+            gc.collect()
+        return True
 
     # replays ----------------------------------------------------------------------------------------------------------
 
@@ -298,18 +383,23 @@ class Entry:
         """The results of the function, by the program."""
         tensors = self.matcher.tensors(leaves)
         arrays = self.matcher.arrays(tensors)
+        if not self.aliasing.holds(arrays) or not self.reach.is_unchanged():
+            raise CheckFailed
         if self.has_history:
             held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.grad is not None]]
             made = Replay.apply(self, arrays, held, (leaves, structure), *[tensors[k] for k in self.by])
         else:
-            made = self.program.run(arrays)
-        for external in self.written:
-            bump_version(external.tensor if external.position is None else leaves[external.position])
+            made = self.forward(arrays)
+        for k, is_grad, times in self.bumps:
+            if isinstance(tensors[k], TensorBase):
+                for _ in range(times):
+                    bump_version(tensors[k]._grad if is_grad else tensors[k])
         results = []
         for kind, value in self.returned:
             if kind is TENSOR:
-                result = made[value]
-                results.append(result if isinstance(result, TensorBase) else new_tensor(result))
+                results.append(self._tensor(made[value], value))
+            elif kind is LEAF:
+                results.append(self._tensor(made[value], value).requires_grad_())
             elif kind is ARRAY:
                 array = made[value]
                 results.append(array if array.ndim else array[()])
@@ -317,12 +407,26 @@ class Entry:
                 results.append(tensors[value] if kind is SAME else value)
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
-            tensor._grad = None if number is None else new_tensor(made[number])
+            tensor._grad = None if number is None else self._tensor(made[number], number)
         return self.structure.unflatten(results)
+
+    def forward(self, arrays: list[Any]) -> list[Any]:
+        """Run the first program; where it fails, all is as before, and the function itself has to tell the error."""
+        try:
+            return self.program.run(arrays)
+        except Exception as error:
+            raise CheckFailed from error
+
+    def _tensor(self, made: Any, number: int) -> Any:
+        """What a program made as a Tensor, with the version that it has in the function."""
+        tensor = made if isinstance(made, TensorBase) else new_tensor(made)
+        for _ in range(self.versions[number]):
+            bump_version(tensor)
+        return tensor
 
     def pull(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
         """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
-        saved = [tensor._array for tensor in ctx.saved_tensors]
+        saved = [tensor._array for tensor in ctx.saved_tensors[: ctx.n_kept]]
         arrays = [
             numpy.zeros_like(model) if g is None else _laid_out(g._array, model)
             for g, model in zip(cotangents, self.cotangents, strict=True)
@@ -355,6 +459,38 @@ class Entry:
         return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
 
 
+def times_saved(nodes: list[Any]) -> dict[int, int]:
+    """How often the nodes of a graph hold each Tensor, by its id."""
+    times: dict[int, int] = {}
+    for node in nodes_behind(nodes):
+        for _, saved in node._ad_saved_items():
+            number = id(getattr(saved, "original", saved))
+            times[number] = times.get(number, 0) + 1
+    return times
+
+
+def is_held(tensor: Any, saved: dict[int, int]) -> bool:
+    """True if something besides the nodes of a graph holds a Tensor."""
+    return _n_holders(tensor) > saved.get(id(tensor), 0) + _OF_A_CALL if tensor is not None else False
+
+
+def _n_holders(tensor: Any) -> int:
+    return sys.getrefcount(tensor)
+
+
+def _n_holders_of_a_call(tensor: Any) -> int:
+    return _n_holders(tensor)
+
+
+#: How many references are counted, from a function that has it as an argument, for an object that nothing holds.
+_OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
+
+
+def as_tensor(value: Any) -> TensorBase:
+    """A Tensor, also of an array of the caller's."""
+    return value if isinstance(value, TensorBase) else new_tensor(value)
+
+
 def _laid_out(array: Any, model: Any) -> Any:
     """An array with the strides of another one."""
     if array.strides == model.strides:
@@ -370,11 +506,15 @@ class Replay(Function):
     @staticmethod
     def forward(ctx: Any, entry: Any, arrays: Any, tensors: Any, call: Any, *inputs: Any) -> Any:
         """Run the first program."""
-        made = entry.program.run(arrays)
+        made = entry.forward(arrays)
         ctx.entry, ctx.call, ctx.inputs = entry, call, inputs
         ctx.set_materialize_grads(False)
         saved = [new_tensor(array) for array in made[entry.n_made :]]
-        ctx.save_for_backward(*saved, *[tensors[k] for k in entry.read_again])
+        kept = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
+        ctx.n_kept = len(kept)
+        if entry.runs_once and not kept:
+            kept.append(new_tensor(numpy.empty(0)))
+        ctx.save_for_backward(*kept)
         results = [new_tensor(array) for array in made[: entry.n_made]]
         ctx.mark_non_differentiable(*[result for k, result in enumerate(results) if k not in entry.with_history])
         return tuple(results)
@@ -386,19 +526,6 @@ class Replay(Function):
         own = [cotangents[k] for k in entry.with_history]
         pull = entry.derive_again if current().grad_enabled else entry.pull
         return (None, None, None, None, *pull(ctx, own))
-
-
-def release(tensor: Any) -> None:
-    """Let a Tensor, and what it is a view of, hold the NumPy arrays of their recorded ones."""
-    if not isinstance(tensor, TensorBase):
-        return
-    if type(tensor._array) is RecordedArray:
-        tensor._array = tensor._array.array
-    view = tensor._view
-    if view is not None and view.base is not tensor:
-        if type(view.layout) is RecordedArray:
-            view.layout = view.layout.array
-        release(view.base)
 
 
 def random_state() -> Any:

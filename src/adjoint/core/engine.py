@@ -291,6 +291,10 @@ class Run:
         """The sum of the cotangents that a node has received so far."""
         return self.slot(node)._ad_buffer
 
+    def replace_received(self, node: Node, cotangents):
+        """Let a node have received other cotangents."""
+        self.slot(node)._ad_buffer = cotangents
+
     def evaluate(self, node: Node):
         """Run the hooks of a node and the node; returns the cotangents to deliver, or None for none."""
         slot: Slot = self.slot(node)

@@ -6,7 +6,7 @@ from numpy import may_share_memory, ndarray
 
 from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype, kind_of
 from adjoint.arrays.libraries.numpy_namespace import elements_meet
-from adjoint.arrays.namespace import namespace, underlying
+from adjoint.arrays.namespace import in_memory, namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import type_name
 from adjoint.core.locations import described
@@ -359,15 +359,21 @@ def check_batch(operation: str, array: Any, out: Any) -> None:
 
 def check_overlap(array: Any) -> None:
     """Raise RuntimeError if an array that is to be written to repeats elements, as expanded ones do."""
-    array = underlying(array)
+    array = in_memory(underlying(array))
     if isinstance(array, ndarray) and not array.flags.forc and elements_meet(array):
         raise RuntimeError(OVERLAP)
 
 
 def check_sources(array: Any, sources: Any) -> None:
     """Raise RuntimeError if one of the sources lies partly, but not wholly, where an array is that is to be written."""
-    for source in sources:
-        if source is array or not isinstance(source, ndarray) or not may_share_memory(array, source):
+    array = in_memory(array)
+    for source in map(in_memory, sources):
+        if (
+            source is array
+            or not isinstance(array, ndarray)
+            or not isinstance(source, ndarray)
+            or not may_share_memory(array, source)
+        ):
             continue
         starts = [a.__array_interface__["data"][0] for a in (array, source)]
         if starts[0] == starts[1] and steps(array) == steps(source):

@@ -376,6 +376,13 @@ class Node(Slot):
         """The values that the node saves, as (name, Tensor, array or `SavedTensor`) pairs, not unpacked."""
         return []
 
+    def _ad_map_saved(self, function):
+        """Replace each saved array by function(array)."""
+
+    def _ad_runs_once(self):
+        """True if the node cannot run again once its saved values are freed."""
+        return False
+
     def _ad_release(self):
         """Free the saved values."""
 
@@ -525,6 +532,17 @@ class ContextNode(Node):
         """The cotangents that the function's backward returns."""
         return self._ad_pull_back(cotangent, create_graph)
 
+    def _ad_map_saved(self, function):
+        """Replace each saved array by function(array)."""
+        saved: SavedTensor
+        for saved in self._ad_saved or ():
+            if saved is not None:
+                saved.array = function(saved.array)
+
+    def _ad_runs_once(self):
+        """True if the function saved Tensors."""
+        return bool(self._ad_saved)
+
     def _ad_release(self):
         """Free the values that the function saved."""
         self._ad_free()
@@ -672,6 +690,15 @@ def upcoming_sequence_nr():
     return _sequence + 1
 
 
+#: Functions that are called with each new tensor around an array of these types.
+_watched: dict = {}
+
+
+def watch_arrays(kind, function):
+    """Let a function be called with each new tensor around an array of a type, which is not NumPy's."""
+    _watched[kind] = function
+
+
 def new_tensor(array):
     """A tensor around an array, with no history."""
     if cython.compiled:
@@ -680,6 +707,10 @@ def new_tensor(array):
         tensor = _tensor_type.__new__(_tensor_type)
     result: TensorBase = tensor
     result._array = array
+    if type(array) is not _ndarray and _watched:
+        note = _watched.get(type(array))
+        if note is not None:
+            note(result)
     if cython.compiled:
         # spares the call while no thread is in inference mode
         if _inferring == 0:

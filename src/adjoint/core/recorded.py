@@ -179,6 +179,13 @@ class Term:
         return self.product(ops, *values) if out is None else out
 
 
+def mapped_saved(entry, function):
+    """A saved value with function(array) in the place of its array; a Tensor stays as it is."""
+    if isinstance(entry, SavedTensor):
+        entry.array = function(entry.array)
+    return entry if isinstance(entry, (SavedTensor, TensorBase)) else function(entry)
+
+
 # plans: saved values and formulas of an operation ---------------------------------------------------------------------
 
 
@@ -542,11 +549,30 @@ class OpNode(Node):
     def _ad_release(self):
         """Free saved values; a node that saved no tensor, where torch's does not either, can still be run again."""
         plan: Plan = self.plan
-        if (plan.holds_tensors and (not plan.overloads or self.holds_any())) or (plan.runs_once and self.is_spent()):
+        if self._ad_runs_once():
             self.freed = True
             for k in range(plan.n_saved):
                 drop(self.entry(k))
             self.saved0 = self.saved1 = self.saved_others = None
+
+    def _ad_runs_once(self):
+        """True if the node frees saved values when it has run, so that it cannot run again."""
+        plan: Plan = self.plan
+        if plan.holds_tensors and (not plan.overloads or self.holds_any()):
+            return True
+        return bool(plan.runs_once and self.is_spent())
+
+    def _ad_map_saved(self, function):
+        """Replace each saved array that no Tensor of the caller holds by function(array)."""
+        if self.freed:
+            return
+        plan: Plan = self.plan
+        for k in range(plan.n_saved):
+            entry = self.entry(k)
+            if type(entry) is tuple:
+                self.replace_entry(k, tuple([mapped_saved(member, function) for member in entry]))
+            else:
+                self.replace_entry(k, mapped_saved(entry, function))
 
     def is_spent(self):
         """True if torch's node of this name saves a tensor, for which there is no need here."""

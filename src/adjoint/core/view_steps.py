@@ -7,7 +7,7 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays.namespace import has_views, share_memory, underlying
+from adjoint.arrays.namespace import has_views, in_memory, share_memory, underlying
 from adjoint.core import errors
 
 if not cython.compiled:
@@ -61,6 +61,7 @@ def base_of(source: TensorBase) -> TensorBase:
 
 def as_strided_step(operation, base, array):
     """How the operation `as_strided` leads from the array of a base to that of a view."""
+    base, array = in_memory(base), in_memory(array)
     size = base.itemsize
     offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]

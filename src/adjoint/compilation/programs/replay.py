@@ -12,6 +12,7 @@ import numpy
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
 from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View
+from adjoint.core.modes.random import Generator, default_generator
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
 from adjoint.program.machine import EACH, OWN_LOOPS, PER_ROW
@@ -53,6 +54,7 @@ class Program:
         self._place_values()
         self._place_numbers()
         self.undone = self._to_undo()
+        self.sources = self._sources()
         self._idle: list[Instance] = []
 
     # memory -----------------------------------------------------------------------------------------------------------
@@ -128,6 +130,17 @@ class Program:
             written |= {view.buffer.number for view in _written_by(entry) if view.buffer.kind == EXTERNAL}
         return [k for k, view in enumerate(self.externals) if view.buffer.number in undone]
 
+    def _sources(self) -> list[Any]:
+        """The generators that are drawn from before the last call: a check that fails leaves them as they were, too."""
+        calls = [entry for entry in self.order if isinstance(entry, Call)]
+        found: dict[int, Any] = {}
+        for call in calls[:-1] if calls else ():
+            if call.draws:
+                named = [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, Generator)]
+                for source in named or [default_generator()]:
+                    found[id(source)] = source
+        return list(found.values())
+
     def address(self, operand: Any) -> tuple[int, int]:
         """The block of an operand and its offset there."""
         if isinstance(operand, Number):
@@ -143,7 +156,10 @@ class Program:
 
     def run(self, externals: list[Any]) -> list[Any]:
         """The results, for the arrays of the caller; raises CheckFailed if a value that was looked at is another."""
-        instance = self._idle.pop() if self._idle else Instance(self)
+        try:
+            instance = self._idle.pop()
+        except IndexError:
+            instance = Instance(self)
         results = instance.run(externals)
         self._idle.append(instance)
         return results
@@ -175,7 +191,7 @@ class Instance:
     """A program with memory of its own; one thread runs it at a time."""
 
     def __init__(self, program: Program) -> None:
-        self.undone = program.undone
+        self.undone, self.sources = program.undone, program.sources
         frame = machine.Frame(len(program.makers))
         fresh: list[tuple[int, Any]] = []
         for k, maker in enumerate(program.makers):
@@ -196,14 +212,17 @@ class Instance:
 
     def run(self, externals: list[Any]) -> list[Any]:
         """`Program.run` in this memory."""
-        if not self.undone:
+        if not self.undone and not self.sources:
             return self.runner.run(externals)  # type: ignore[no-any-return]
         before = [(externals[k], externals[k].copy()) for k in self.undone]
+        states = [source._position() for source in self.sources]
         try:
             return self.runner.run(externals)  # type: ignore[no-any-return]
         except BaseException:
             for array, values in before:
                 array[...] = values
+            for source, state in zip(self.sources, states, strict=True):
+                source._return_to(state)
             raise
 
     def timed(self, externals: list[Any]) -> list[float]:

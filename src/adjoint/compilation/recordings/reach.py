@@ -9,10 +9,13 @@ from __future__ import annotations
 import builtins
 import functools
 import os
+import random
 import site
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Iterator
+from io import IOBase
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -67,13 +70,21 @@ def described(slot: Slot) -> str:
 
 
 class Reach:
-    """The Tensors, arrays and generators that a function can see, and the slots that lead to them."""
+    """The Tensors, arrays and generators that a function can see, and the slots that lead to them.
+
+    A replay compares slots (`matching.py`) and contents. A generator of another library must stand where it stood after
+    the recording, since its draws are no steps.
+    """
 
     def __init__(self, function: Any) -> None:
         self.slots: list[Slot] = []
         self.tensors: list[TensorBase] = []
-        self.arrays: list[Any] = []
-        self.generators: list[Any] = []
+        #: Arrays and sets with their contents.
+        self.contents: list[tuple[Any, Any]] = []
+        #: Generators of other libraries with their states.
+        self._positions: list[tuple[Any, Any]] = []
+        #: Something whose state cannot be compared, or None.
+        self.opaque: Any = None
         self._seen: dict[int, Any] = {}
         self._names: set[str] = set()
         self._classes: dict[type, set[str]] = {}
@@ -86,6 +97,21 @@ class Reach:
             kind, owner, key, expected = slot
             if not same_value(read_slot(kind, owner, key), expected):
                 yield slot
+
+    def is_unchanged(self) -> bool:
+        """True if arrays and sets have the contents that they had."""
+        return all(contents_of(value) == before for value, before in self.contents)
+
+    def why_not(self) -> str | None:
+        """What a replay could not give, or could not compare; None if there is nothing."""
+        for slot in self.changes():
+            return f"changed {described(slot)}"
+        if not self.is_unchanged():
+            return "changed the contents of an array or a set that it sees"
+        for generator, before in self._positions:
+            if _POSITIONS[type(generator)](generator) != before:
+                return f"drew random numbers of a {type(generator).__name__}"
+        return None if self.opaque is None else f"sees a {type(self.opaque).__name__}, whose state cannot be compared"
 
     def add(self, value: Any) -> None:
         """Look at a value, and at what can be seen from it."""
@@ -109,20 +135,27 @@ class Reach:
             self.tensors.append(value)
         elif isinstance(value, TensorHolder):
             self.tensors.append(value._tensor)
-        elif isinstance(value, numpy.ndarray):
-            self.arrays.append(value)
-        elif isinstance(value, (numpy.random.Generator, Generator)):
-            self.generators.append(value)
+        elif type(value) in _CONTENTS or isinstance(value, numpy.ndarray):
+            self.contents.append((value, contents_of(value)))
+        elif type(value) in _POSITIONS:
+            self._positions.append((value, _POSITIONS[type(value)](value)))
+        elif isinstance(value, Generator):
+            pass  # its draws are steps
+        elif isinstance(value, Iterator) and not isinstance(value, IOBase) and not is_class_of_users(type(value)):
+            self.opaque = value
         elif isinstance(value, FunctionType):
             self._look_at_function(value)
         elif isinstance(value, MethodType):
             self._todo += [value.__self__, value.__func__]
         elif isinstance(value, functools.partial):
             self._todo += [value.func, value.args, value.keywords]
-        elif isinstance(value, (list, tuple)):
+        elif isinstance(value, type):
+            if is_class_of_users(value):
+                self._look_at_classes(value)
+        elif isinstance(value, (list, tuple, deque)):
             self._note(value, LENGTH, None)
             for k, member in enumerate(value):
-                if isinstance(value, list):
+                if not isinstance(value, tuple):
                     self._note(value, MEMBER, k)
                 elif type(member) not in _PLAIN:
                     self._todo.append(member)
@@ -130,7 +163,7 @@ class Reach:
             self._note(value, LENGTH, None)
             for key in list(value):
                 self._note(value, ENTRY, key)
-        elif not isinstance(value, (type, ModuleType, BuiltinFunctionType, *_PLAIN)):
+        elif not isinstance(value, (ModuleType, BuiltinFunctionType, *_PLAIN)):
             self._look_at_object(value)
 
     def _look_at_function(self, function: Any) -> None:
@@ -179,16 +212,40 @@ class Reach:
             if is_class_of_users(each):
                 for name in names_of_slots(each):
                     self._note(value, ATTRIBUTE, name)
+        self._look_at_classes(kind)
+
+    def _look_at_classes(self, kind: type) -> None:
+        for each in kind.__mro__:
+            if is_class_of_users(each):
                 self._classes.setdefault(each, set())
 
     def _look_at_methods(self) -> None:
-        """Look at the methods that code calls by name, and at those that Python calls itself."""
+        """Look at the methods that code calls by name, at those that Python calls itself, and at attributes."""
         for kind, looked in self._classes.items():
             for name, method in vars(kind).items():
                 is_called = name in self._names or (name.startswith("__") and _is_written(method))
-                if is_called and name not in looked:
-                    looked.add(name)
+                if not is_called or name in looked:
+                    continue
+                looked.add(name)
+                if isinstance(method, FunctionType) or not hasattr(type(method), "__get__"):
+                    self._note(kind, ATTRIBUTE, name)
+                else:
                     self._todo.append(getattr(method, "__func__", getattr(method, "fget", method)))
+
+
+def contents_of(value: Any) -> Any:
+    """What is compared of an array or a set."""
+    if isinstance(value, numpy.ndarray):
+        return value.shape, value.strides, value.dtype, value.tobytes()
+    return bytes(value) if type(value) is bytearray else frozenset(value)
+
+
+_CONTENTS = (set, frozenset, bytearray)
+_POSITIONS: dict[type, Any] = {
+    random.Random: lambda generator: generator.getstate(),
+    numpy.random.Generator: lambda generator: repr(generator.bit_generator.state),
+    numpy.random.RandomState: lambda generator: repr(generator.get_state()),
+}
 
 
 @functools.cache

@@ -16,6 +16,9 @@ import numpy
 
 from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.namespace import register
+from adjoint.core.graph import TensorBase
+from adjoint.core.holders import TensorHolder
+from adjoint.transforms.batching.batched import LevelRule
 
 if TYPE_CHECKING:
     from adjoint.compilation.recordings.recording import Recording
@@ -76,6 +79,16 @@ class RecordedArray:
         writes = (self,) if name in WRITING_METHODS else ()
         return lambda *args, **kwargs: self.recording.call(method(name), (self, *args), kwargs, writes)
 
+    @property
+    def in_memory(self) -> Any:
+        """The NumPy array, for questions about its layout."""
+        return self.array
+
+    @property
+    def __array_interface__(self) -> Any:
+        self.recording.stop("made a plain NumPy array of a value")
+        return self.array.__array_interface__
+
     def __len__(self) -> int:
         return len(self.array)
 
@@ -121,6 +134,8 @@ class RecordedArray:
     # what computes ----------------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(map(is_tensor, inputs)):
+            return NotImplemented
         function = ufunc if name == "__call__" else getattr(ufunc, name)
         writes = kwargs.get("out", ())
         if not isinstance(writes, tuple):
@@ -130,6 +145,8 @@ class RecordedArray:
         return self.recording.call(function, inputs, kwargs, tuple([target for target in writes if target is not None]))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(issubclass(kind, (TensorBase, TensorHolder)) for kind in types):
+            return NotImplemented
         writes = tuple([value for value in (kwargs.get("out"),) if value is not None])
         if function in WRITING_FUNCTIONS:
             writes = (args[WRITING_FUNCTIONS[function]],)
@@ -146,8 +163,15 @@ class RecordedArray:
     __hash__ = None  # type: ignore[assignment]
 
 
+def is_tensor(value: Any) -> bool:
+    """True for a Tensor, or an array around one: it runs the functions that it is given to with recorded arrays."""
+    return isinstance(value, (TensorBase, TensorHolder))
+
+
 def _operator(ufunc: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def call(self: RecordedArray, other: Any) -> Any:
+        if is_tensor(other):
+            return NotImplemented
         operands = (other, self) if reflected else (self, other)
         return self.recording.call(ufunc, operands)
 
@@ -320,7 +344,9 @@ class Namespace(_Functions):
 
     @staticmethod
     def kernel_of(rule: Any) -> Callable[..., Any]:
-        """The kernel of a rule."""
+        """The kernel of a rule; one that takes an array into a batch, or calls functions, is no step itself."""
+        if isinstance(rule, LevelRule):
+            return rule.kernel_on(None)
         if rule.name in OF_FUNCTIONS:
             return rule.kernel_on(namespace)  # type: ignore[no-any-return]
         kernel = _recorded(rule_kernel(rule))
@@ -337,6 +363,7 @@ class Namespace(_Functions):
     @staticmethod
     def address(array: Any) -> int:
         """The address of the first element."""
+        array.recording.stop("took the address of memory")
         return int(array.array.__array_interface__["data"][0])
 
     @staticmethod

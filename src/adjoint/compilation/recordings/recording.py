@@ -7,6 +7,7 @@ as always, with nodes, versions, views and backward passes, and each function of
 from __future__ import annotations
 
 import random as python_random
+import weakref
 from _thread import get_ident
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +17,8 @@ import numpy
 from adjoint.arrays.namespace import is_array
 from adjoint.compilation.recordings import recorded_array
 from adjoint.compilation.recordings.recorded_array import RecordedArray, concrete
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import AccumulateGrad, TensorBase, nodes_behind, upcoming_sequence_nr, watch_arrays
+from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import caller_of_libraries
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
@@ -46,6 +48,19 @@ class Look(Step):
     __slots__ = ()
 
 
+class Drawing:
+    """A function that draws random numbers inside."""
+
+    draws = True
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", "draw")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
 class Unsupported(RuntimeError):
     """A function compiled with fullgraph=True did something that cannot be replayed.
 
@@ -67,8 +82,13 @@ class Recording(Interceptor):
         self.line: Any = None
         self.is_running = False
         self.thread = get_ident()
-        #: Tensors with the arrays that they held before.
-        self.replaced: list[tuple[TensorBase, Any]] = []
+        self._drew = False
+        #: The Tensors that hold, or held, recorded arrays.
+        self.tensors: list[TensorBase] = []
+        #: The same of which each held an array before.
+        self.adopted: list[weakref.ref[TensorBase]] = []
+        #: The number that the next node of the graph gets.
+        self.first_node = upcoming_sequence_nr()
         #: The recorded arrays over memory that was there before, by the address of the NumPy array.
         self.captures: dict[int, RecordedArray] = {}
         #: Copies of constants that the function writes into, as they were before.
@@ -83,16 +103,20 @@ class Recording(Interceptor):
         plain_args, plain_kwargs = concrete(tuple(args)), concrete(kwargs or {})
         if not self.is_recording:
             return function(*plain_args, **plain_kwargs)
+        if has_tensor((plain_args, plain_kwargs)):
+            self.stop("gave a tensor to a function of NumPy's arrays")
         step = Step(function, plain_args, plain_kwargs, concrete(writes))
         if writes:
             self._keep_originals(step.writes)
-        self.is_running = False
+        self.is_running, self._drew = False, False
         try:
             result = function(*plain_args, **plain_kwargs)
         finally:
             self.is_running = True
-        if not writes and plain_args and result is plain_args[0] and type(args[0]) is RecordedArray:
+        if not writes and not self._drew and plain_args and result is plain_args[0] and type(args[0]) is RecordedArray:
             return args[0]
+        if self._drew:
+            step.function = Drawing(function)
         if self.reason is None:
             self.steps.append(step)
         if writes:
@@ -174,7 +198,8 @@ class Recording(Interceptor):
         """Let a Tensor hold the recorded array over its array."""
         array = tensor._array
         if type(array) is _ndarray:
-            self.replaced.append((tensor, array))
+            self.tensors.append(tensor)
+            self.adopted.append(weakref.ref(tensor))
             tensor._array = self.capture(array)
 
     def adopt_all(self, values: Any) -> None:
@@ -196,15 +221,68 @@ class Recording(Interceptor):
         self.adopt_all(values)
         return operation.proceed_in_place(values, self.position)
 
+    def node(self, run: Any, node: Any) -> Any:
+        """Let a node of a backward pass pull recorded cotangents back; one that was there before is not replayed."""
+        if not self.is_recording:
+            return run.proceed(node, self.position)
+        run.replace_received(node, self._cotangents(run.received(node)))
+        pulled = run.proceed(node, self.position)
+        # nothing comes from a node at which the pass ends
+        if pulled is not None and not isinstance(node, AccumulateGrad) and node._ad_sequence_nr < self.first_node:
+            self.stop("ran backward through operations from before the call")
+        return pulled
+
+    def _cotangents(self, received: Any) -> Any:
+        """The cotangents of a node, recorded."""
+        if type(received) is list:
+            return [self._cotangents(member) for member in received]
+        if isinstance(received, TensorBase):
+            self.adopt(received)
+        return self.capture(received) if type(received) is _ndarray else received
+
     def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Draw random numbers as a step."""
+        """Draw random numbers as a step, or inside of one."""
+        if not self.is_recording:
+            self._drew = True
+            return function(*args, **kwargs)
         return self.call(function, args, kwargs)
 
     def give_back(self) -> None:
-        """Let all Tensors hold NumPy's arrays again."""
-        for tensor, _ in self.replaced:
-            if type(tensor._array) is RecordedArray:
-                tensor._array = tensor._array.array
+        """Let all Tensors, and the nodes that saved arrays, hold NumPy's arrays again."""
+        nodes = []
+        for tensor in self.tensors:
+            release(tensor)
+            nodes.append(tensor._node)
+        for node in nodes_behind(nodes):
+            node._ad_map_saved(plain_array)
+        self.tensors.clear()
+
+
+def has_tensor(value: Any) -> bool:
+    """True if a tree of arguments has a Tensor, or an array around one."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_tensor, value))
+    if isinstance(value, dict):
+        return any(map(has_tensor, value.values()))
+    return isinstance(value, (TensorBase, TensorHolder))
+
+
+def plain_array(array: Any) -> Any:
+    """The NumPy array of a recorded one."""
+    return array.array if type(array) is RecordedArray else array
+
+
+def release(tensor: Any) -> None:
+    """Let a Tensor, its gradient, and what it is a view of, hold the NumPy arrays of their recorded ones."""
+    if not isinstance(tensor, TensorBase):
+        return
+    tensor._array = plain_array(tensor._array)
+    if tensor._grad is not None:
+        release(tensor._grad)
+    view = tensor._view
+    if view is not None and view.base is not tensor:
+        view.layout = plain_array(view.layout)
+        release(view.base)
 
 
 def root_of(array: Any) -> Any:
@@ -240,4 +318,9 @@ def running_recording() -> Recording | None:
     return None
 
 
+def _note(tensor: TensorBase) -> None:
+    tensor._array.recording.tensors.append(tensor)
+
+
+watch_arrays(RecordedArray, _note)
 recorded_array.current_recording = running_recording

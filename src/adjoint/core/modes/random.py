@@ -75,10 +75,7 @@ class Generator:
             raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
         if not -(2**63) <= seed < _UINT64:
             raise ValueError("Overflow when unpacking long long")
-        seed = int(seed) % _UINT64
-        fresh = np.random.Generator(np.random.PCG64(seed))
-        with self._lock:
-            self._seed, self._numpy = seed, fresh
+        _start_over(self, int(seed) % _UINT64)
         return self
 
     def seed(self) -> int:
@@ -100,16 +97,14 @@ class Generator:
         >>> adjoint.Generator().manual_seed(3).initial_seed()
         3
         """
-        return self._seed
+        return _seed_of(self)
 
     def get_state(self) -> Any:
         """The state of the generator as a tensor of bytes.
 
         `set_state` takes it, and the same numbers are drawn again.
         """
-        with self._lock:
-            packed = _pack_state(self._seed, self._numpy.bit_generator.state)
-        return self.shown(np.frombuffer(packed, dtype=np.uint8).copy())
+        return self.shown(_packed_state(self))
 
     def set_state(self, state: Any) -> Generator:
         """Continue from a state that ``get_state`` gave, as a tensor or an array; returns self.
@@ -118,22 +113,19 @@ class Generator:
             TypeError: it is not a tensor of bytes.
             RuntimeError: it has another size.
         """
-        value, state = state, self.read(state)
-        if not isinstance(state, np.ndarray):
-            raise TypeError(f"expected an adjoint.ByteTensor, but got {type_name(value)}")
-        if state.dtype != np.uint8:
-            raise TypeError("RNG state must be an adjoint.ByteTensor")
-        if state.size != _STATE_BYTES:
-            raise RuntimeError(
-                f"Expected a generator state of size {_STATE_BYTES} but found the input RNG state size to be "
-                f"{state.size}"
-            )
-        seed, numpy_state = _unpack_state(state.tobytes())
-        fresh = np.random.PCG64(0)
-        fresh.state = numpy_state  # type: ignore[assignment]
-        with self._lock:
-            self._seed, self._numpy = seed, np.random.Generator(fresh)
+        _continue_from(self, self.read(state), type_name(state))
         return self
+
+    def _position(self) -> Any:
+        """Where the generator stands, for `_return_to`."""
+        with self._lock:
+            return self._seed, self._numpy, self._numpy.bit_generator.state
+
+    def _return_to(self, position: Any) -> None:
+        """Stand where the generator stood before."""
+        with self._lock:
+            self._seed, self._numpy, state = position
+            self._numpy.bit_generator.state = state
 
     graphsafe_get_state = get_state
     graphsafe_set_state = set_state
@@ -282,6 +274,49 @@ def drawn(function: F) -> F:
 
     function.draws = True  # type: ignore[attr-defined]
     return draw  # type: ignore[return-value]
+
+
+# What reads or sets a state is declared as a draw, too: it has its place among the others.
+
+
+@drawn
+def _start_over(source: Generator, seed: int) -> None:
+    """Seed a generator."""
+    fresh = np.random.Generator(np.random.PCG64(seed))
+    with source._lock:
+        source._seed, source._numpy = seed, fresh
+
+
+@drawn
+def _seed_of(source: Generator) -> int:
+    """The last seed of a generator."""
+    return source._seed
+
+
+@drawn
+def _packed_state(source: Generator) -> Array:
+    """The state of a generator as bytes."""
+    with source._lock:
+        packed = _pack_state(source._seed, source._numpy.bit_generator.state)
+    return np.frombuffer(packed, dtype=np.uint8).copy()
+
+
+@drawn
+def _continue_from(source: Generator, state: Array, name: str) -> None:
+    """Set the state of a generator from bytes, which the caller gave as a value of the type `name`."""
+    if not isinstance(state, np.ndarray):
+        raise TypeError(f"expected an adjoint.ByteTensor, but got {name}")
+    if state.dtype != np.uint8:
+        raise TypeError("RNG state must be an adjoint.ByteTensor")
+    if state.size != _STATE_BYTES:
+        raise RuntimeError(
+            f"Expected a generator state of size {_STATE_BYTES} but found the input RNG state size to be {state.size}"
+        )
+    seed, numpy_state = _unpack_state(state.tobytes())
+    fresh = np.random.PCG64(0)
+    fresh.state = numpy_state  # type: ignore[assignment]
+    with source._lock:
+        source._seed, source._numpy = seed, np.random.Generator(fresh)
 
 
 @drawn

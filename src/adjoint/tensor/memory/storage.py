@@ -11,7 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.libraries.numpy_namespace import as_strided, memory_of
-from adjoint.arrays.namespace import device_of, namespace, on_device
+from adjoint.arrays.namespace import device_of, in_memory, namespace, on_device
 from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
@@ -459,7 +459,7 @@ def moved_to_shared(storage: UntypedStorage) -> None:
 
 def bounds(array: Any) -> tuple[int, int]:
     """The addresses of the first byte of an array and of the first behind it."""
-    start = address(array)
+    start = address(in_memory(array))
     if array.flags.forc:
         return start, start + array.nbytes
     spans = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
@@ -487,7 +487,7 @@ def storage_of(tensor: TensorBase) -> Any:
     if not has_address(array):
         return tensor._array
     start, stop = bounds(array)
-    return array if start <= address(tensor._array) <= stop else tensor._array
+    return array if start <= address(in_memory(tensor._array)) <= stop else tensor._array
 
 
 def share_version(twin: TensorBase, tensor: TensorBase) -> None:

@@ -1,0 +1,58 @@
+"""Which of the caller's arrays share memory: a program holds for arrays that share it as those of the recording did."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy
+
+from adjoint.compilation.programs.views import View
+
+
+class Aliasing:
+    """The pairs of external arrays whose relation decides what a program does.
+
+    together: pairs in one piece of memory, with their distance in bytes; apart: pairs that share none, of which one is
+    written. Pairs of Tensors that the function sees are compared again only where they have other memory than before.
+    """
+
+    def __init__(self, views: list[View], arrays: list[Any], n_written: set[int], arguments: set[int]) -> None:
+        self._seen = [k for k in range(len(views)) if k not in arguments]
+        self._last = [arrays[k] for k in self._seen]
+        self._pairs: dict[bool, list[tuple[int, int, int | None]]] = {True: [], False: []}
+        for i, j in combinations(range(len(views)), 2):
+            first, second = views[i].buffer, views[j].buffer
+            has_argument = i in arguments or j in arguments
+            if first is second:
+                self._pairs[has_argument].append((i, j, views[j].offset - views[i].offset))
+            elif first.number in n_written or second.number in n_written:
+                self._pairs[has_argument].append((i, j, None))
+
+    def holds(self, arrays: list[Any]) -> bool:
+        """True if these arrays share memory as those of the recording."""
+        if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[True]):
+            return False
+        seen = [arrays[k] for k in self._seen]
+        if all(map(_is, seen, self._last)):
+            return True
+        if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[False]):
+            return False
+        self._last = seen
+        return True
+
+
+def _is(first: Any, second: Any) -> bool:
+    return first is second
+
+
+def _is_related(first: Any, second: Any, distance: int | None) -> bool:
+    """True if one array lies at a distance from the other, or, without a distance, apart from it."""
+    if distance is None:
+        return not numpy.may_share_memory(first, second)
+    return bool(address(second) - address(first) == distance)
+
+
+def address(array: Any) -> int:
+    """The address of an array's first element."""
+    return int(array.__array_interface__["data"][0])

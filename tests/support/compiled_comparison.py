@@ -1,0 +1,261 @@
+"""Runs a function as it is and compiled, on equal inputs and in equal surroundings, and compares all that can be seen.
+
+A `Case` makes a function in a `World`, which keeps the parameters that the function sees. Each run has a world of its
+own, so that both start from the same values. What a run shows is a list of named observations; two runs are compared
+observation by observation.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import adjoint
+from adjoint.runtime.pytree import flatten
+
+Tensor = adjoint.Tensor
+Input = Callable[["World", int], Any]
+#: The inputs of the calls, by number: 0 and 1 are of one kind, 2 has another shape or value. In the second round
+#: gradients stay where they are.
+FIRST_ROUND, SECOND_ROUND = (0, 1, 2, 1), (0, 1, 2, 0)
+
+
+class World:
+    """The surroundings of one run: random numbers for its inputs, and the Tensors and arrays that the function sees."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(11)
+        self.seen: list[Any] = []
+
+    def numbers(self, shape: Any, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
+        """An array of numbers between two bounds."""
+        drawn = self.rng.uniform(lo, hi, shape)
+        if dtype == "bool":
+            return drawn > 0
+        if dtype.startswith("complex"):
+            return (drawn + 1j * self.rng.uniform(lo, hi, shape)).astype(dtype)
+        return np.asarray(drawn).astype(dtype)
+
+    def keep(self, value: Any) -> Any:
+        """Let a Tensor or an array be compared after each call."""
+        self.seen.append(value)
+        return value
+
+    def parameter(self, *shape: int, dtype: str = "float64") -> Any:
+        """A leaf that requires a gradient."""
+        return self.keep(adjoint.tensor(self.numbers(shape, dtype)).requires_grad_())
+
+    def tensor(self, *shape: int, dtype: str = "float64") -> Any:
+        """A Tensor without a gradient."""
+        return self.keep(adjoint.tensor(self.numbers(shape, dtype)))
+
+    def array(self, *shape: int, dtype: str = "float64") -> Any:
+        """A NumPy array."""
+        return self.keep(self.numbers(shape, dtype))
+
+
+class Case(NamedTuple):
+    """A program: the maker of its function, and what is expected of its recording.
+
+    inputs: the makers of its arguments. recorded: it is replayed; otherwise it runs as it is, with one warning.
+    recordings: so many at most. second: gradients of gradients are compared, too. rounded: why values and gradients
+    may differ in the last bits. between: a change of the surroundings before each call.
+    """
+
+    make: Callable[[World], Callable[..., Any]]
+    inputs: tuple[Input, ...]
+    recorded: bool = True
+    recordings: int = 4
+    second: bool = True
+    rounded: str = ""
+    between: Callable[[World, int], None] | None = None
+
+
+# inputs ---------------------------------------------------------------------------------------------------------------
+
+
+def tensor(*shape: int, grad: bool = True, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Input:
+    """A Tensor; the third one has a longer first axis."""
+
+    def make(world: World, k: int) -> Any:
+        own = (shape[0] + 1, *shape[1:]) if k == 2 and shape else shape
+        made = adjoint.tensor(world.numbers(own, dtype, lo, hi))
+        return made.requires_grad_() if grad else made
+
+    return make
+
+
+def array(*shape: int, dtype: str = "float64") -> Input:
+    """A NumPy array; the third one has a longer first axis."""
+    return lambda world, k: world.numbers((shape[0] + 1, *shape[1:]) if k == 2 else shape, dtype)
+
+
+def values(*of_calls: Any) -> Input:
+    """One value for each input number."""
+    return lambda world, k: of_calls[k]
+
+
+def changed(make: Input, change: Callable[[Any], Any]) -> Input:
+    """An input that something is done to: a view, a result of an operation."""
+    return lambda world, k: change(make(world, k))
+
+
+# observations ---------------------------------------------------------------------------------------------------------
+
+
+class Failure(NamedTuple):
+    """An exception."""
+
+    kind: type
+    text: str
+
+
+def attempt(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The result of a call, or how it failed."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        return Failure(type(error), str(error))
+
+
+def shown(value: Any, strides: bool = True) -> Any:
+    """What is compared of a value; of a gradient not the strides, which depend on how it is computed."""
+    if isinstance(value, Tensor):
+        assert type(value._array) is np.ndarray, "a recorded array came out"
+        array = value.detach().resolve_conj().resolve_neg().numpy() if value.dtype is not adjoint.bfloat16 else None
+        layout = tuple(value.stride()) if strides else tuple(value.shape)
+        properties = (
+            value.dtype,
+            layout,
+            value.requires_grad,
+            value.is_leaf,
+            None if value.is_inference() else value._version,
+        )
+        return type(value), properties, None if array is None else array.copy()
+    if isinstance(value, np.ndarray):
+        return type(value), value.strides, value.flags.writeable, value.copy()
+    if isinstance(value, np.generic):
+        return type(value), np.asarray(value)
+    return value if isinstance(value, Failure) else (type(value), repr(value))
+
+
+def memory(values: list[Any]) -> list[tuple[int, int]]:
+    """The pairs of Tensors and arrays that share memory."""
+    arrays = [v.detach().numpy() if isinstance(v, Tensor) and v.dtype is not adjoint.bfloat16 else v for v in values]
+    places = [k for k, v in enumerate(arrays) if isinstance(v, np.ndarray) and v.size]
+    return [(i, j) for i in places for j in places if i < j and np.shares_memory(arrays[i], arrays[j])]
+
+
+def observe(case: Case, world: World, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """All that can be seen of the calls of a function."""
+    for number, k in enumerate(FIRST_ROUND + SECOND_ROUND):
+        where = f"call {number} of input {k}"
+        if number < len(FIRST_ROUND):
+            for value in world.seen:
+                if isinstance(value, Tensor):
+                    value.grad = None
+        if case.between is not None:
+            case.between(world, number)
+        args = [make(world, k) for make in case.inputs]
+        for seed in (adjoint.manual_seed, np.random.seed, random.seed):
+            seed(number)
+        given = flatten(args)[0]
+        result = attempt(function, *args)
+        for name, observation in after(case, world, given, result):
+            yield f"{where}: {name}", observation
+
+
+def after(case: Case, world: World, given: list[Any], result: Any) -> Iterator[tuple[str, Any]]:
+    """What can be seen after a call: results, random numbers, memory, gradients."""
+    leaves, structure = flatten(result) if not isinstance(result, Failure) else ([result], None)
+    yield "structure", repr(structure)
+    for k, leaf in enumerate(leaves):
+        yield f"result {k}", shown(leaf)
+    yield "random numbers", (adjoint.rand(1).item(), np.random.rand(), random.random())
+    known = [value for value in [*given, *world.seen] if isinstance(value, (Tensor, np.ndarray))]
+    yield "identities", [[leaf is value for value in known] for leaf in leaves]
+    yield "shared memory", memory([*leaves, *known])
+    yield from inputs_now("after the call", given, world)
+    outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad and leaf.grad_fn is not None]
+    inputs = [v for v in known if isinstance(v, Tensor) and v.requires_grad]
+    if outputs and inputs:
+        yield from gradients(case, outputs, inputs, world)
+        yield from inputs_now("after the gradients", given, world)
+
+
+def inputs_now(when: str, given: list[Any], world: World) -> Iterator[tuple[str, Any]]:
+    """The arguments, and what else the function sees, with their gradients."""
+    for name, listed in (("argument", given), ("seen", world.seen)):
+        for k, value in enumerate(listed):
+            yield f"{name} {k} {when}", shown(value)
+            if isinstance(value, Tensor) and value.is_leaf:
+                yield f"gradient of {name} {k} {when}", shown(value.grad, False)
+
+
+def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -> Iterator[tuple[str, Any]]:
+    """Gradients of all results by all inputs, of each result, by one input, of gradients; and a backward pass."""
+    weights = [adjoint.tensor(world.numbers(tuple(y.shape), "float64")).to(y.dtype) for y in outputs]
+
+    def pull(ys: Any, xs: Any, ws: Any, **more: Any) -> Any:
+        return attempt(adjoint.autograd.grad, ys, xs, ws, retain_graph=True, allow_unused=True, **more)
+
+    yield from several("gradient", pull(outputs, inputs, weights))
+    if len(outputs) > 1:
+        for k, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
+            yield from several(f"gradient of result {k}", pull(output, inputs, weight))
+    if len(inputs) > 1:
+        yield from several("gradient by the last input", pull(outputs, inputs[-1], weights))
+    if case.second:
+        firsts = pull(outputs, inputs, weights, create_graph=True)
+        yield from several("gradient with a history", firsts)
+        if not isinstance(firsts, Failure):
+            lengths = [(g.abs() ** 2).sum() for g in firsts if g is not None and g.requires_grad]
+            if lengths:
+                yield from several("gradient of gradients", pull(sum(lengths[1:], lengths[0]), inputs, None))
+    yield from several("backward", attempt(adjoint.autograd.backward, outputs, weights))
+    yield from several("backward again", attempt(adjoint.autograd.backward, outputs, weights))
+
+
+def several(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    """Observations of each of some gradients, or of a failure."""
+    members = found if isinstance(found, (tuple, list)) and not isinstance(found, Failure) else [found]
+    for k, member in enumerate(members):
+        yield f"{name} {k}", shown(member, False)
+
+
+# comparison -----------------------------------------------------------------------------------------------------------
+
+
+def same(first: Any, second: Any, rounded: bool) -> bool:
+    """True for equal observations, arrays compared bit for bit, or up to rounding."""
+    if isinstance(first, np.ndarray):
+        if not isinstance(second, np.ndarray) or (first.shape, first.dtype) != (second.shape, second.dtype):
+            return False
+        if first.tobytes() == second.tobytes():
+            return True
+        return rounded and np.allclose(first, second, rtol=1e-13, atol=1e-14, equal_nan=True)
+    if isinstance(first, (list, tuple)):
+        if type(first) is not type(second) or len(first) != len(second):
+            return False
+        return all(same(a, b, rounded) for a, b in zip(first, second, strict=True))
+    return bool(first == second) or (first != first and second != second)
+
+
+def compare(case: Case) -> tuple[Any, list[str]]:
+    """Run a program both ways; returns the compiled function and the warnings of adjoint.compile."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        own, other = World(), World()
+        expected = list(observe(case, own, case.make(own)))
+        compiled = adjoint.compile(case.make(other))
+        actual = list(observe(case, other, compiled))
+    for (name, first), (name_too, second) in zip(expected, actual, strict=False):
+        assert name == name_too, (name, name_too)
+        assert same(first, second, bool(case.rounded)), f"{name}: {first!r:.600} but compiled {second!r:.600}"
+    assert len(expected) == len(actual)
+    texts = [str(warning.message) for warning in caught]
+    return compiled, [text for text in texts if text.startswith("adjoint.compile")]
