@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import weakref
@@ -46,6 +47,13 @@ class Compiled:
 
     def __repr__(self) -> str:
         return f"<compiled {name_of(self.function)}: {count(self.n_recordings, 'recording')}>"
+
+    def __reduce__(self) -> Any:
+        # recordings are of this process: a copy makes its own
+        return Compiled, (self.function, self.fullgraph)
+
+    def __deepcopy__(self, memo: Any) -> Compiled:
+        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
