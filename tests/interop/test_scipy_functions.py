@@ -818,3 +818,29 @@ STRUCTURE = {"assume_a", "lower", "blocksize", "method", "kwds"}
 def test_orders_that_scipy_would_count_up_to_are_refused(name, derivative):
     with pytest.raises(ValueError, match=rf"{name}\(\): the order {2**63 - 1} is above 1000000; .* by sqrt\(pi"):
         getattr(adjoint.scipy.special, name)(2**63 - 1, adjoint.tensor([1e300]), derivative=derivative)
+
+
+#: Functions of all orders up to a number, with the arguments that stand before and after the number.
+SEQUENCES = {
+    "riccati_jn": ((), (0.5,)), "riccati_yn": ((), (0.5,)), "lmbda": ((), (0.5,)), "lqn": ((), (0.5,)),
+    "lqmn": ((1,), (0.5,)), "legendre_p_all": ((), (0.5,)), "assoc_legendre_p_all": ((), (1, 0.5)),
+    "sph_legendre_p_all": ((), (1, 0.5)), "sph_harm_y_all": ((), (1, 0.5, 0.5)), "pro_cv_seq": ((1,), (0.5,)),
+    "obl_cv_seq": ((1,), (0.5,)), "h1vp": ((1, 0.5), ()), "h2vp": ((1, 0.5), ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_of_enormous_orders_are_refused(name):
+    before, after = SEQUENCES[name]
+    if not hasattr(scipy.special, name):
+        pytest.skip("this SciPy does not have it")
+    arguments = [adjoint.tensor(x) if isinstance(x, float) else x for x in (*before, 2**31 - 1, *after)]
+    with pytest.raises(ValueError, match=rf"{name}\(\): the order {2**31 - 1} is above 100000"):
+        getattr(adjoint.scipy.special, name)(*arguments)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_sequences_of_the_second_kind_are_those_of_scipy(order):
+    sequences = adjoint.scipy.special.lqn(order, adjoint.tensor(0.3, dtype=adjoint.float64))
+    for values, expected in zip(sequences, scipy.special.lqn(order, 0.3), strict=True):
+        np.testing.assert_allclose(values.numpy(), expected, rtol=1e-12)

@@ -17,7 +17,8 @@ from adjoint.compat.autograd.extend import primitive
 
 #: Packages of the inside, whose functions are public under other names.
 INSIDE = {
-    "arrays", "core", "demo", "functions", "interop", "program", "rules", "solvers", "tensor", "tools", "transforms",
+    "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "solvers", "tensor", "tools",
+    "transforms",
 }  # fmt: skip
 PLUGIN = "adjoint.testing.pytest_plugin"  # holds a fixture, which is pytest's object
 

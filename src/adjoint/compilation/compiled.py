@@ -21,7 +21,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.locations import warn_caller
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
-from adjoint.runtime.caches import reset_with
+from adjoint.runtime.caches import cached, reset_with
 from adjoint.runtime.pytree import flatten
 
 _ndarray = numpy.ndarray
@@ -150,7 +150,7 @@ def _is_leaf(value: Any) -> bool:
     return isinstance(value, (TensorBase, _ndarray, float, int, str))
 
 
-@functools.cache
+@cached()
 def flat_structure(n: int) -> Any:
     """The structure of n arguments that are no containers."""
     return flatten(((0,) * n, {}))[1]

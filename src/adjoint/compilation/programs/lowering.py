@@ -7,7 +7,6 @@ copies become names for the same memory, and instructions that lead to no result
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +21,7 @@ from adjoint.compilation.recordings.recording import Look, Recording, Step
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
+from adjoint.runtime.caches import cached
 
 _ndarray = numpy.ndarray
 #: Operations and methods whose result is a copy of their first argument.
@@ -592,7 +592,7 @@ class Lowering:
         self.instructions = kept[::-1]
 
 
-@functools.cache
+@cached()
 def types_of(ufunc: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The dtypes of the operands and of the result of a ufunc for arrays and Python's numbers; None without a loop."""
     if not all(isinstance(kind, numpy.dtype) or kind in (bool, int, float) for kind in kinds):

@@ -26,6 +26,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import is_own
 from adjoint.core.modes.random import Generator
+from adjoint.runtime.caches import cached
 
 #: So many objects are looked at for one function.
 MOST = 20_000
@@ -39,13 +40,13 @@ _LIBRARIES = tuple(
 )
 
 
-@functools.cache
+@cached()
 def is_of_users(code: CodeType) -> bool:
     """True for code that belongs neither to this package nor to a library."""
     return not is_own(code) and not os.path.realpath(code.co_filename).startswith(_LIBRARIES)
 
 
-@functools.cache
+@cached()
 def names_in(code: CodeType) -> tuple[str, ...]:
     """All names of globals and attributes that code uses, that of inner functions too."""
     names = list(code.co_names)
@@ -248,7 +249,7 @@ _POSITIONS: dict[type, Any] = {
 }
 
 
-@functools.cache
+@cached()
 def is_class_of_users(kind: type) -> bool:
     """True for a class that belongs to no library."""
     module = sys.modules.get(kind.__module__)

@@ -7,7 +7,6 @@ silence.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.namespace import register
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
+from adjoint.runtime.caches import cached
 from adjoint.transforms.batching.batched import LevelRule
 
 if TYPE_CHECKING:
@@ -259,8 +259,8 @@ class Method:
         return getattr(array, self.__name__)(*args, **kwargs)
 
 
-attribute = functools.cache(Attribute)
-method = functools.cache(Method)
+attribute = cached()(Attribute)
+method = cached()(Method)
 
 
 class RuleKernel:
@@ -275,7 +275,7 @@ class RuleKernel:
         return self.function(*args, **kwargs)
 
 
-@functools.cache
+@cached()
 def rule_kernel(rule: Any) -> RuleKernel:
     """The kernel of a rule; the same object at each call."""
     return RuleKernel(rule)

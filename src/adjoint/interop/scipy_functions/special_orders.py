@@ -59,9 +59,25 @@ def _rows(formula: Formula, *counts: Sequence[int]) -> Tensor:
     return ops.stack([_rows(lambda *more, n=n: formula(n, *more), *others) if others else formula(n) for n in first], 0)
 
 
-def _signed(m: int) -> Sequence[int]:
+#: The highest order of a sequence of all orders: each is an operation on Tensors of its own.
+HIGHEST_ORDER = 10**5
+
+
+def orders_up_to(name: str, n: Any) -> range:
+    """The whole orders from 0 to n; raises ValueError above HIGHEST_ORDER."""
+    last = int(plain(n))
+    if last > HIGHEST_ORDER:
+        raise ValueError(
+            f"{name}(): the order {last} is above {HIGHEST_ORDER}, and each order up to it is an operation on tensors; "
+            "compute single orders with the function of one order"
+        )
+    return range(last + 1)
+
+
+def _signed(name: str, m: Any) -> Sequence[int]:
     """The orders as scipy.special lays them out: from 0 to m, then from -m to -1."""
-    return [*range(m + 1), *range(-m, 0)]
+    orders = orders_up_to(name, m)
+    return [*orders, *[-k for k in orders[:0:-1]]]
 
 
 # Legendre functions ---------------------------------------------------------------------------------------------------
@@ -80,7 +96,8 @@ def legendre_p(n, z: Array, *, diff_n=0):
     """Legendre's polynomial of degree n and its derivatives up to an order, along an axis in front."""
     z = inexact(z)
     parts = [
-        by_orders("legendre_p", lambda n, z, k=k: _legendre(n, z, k), (n,), z) for k in range(int(plain(diff_n)) + 1)
+        by_orders("legendre_p", lambda n, z, k=k: _legendre(n, z, k), (n,), z)
+        for k in orders_up_to("legendre_p", diff_n)
     ]
     return ops.stack(parts, 0)
 
@@ -88,8 +105,8 @@ def legendre_p(n, z: Array, *, diff_n=0):
 @function("scipy.special.legendre_p_all")
 def legendre_p_all(n, z: Array, *, diff_n=0):
     """Legendre's polynomials of all degrees up to n."""
-    z, degrees = inexact(z), range(int(plain(n)) + 1)
-    parts = [_rows(lambda n, k=k: _legendre(n, z, k), degrees) for k in range(int(plain(diff_n)) + 1)]
+    z, degrees = inexact(z), orders_up_to("legendre_p_all", n)
+    parts = [_rows(lambda n, k=k: _legendre(n, z, k), degrees) for k in orders_up_to("legendre_p_all", diff_n)]
     return ops.stack(parts, 0)
 
 
@@ -123,7 +140,11 @@ def assoc_legendre_p_all(n, m, z: Array, *, branch_cut=2, norm=False, diff_n=0):
     _no_slopes("assoc_legendre_p_all", diff_n)
     z = inexact(z)
     _check_place("assoc_legendre_p_all", z)
-    rows = _rows(lambda n, m: _associated(n, m, z, norm), range(int(plain(n)) + 1), _signed(int(plain(m))))
+    rows = _rows(
+        lambda n, m: _associated(n, m, z, norm),
+        orders_up_to("assoc_legendre_p_all", n),
+        _signed("assoc_legendre_p_all", m),
+    )
     return rows[None]
 
 
@@ -152,7 +173,9 @@ def sph_legendre_p_all(n, m, theta: Array, *, diff_n=0):
     """The spherical Legendre functions of all degrees up to n and orders up to m."""
     _no_slopes("sph_legendre_p_all", diff_n)
     theta = inexact(theta)
-    return _rows(lambda n, m: _spherical(n, m, theta), range(int(plain(n)) + 1), _signed(int(plain(m))))[None]
+    return _rows(
+        lambda n, m: _spherical(n, m, theta), orders_up_to("sph_legendre_p_all", n), _signed("sph_legendre_p_all", m)
+    )[None]
 
 
 def _harmonic(n: int, m: int, theta: Tensor, phi: Tensor) -> Tensor:
@@ -171,7 +194,9 @@ def sph_harm_y_all(n, m, theta, phi, *, diff_n=0):
     """The spherical harmonics of all degrees up to n and orders up to m."""
     _no_slopes("sph_harm_y_all", diff_n)
     theta, phi = (inexact(each) for each in promoted(theta, phi))
-    return _rows(lambda n, m: _harmonic(n, m, theta, phi), range(int(plain(n)) + 1), _signed(int(plain(m))))
+    return _rows(
+        lambda n, m: _harmonic(n, m, theta, phi), orders_up_to("sph_harm_y_all", n), _signed("sph_harm_y_all", m)
+    )
 
 
 def _of_second_kind(name: str, z: Tensor, orders: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
@@ -182,15 +207,15 @@ def _of_second_kind(name: str, z: Tensor, orders: list[tuple[int, int]]) -> tupl
 @function("scipy.special.lqn")
 def lqn(n, z: Array):
     """Legendre functions of the second kind of all degrees up to n, and their slopes."""
-    return _of_second_kind("lq", inexact(z), [(0, k) for k in range(max(int(plain(n)), 1) + 1)][: int(plain(n)) + 1])
+    return _of_second_kind("lq", inexact(z), [(0, k) for k in orders_up_to("lqn", n)])
 
 
 @function("scipy.special.lqmn")
 def lqmn(m, n, z: Array):
     """Associated Legendre functions of the second kind of all orders up to m and degrees up to n, and their slopes."""
-    m, n, z = int(plain(m)), int(plain(n)), inexact(z)
-    values, slopes = _of_second_kind("lq", z, [(k, j) for k in range(m + 1) for j in range(n + 1)])
-    return tuple([ops.reshape(each, (m + 1, n + 1, *z.shape)) for each in (values, slopes)])
+    z, orders, degrees = inexact(z), orders_up_to("lqmn", m), orders_up_to("lqmn", n)
+    values, slopes = _of_second_kind("lq", z, [(k, j) for k in orders for j in degrees])
+    return tuple([ops.reshape(each, (len(orders), len(degrees), *z.shape)) for each in (values, slopes)])
 
 
 # others ---------------------------------------------------------------------------------------------------------------
@@ -241,9 +266,9 @@ def _slope_of_hankel(name: str, kind: str) -> None:
     @function(f"scipy.special.{name}")
     def slope(v, z: Array, n=1):
         """The n-th derivative by z of a Hankel function of order v (DLMF 10.6.7)."""
-        v, n = float(operand(v)), int(plain(n))
-        z = z + 0j
-        terms = [(-1) ** k * math.comb(n, k) * ops.special_function(z, kind, (v - n + 2 * k,)) for k in range(n + 1)]
+        v, orders = float(operand(v)), orders_up_to(name, n)
+        z, n = z + 0j, len(orders) - 1
+        terms = [(-1) ** k * math.comb(n, k) * ops.special_function(z, kind, (v - n + 2 * k,)) for k in orders]
         return sum(terms[1:], terms[0]) * 0.5**n
 
 
@@ -255,7 +280,7 @@ _slope_of_hankel("h2vp", "hankel2")
 def lmbda(v, x: Array):
     """The functions gamma(v + 1) (2 / x) ** v J(v, x) of all orders up to v, and their slopes (DLMF 10.16.9)."""
     top, x = float(plain(v)), inexact(x)
-    orders = [top - math.floor(top) + k for k in range(math.floor(top) + 1)]
+    orders = [top - math.floor(top) + k for k in orders_up_to("lmbda", math.floor(top))]
     square = -0.25 * x * x
     values = [ops.special_function(square, "hyp0f1", (order + 1,)) for order in orders]
     slopes = [-0.5 * x / (order + 1) * ops.special_function(square, "hyp0f1", (order + 2,)) for order in orders]
@@ -266,7 +291,7 @@ def _riccati(name: str, sphere: Formula, slope: Formula) -> None:
     @function(f"scipy.special.{name}")
     def riccati(n, x: Array):
         """Riccati's functions x times a spherical Bessel function, of all orders up to n, and their slopes."""
-        x, orders = inexact(x), range(int(plain(n)) + 1)
+        x, orders = inexact(x), orders_up_to(name, n)
         values = [sphere(x, k) for k in orders]
         slopes = [value + x * slope(x, k, value) for k, value in zip(orders, values, strict=True)]
         return ops.stack([x * value for value in values], 0), ops.stack(slopes, 0)
@@ -291,9 +316,9 @@ def _values_of_spheroids(name: str, sign: int) -> None:
     @function(f"scipy.special.{name}_seq")
     def sequence(m, n, c: Array):
         """Characteristic values of spheroidal functions of order m and all degrees from m to n."""
-        m, n, c = operand(m), int(plain(n)), inexact(c)
+        degrees, m, c = orders_up_to(f"{name}_seq", n)[int(plain(m)) :], operand(m), inexact(c)
         first = ops.full_like(ops.sum(c, (), False), 0.0) + m
-        return ops.stack([value(first, first * 0 + k, c) for k in range(int(plain(m)), n + 1)], 0)
+        return ops.stack([value(first, first * 0 + k, c) for k in degrees], 0)
 
 
 _values_of_spheroids("pro_cv", 1)
