@@ -10,6 +10,7 @@ from statistics import median
 from .contenders import BY_HAND, SUBJECT
 from .measure import Result
 from .nodes import rows as node_rows
+from .programs.document import section_of, with_section
 from .report import quantity
 
 HEAD = """\
@@ -50,5 +51,7 @@ def cell(result: Result, peer: str) -> str:
 
 
 def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
-    """Write the page."""
-    path.write_text(page(facts, results), encoding="utf-8")
+    """Write the page; its section about programs, which another command writes, stays."""
+    programs = section_of(path.read_text(encoding="utf-8")) if path.exists() else ""
+    text = page(facts, results)
+    path.write_text(with_section(text, programs) if programs else text, encoding="utf-8")

@@ -1,0 +1,24 @@
+"""Whole programs of many fields, each written once under torch's names."""
+
+from __future__ import annotations
+
+from . import (
+    geometry,
+    in_place,
+    indexing,
+    matrices,
+    mechanics,
+    networks,
+    optimisers,
+    scans,
+    signals,
+    statistics,
+    transforms,
+)  # fmt: skip
+from .program import Program
+
+FIELDS = (
+    statistics, mechanics, networks, matrices, scans, indexing, signals, transforms, in_place, optimisers, geometry,
+)  # fmt: skip
+#: All programs.
+ALL: tuple[Program, ...] = tuple(program for field in FIELDS for program in field.PROGRAMS)

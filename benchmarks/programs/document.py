@@ -1,0 +1,59 @@
+"""The section of docs/benchmarks.md about programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .measurement import Timing
+from .table import markdown_table, summary
+
+TITLE = "## Programs"
+TEXT = """\
+{title}
+
+Written by `python -m benchmarks.programs --document docs/benchmarks.md`. Whole programs of several fields, each written
+once under torch's names (`benchmarks/programs/`); their results and gradients are PyTorch's. Times are the least of
+alternating rounds; a ratio is how many times faster adjoint is.
+
+- Time of the processor, one thread: {processor}
+- Time on the wall, two threads: {wall}
+
+{table}
+"""
+
+
+def section(timings: Mapping[str, Sequence[Timing]]) -> str:
+    """The section in Markdown, of the times by both clocks."""
+    processor, wall = timings.get("processor", ()), timings.get("wall", ())
+    table = markdown_table(processor or wall, wall)
+    return TEXT.format(title=TITLE, processor=summary(processor), wall=summary(wall), table=table)
+
+
+def with_section(page: str, text: str) -> str:
+    """A page with its section about programs replaced, or with a new one at its end.
+
+    >>> with_section("# Page\\n\\n## Programs\\n\\nold\\n\\n## Next\\n", "## Programs\\n\\nnew\\n")
+    '# Page\\n\\n## Programs\\n\\nnew\\n\\n## Next\\n'
+    """
+    before, found, rest = page.partition(TITLE + "\n")
+    if not found:
+        return f"{page.rstrip()}\n\n{text}"
+    _, following, after = rest.partition("\n## ")
+    return before + text + following + after
+
+
+def section_of(page: str) -> str:
+    """The section about programs that a page has, or nothing.
+
+    >>> section_of("# Page\\n\\n## Programs\\n\\ntext\\n\\n## Next\\n")
+    '## Programs\\n\\ntext\\n'
+    """
+    _, found, rest = page.partition(TITLE + "\n")
+    return found + rest.partition("\n## ")[0] if found else ""
+
+
+def write_section(path: Path, timings: Mapping[str, Sequence[Timing]]) -> None:
+    """Write the section into a page."""
+    page = path.read_text(encoding="utf-8") if path.exists() else "# Benchmarks\n"
+    path.write_text(with_section(page, section(timings)), encoding="utf-8")

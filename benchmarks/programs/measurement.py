@@ -1,0 +1,68 @@
+"""The times of programs on adjoint and on PyTorch, after a comparison of their results."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contenders import SUBJECT
+from ..gradients import GradientMismatch, check_agreement
+from ..measure import Effort
+from ..timing import Clock, block_of, run_rounds
+from .program import Program, Step
+
+PEER = "torch"
+
+
+class Timing(NamedTuple):
+    """The least seconds of a step on both; error says why there are none, and a library that is absent has none."""
+
+    field: str
+    name: str
+    ours: float | None = None
+    theirs: float | None = None
+    error: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster adjoint is."""
+        return self.theirs / self.ours if self.ours and self.theirs else None
+
+
+def measured(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
+    """The times of programs one by one; both libraries run with so many threads."""
+    names = [SUBJECT] + [PEER] * (importlib.util.find_spec(PEER) is not None)
+    libraries = {name: import_module(name) for name in names}
+    for library in libraries.values():
+        library.set_num_threads(threads)
+    warnings.simplefilter("ignore")
+    for program in programs:
+        yield measured_one(program, libraries, effort, clock)
+
+
+def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, clock: Clock) -> Timing:
+    """The times of one program."""
+    try:
+        steps = {name: program.step(library) for name, library in libraries.items()}
+        check_agreement({name: results_of(step) for name, step in steps.items()})
+    except GradientMismatch as error:
+        return Timing(program.field, program.name, error=f"results disagree: {error}")
+    except Exception as error:  # a program that a library refuses is reported, and the others are timed
+        return Timing(program.field, program.name, error=f"{type(error).__name__}: {error}")
+    gc.collect()
+    gc.freeze()  # the libraries' own objects stay: no need to go through them before every block
+    blocks = {name: block_of(step, effort.block_seconds, clock) for name, step in steps.items()}
+    seconds = run_rounds(blocks, effort.rounds, effort.budget)
+    least = {name: min(times) for name, times in seconds.items()}
+    return Timing(program.field, program.name, least[SUBJECT], least.get(PEER))
+
+
+def results_of(step: Step) -> list[np.ndarray[Any, Any]]:
+    """The results of a first step, copied, since later steps may write into them."""
+    return [tensor.detach().numpy().copy() for tensor in step()]

@@ -1,0 +1,53 @@
+"""The times of programs as tables: the slowest beside PyTorch first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, log
+
+from ..report import quantity
+from .measurement import Timing
+
+LIMITS = (1.0, 0.7)
+
+
+def by_ratio(rows: Iterable[Timing]) -> list[Timing]:
+    """Programs with errors, then those with a ratio, the lowest first."""
+    return sorted(rows, key=lambda row: -1.0 if row.error else row.ratio or 0.0)
+
+
+def summary(rows: Sequence[Timing]) -> str:
+    """The geometric mean of the ratios, and how many are below the limits."""
+    ratios = [row.ratio for row in rows if row.ratio]
+    if not ratios:
+        return f"{len(rows)} programs, without torch."
+    mean = exp(sum(map(log, ratios)) / len(ratios))
+    below = ", ".join(f"{sum(ratio < limit for ratio in ratios)} below {limit}" for limit in LIMITS)
+    return f"{len(ratios)} programs, geometric mean {mean:.2f}, {below}."
+
+
+def text_table(rows: Sequence[Timing]) -> str:
+    """The table for a terminal."""
+    lines = [
+        f"  {row.name}: {row.error}"
+        if row.error
+        else f"{cell(row.ratio):>6}  {quantity(row.ours or 0):>9}  {row.name} ({row.field})"
+        for row in by_ratio(rows)
+    ]
+    return "\n".join([*lines, summary(rows), ""])
+
+
+def markdown_table(rows: Sequence[Timing], others: Sequence[Timing]) -> str:
+    """The table for the page: ratios by the first clock, which orders the rows, and by the second."""
+    second = {row.name: row for row in others}
+    lines = ["| program | field | adjoint | torch/adjoint | two threads, wall |", "|---|---|---:|---:|---:|"]
+    for row in by_ratio(rows):
+        other = second.get(row.name)
+        ours = row.error or quantity(row.ours or 0)
+        lines.append(f"| {row.name} | {row.field} | {ours} | {cell(row.ratio)} | {cell(other and other.ratio)} |")
+    return "\n".join(lines)
+
+
+def cell(ratio: float | None) -> str:
+    """A ratio, or nothing where there is none."""
+    return "" if ratio is None else f"{ratio:.2f}"
