@@ -19,6 +19,10 @@ cdef extern from "sums.h":
     object adj_plus(object a, object b)
     object adj_total(int kind, object a)
 
+cdef extern from "short_rows.h":
+    bint adj_meet_in_short_rows(object left, object right)
+    object adj_written_out(object array)
+
 cdef extern from "reductions.h":
     object adj_reduced(int kind, object array, object axes, bint keepdims)
 
@@ -37,3 +41,4 @@ cdef bint _are_bound
 cpdef object expanded(object array, object shape)
 cpdef object one_like(object array)
 cpdef object reduced(int kind, object array, object axes, bint keepdims)
+cdef bint meet_in_short_rows(object left, object right)

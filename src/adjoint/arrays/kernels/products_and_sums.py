@@ -10,6 +10,8 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
+from math import prod
+
 import numpy
 
 _are_bound = False
@@ -124,6 +126,52 @@ def expanded(array, shape):
     if cython.compiled:
         return adj_expand(array, shape)
     return None
+
+
+def meet_in_short_rows(left, right):
+    """True if a ufunc of two arrays would work on rows of few elements, as their axes alternate in being repeated."""
+    if cython.compiled:
+        return adj_meet_in_short_rows(left, right)
+    return False
+
+
+#: About so many elements are written out at a time.
+_WRITTEN_OUT = 1 << 15
+
+
+def by_long_rows(ufunc, left, right):
+    """ufunc(left, right) of arrays that are broadcast: repeated elements are written out, some at a time.
+
+    NumPy calls an inner loop for each row in which neither array begins to be repeated, which costs more than a row of
+    a few elements.
+
+    >>> import numpy
+    >>> by_long_rows(numpy.subtract, numpy.ones((3, 1, 2)), numpy.ones((1, 4, 2))).shape
+    (3, 4, 2)
+    """
+    shape = numpy.broadcast_shapes(left.shape, right.shape)
+    axis = 0
+    while shape[axis] == 1:
+        axis += 1
+    step = max(1, _WRITTEN_OUT // prod(shape[axis + 1 :]))
+    operands = [numpy.broadcast_to(array, shape) for array in (left, right)]
+    out = None
+    for first in range(0, shape[axis], step):
+        piece = (*(slice(None),) * axis, slice(first, first + step))
+        parts = [_written_out(array[piece]) for array in operands]
+        if step >= shape[axis]:
+            return ufunc(*parts)
+        if out is None:
+            kind = ufunc(*[part[(slice(1),) * part.ndim] for part in parts]).dtype
+            out = numpy.empty(shape, kind)
+        ufunc(*parts, out=out[piece])
+    return out
+
+
+def _written_out(array):
+    if cython.compiled and not array.flags.c_contiguous:
+        return adj_written_out(array)
+    return numpy.ascontiguousarray(array)
 
 
 def one_like(array):

@@ -1,7 +1,7 @@
 cimport cython
 
 from adjoint.runtime.crossovers cimport is_large
-from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
+from adjoint.arrays.kernels.products_and_sums cimport NativeKernel, meet_in_short_rows
 from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current
@@ -19,7 +19,7 @@ cdef class Kernel:
     cdef dict kernels
     cdef object on_numpy
     cdef readonly object quick
-    cdef bint fuses
+    cdef bint fuses, is_ufunc
     cdef readonly Fused fused
     cdef readonly Fused fused_call
     cdef object one(self, object array)

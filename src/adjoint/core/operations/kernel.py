@@ -8,6 +8,7 @@ except ModuleNotFoundError:
 import numpy
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
+from adjoint.arrays.kernels.products_and_sums import by_long_rows
 from adjoint.arrays.namespace import astype, is_array, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
@@ -18,6 +19,7 @@ from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
+    from adjoint.arrays.kernels.products_and_sums import meet_in_short_rows
     from adjoint.core.graph import TensorBase, dtype_of
     from adjoint.core.in_place import check_current
     from adjoint.runtime.crossovers import is_large
@@ -50,7 +52,8 @@ class Kernel:
         self.quick = self.on_numpy if rule.fast is None else getattr(_numpy, rule.fast)
         self.fuses = fuses
         # kernels are traced with one or two arrays; with all arguments, some of them by name, where they differ
-        self.fused = Fused(self.quick, (), isinstance(self.quick, numpy.ufunc))
+        self.is_ufunc = isinstance(self.quick, numpy.ufunc)
+        self.fused = Fused(self.quick, (), self.is_ufunc)
         names, n = arguments.names, arguments.n_positional
         same = rule.fast is None and n == len(names)
         self.fused_call = self.fused if same else Fused(self.on_numpy, names[n:])
@@ -82,7 +85,9 @@ class Kernel:
         try:
             # a program makes large results in memory that is kept
             out = self.fused.two(left, right, False, large) if self.fuses or large else None
-            if out is None:
+            if out is None and self.is_ufunc and meet_in_short_rows(left, right):
+                out = with_kept_memory(by_long_rows, (self.quick, left, right))
+            elif out is None:
                 out = with_kept_memory(self.quick, (left, right)) if large else self.quick(left, right)
         except Exception as error:
             self.fail(error, [left, right])
