@@ -80,6 +80,7 @@ if _typing.TYPE_CHECKING:
         random,
         return_types,
         signal,
+        sparse,
         special,
         testing,
         utils,
@@ -119,7 +120,7 @@ _registration.register_tensors()
 #: Public modules, which are imported when they are first used.
 _MODULES = """
     accelerator autograd backends compat compiler cpu cuda distributed fft func implicit integrate linalg masked memory
-    mps mtia nn numpy optimize profiler random return_types scipy signal special testing utils xpu
+    mps mtia nn numpy optimize profiler random return_types scipy signal sparse special testing utils xpu
 """
 #: Names that are public here, by the module that holds them.
 _HELD = {

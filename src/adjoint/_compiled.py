@@ -6,6 +6,7 @@ setup.py reads this file as text, so it must not import anything.
 COMPILED = (
     "adjoint.runtime.crossovers",
     "adjoint.arrays.kernels.batched_lapack",
+    "adjoint.arrays.kernels.colouring",
     "adjoint.arrays.kernels.cumulative",
     "adjoint.arrays.kernels.max_pooling",
     "adjoint.runtime.memory",

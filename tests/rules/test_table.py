@@ -24,6 +24,7 @@ from adjoint.func import jvp
 from adjoint.program.fused import Fused
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.runtime import crossovers
+from adjoint.solvers.structure.tracing import pattern
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops as tensor_ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
@@ -302,6 +303,55 @@ def recorded_from(
     ]
     ends, drivers = zip(*pairs, strict=True)
     return outputs, grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
+
+
+@check
+def check_structure(problem: Problem, rng: np.random.Generator) -> None:
+    """The traced pattern has each entry of the Jacobian, whether it holds for all values or for these."""
+    expected = full_jacobian(problem)
+    for is_local in (False, True):
+        found = traced_pattern(problem, is_local)
+        assert found.shape == expected.shape
+        assert not np.any((np.abs(expected) > 1e-12) & ~found)
+
+
+def ends_of(problem: Problem, leaf: Any) -> Any:
+    """All differentiable results as one vector, from one vector of all inputs."""
+    parts, start = {}, 0
+    for place in problem.places:
+        array = problem.at(place)
+        part = tensor_ops.reshape(leaf[start : start + array.size], array.shape)
+        parts[place] = part if array.dtype.kind == "c" or leaf._array.dtype.kind != "c" else tensor_ops.real(part)
+        start += array.size
+    values = problem.put(parts)
+    values |= {name: tensor(values[name], False) for name in problem.rule.constants}
+    result = derive.call(problem.rule, tensor_ops, values)
+    outputs = [result] if problem.rule.outputs is None else list(result)
+    return tensor_ops.cat([tensor_ops.reshape(y, (-1,)) for y in outputs if y.requires_grad], 0)
+
+
+def leaf_of(problem: Problem) -> Any:
+    parts = [np.reshape(problem.at(place), -1) for place in problem.places]
+    return tensor(np.concatenate(parts).astype(np.result_type(*parts)), True)
+
+
+def full_jacobian(problem: Problem) -> np.ndarray:
+    leaf = leaf_of(problem)
+    end = ends_of(problem, leaf)
+    total = np.zeros((end._array.size, leaf._array.size))
+    for direction in (1, 1j) if end._array.dtype.kind == "c" else (1,):
+        for row in range(len(total)):
+            unit = np.zeros(end._array.shape, end._array.dtype)
+            unit[row] = direction
+            slope = grad(end, leaf, new_tensor(unit), retain_graph=True, materialize_grads=True)[0]
+            total[row] += np.abs(slope._array)
+    return total
+
+
+def traced_pattern(problem: Problem, is_local: bool) -> np.ndarray:
+    matrix, unseen = pattern(lambda leaf: ends_of(problem, leaf), leaf_of(problem), is_local)
+    assert unseen == []
+    return matrix.toarray()
 
 
 @check

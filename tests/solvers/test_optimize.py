@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from scipy import optimize as reference
-from scipy import sparse
 
 import adjoint
 from adjoint import optimize
 from adjoint.integrate import solve_ivp
-from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import ScalarFunction, VectorFunction
 from adjoint.solvers.optimize import DERIVATIVES
 
@@ -112,16 +110,45 @@ def test_least_squares(jac):
     assert function.jac(point) == pytest.approx(exact)
     assert function.operator(point) @ np.eye(12) == pytest.approx(exact)
     assert pytest.approx(exact) == (function.operator(point).T @ np.eye(22)).T
-    wide = VectorFunction(lambda x: x[1:] * x[:-1], point, (), "f")
-    for f in (function, wide):
-        compression = Compression(f.pattern(point))
-        assert f.sparse(point, compression).toarray() == pytest.approx(f.jac(point)) and len(compression.seeds) <= 3
 
 
-def test_arrow_shaped_patterns_are_compressed_by_the_better_side():
-    arrow = sparse.csr_array(np.eye(9) + np.eye(9)[:, :1] @ np.ones((1, 9)))
-    assert Compression(arrow).by_rows and len(Compression(arrow).seeds) == 2
-    assert not Compression(arrow.T).by_rows and len(Compression(arrow.T).seeds) == 2
+def tridiagonal(x):
+    return x**3 + adjoint.nn.functional.pad(x[1:], (0, 1)) - 2
+
+
+def test_solvers_with_sparse_derivatives():
+    n = 30
+    exact = optimize.minimize(rosenbrock, np.full(n, 0.9), method="trust-constr", options={"maxiter": 200})
+    for method in ("trust-constr", "Newton-CG"):
+        found = optimize.minimize(rosenbrock, np.full(n, 0.9), method=method, hess="sparse")
+        assert found.x == pytest.approx(exact.x, abs=1e-3)
+    disc = reference.NonlinearConstraint(lambda x: x[1:] ** 2 + x[:-1] ** 2, 0, 1)
+    found, dense = (
+        optimize.minimize(rosenbrock, np.full(8, 0.5), method="trust-constr", constraints=disc, hess=hess)
+        for hess in ("sparse", "exact")
+    )
+    assert found.x == pytest.approx(dense.x, abs=1e-4)
+    for method in ("hybr", "lm"):
+        assert optimize.root(tridiagonal, np.ones(n), method=method, jac="sparse").x == pytest.approx(
+            optimize.root(tridiagonal, np.ones(n), method=method).x
+        )
+
+    def heat(t, u):
+        return 900 * adjoint.cat([u[1:2] - 2 * u[:1], u[2:] - 2 * u[1:-1] + u[:-2], u[-2:-1] - 2 * u[-1:]]) * (1 + t)
+
+    start = np.sin(np.linspace(0, np.pi, n))
+    for method in ("BDF", "Radau"):
+        found, dense = (solve_ivp(heat, (0, 0.1), start, method, jac=jac) for jac in ("sparse", "dense"))
+        assert found.y == pytest.approx(dense.y, abs=1e-5) and found.njev <= dense.njev + 1
+
+
+def test_unknown_forms_of_derivatives():
+    with pytest.raises(ValueError, match="goes with trust-constr and newton-cg, not with method='bfgs'"):
+        optimize.minimize(rosenbrock, [1.0, 2.0], method="BFGS", hess="sparse")
+    with pytest.raises(ValueError, match=r"root.*unknown jac='full'"):
+        optimize.root(tridiagonal, [1.0, 2.0], jac="full")
+    with pytest.raises(ValueError, match="'sparse' with Radau and BDF"):
+        solve_ivp(lambda t, y: -y, (0, 1), [1.0], "LSODA", jac="sparse")
 
 
 def model(x, a, b):

@@ -211,6 +211,12 @@ matmul = TABLE.add(
 )
 
 
+@matmul.signature
+def _(input, other):
+    left, right = ("(k)" if input.ndim == 1 else "(m,k)"), ("(k)" if other.ndim == 1 else "(k,n)")
+    return f"{left},{right}->({','.join(['m'] * (input.ndim > 1) + ['n'] * (other.ndim > 1))})"
+
+
 @matmul.vjp("input", native=LEFT_COTANGENT)
 def _(ops, g, other, input_shape):
     if other.ndim == 1:
@@ -461,6 +467,12 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
     return ops.einsum(factors, f"{','.join(subscripts)}->{result_labels}")[tuple(index)]
 
 
+@einsum.signature
+def _(equation):
+    inputs, output = contraction.split_equation(equation)
+    return ",".join([f"({','.join(labels)})" for labels in inputs]) + f"->({','.join(output)})"
+
+
 @einsum.batch
 def _(size, equation):
     inputs, output = contraction.split_equation(equation)
@@ -481,6 +493,15 @@ def _(batch, operands, equation):
 def tensordot(xp, input: Array, other: Array, dims_self, dims_other):
     """The sum of products over pairs of axes, one of each array; the free axes of input come first."""
     return xp.tensordot(input, other, axes=(dims_self, dims_other))
+
+
+@tensordot.signature
+def _(input, other, dims_self, dims_other):
+    left, right = list(ascii_letters[: input.ndim]), list(ascii_letters[input.ndim : input.ndim + other.ndim])
+    for dim, twin in zip(dims_self, dims_other, strict=True):
+        right[twin] = left[dim]
+    free = [left[i] for i in _free(input.ndim, dims_self)] + [right[i] for i in _free(other.ndim, dims_other)]
+    return f"({','.join(left)}),({','.join(right)})->({','.join(free)})"
 
 
 def _free(ndim, dims):
@@ -605,7 +626,7 @@ def _check_addmm(input, mat1, mat2, beta, alpha):
     check_expands(input._array, (a[0], b[1]))
 
 
-@general(core="(m,n),(m,k),(k,n)->(m,n)", inplace=True, check=_check_addmm)
+@general(core="(m,n),(m,k),(k,n)->(m,n)", separable=True, inplace=True, check=_check_addmm)
 def addmm(xp, input: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat1 @ mat2), input broadcast."""
     return _plus(xp.matmul(mat1, mat2), input, beta, alpha)
@@ -619,7 +640,7 @@ def _check_baddbmm(input, batch1, batch2, beta, alpha):
     check_expands(input._array, (a[0], a[1], b[2]))
 
 
-@general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", inplace=True, check=_check_baddbmm)
+@general(core="(b,m,n),(b,m,k),(b,k,n)->(b,m,n)", separable=True, inplace=True, check=_check_baddbmm)
 def baddbmm(xp, input: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * bmm(batch1, batch2), input broadcast."""
     return _plus(xp.matmul(batch1, batch2), input, beta, alpha)
@@ -637,7 +658,7 @@ def _check_addmv(input, mat, vec, beta, alpha):
         )
 
 
-@general(core="(m),(m,k),(k)->(m)", inplace=True, check=_check_addmv)
+@general(core="(m),(m,k),(k)->(m)", separable=True, inplace=True, check=_check_addmv)
 def addmv(xp, input: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1):
     """beta * input + alpha * (mat @ vec), input broadcast."""
     return _plus(_matrix_vector(xp, mat, vec), input, beta, alpha)
@@ -722,7 +743,13 @@ def _linear_does_not_fit(x, w):
 
 
 @general(
-    name="linear", method=False, function=False, core="(k),(n,k),(n)->(n)", node="AddmmBackward0", check=_check_linear
+    name="linear",
+    method=False,
+    function=False,
+    core="(k),(n,k),(n)->(n)",
+    separable=True,
+    node="AddmmBackward0",
+    check=_check_linear,
 )
 def linear_map(xp, input: Array, weight: Array, bias: Array = None):
     """input @ weight^T + bias, in one step."""

@@ -61,6 +61,12 @@ the axis the result. NotImplemented: the form above serves these arguments.
     def _(batch, input, dims):
         data, _ = batch.strip(input)
         return batch.join(batch.ops_for([data]).permute(data, (0, *[d + 1 for d in dims])))
+
+**The structure** (for sparse derivatives) says on which elements of the inputs an element of the result depends. It
+follows from the kind: those at the same place (elementwise), those that a linear operation moves or sums, else all.
+`separable` says that it is fewer: those with the same index along an axis that has one name in the core signature, or
+that no axis parameter names. It is true for multilinear operations and for those with axis parameters, unless it is
+declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`.
 """
 
 from __future__ import annotations
@@ -316,6 +322,7 @@ class Rule:
         batching: str | None = None,
         repeats: bool = False,
         copies: bool = False,
+        separable: bool | None = None,
     ) -> None:
         self.name = name
         self._kernel = kernel
@@ -361,10 +368,14 @@ class Rule:
         self.repeats = repeats
         # the result is the input's values in memory of its own: also of an inference tensor it takes part in the graph
         self.copies = copies
+        # elements of the result depend on those elements of the inputs alone that have the same indices along axes with
+        # one name in the core signature, or along axes that the axis parameters do not name
+        self.separable = (self.kind == "multilinear" or core is None) if separable is None else separable
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None
         self.batch_kernel: Function | None = None
+        self.signature_form: Formula | None = None
         self._batching = batching and _one_of(batching, "batching", _BATCHING)
         self._read_signature(arrays)
 
@@ -443,6 +454,11 @@ class Rule:
         """Declare the whole batch form: a function of the batch and of the arguments by name."""
         self.batch_kernel = body
         return body
+
+    def signature(self, body: Function) -> Rule:
+        """Declare the axes of inputs and result by names, as a core signature that follows from the arguments."""
+        self.signature_form = Formula(body, (), "size")
+        return self
 
     @property
     def has_derivative(self) -> bool:

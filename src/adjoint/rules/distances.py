@@ -10,7 +10,14 @@ from .reduce import dims_of, norm_gradient
 # distances between all pairs ------------------------------------------------------------------------------------------
 
 
-@general(core="(p,m),(r,m)->(p,r)", method=False, function=False, node="CdistBackward0", shown={"by_product": None})
+@general(
+    core="(p,m),(r,m)->(p,r)",
+    separable=True,
+    method=False,
+    function=False,
+    node="CdistBackward0",
+    shown={"by_product": None},
+)
 def cdist(xp, x1: Array, x2: Array, p: Numeric, by_product=False):
     """The p-norm of the difference of each row of x1 and each row of x2.
 
@@ -109,7 +116,7 @@ def _shortened(ops, length, maxnorm):
     return long, ops.where(long, factor, 1), -factor / padded
 
 
-@general(axes=("dim",), inplace=True, check=_check_renorm)
+@general(axes=("dim",), separable=False, inplace=True, check=_check_renorm)
 def renorm(xp, input: Array, p: Numeric, dim, maxnorm: Numeric):
     """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
     axes = _others(dim, input.ndim)

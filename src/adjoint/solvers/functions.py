@@ -13,7 +13,6 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.modes.grad_mode import enable_grad, no_grad
 from adjoint.core.operations.dependence import check_kept, differentiating, is_differentiating
 from adjoint.runtime.pytree import flatten
-from adjoint.solvers.colouring import Compression
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
@@ -27,9 +26,6 @@ Array = NDArray[np.float64]
 #: What errors recommend, and how a value is taken as a constant.
 INSTEAD = "those of adjoint.implicit, with the value among their arguments"
 AS_CONSTANT = "x.detach(), or adjoint.numpy.detach(x) of an array"
-
-#: The fraction of the largest entry below which an entry of a pattern is rounding.
-_ROUNDING = 1e-9
 
 
 def start_of(x0: Any) -> Tree:
@@ -259,40 +255,6 @@ class VectorFunction(FlatFunction):
 
         shape = (len(result), len(leaf))
         return LinearOperator(shape, matvec=products(pulled, blank), rmatvec=products(result, leaf), dtype=np.float64)
-
-    def sparse(self, x: Any, compression: Compression) -> Any:
-        """The Jacobian as a sparse array, from as many products as there are colours.
-
-        One more product, with a random vector, shows whether the pattern is complete; ValueError is raised if not.
-        """
-        recording = self.recorded_at(x)
-        check = np.random.default_rng(0).uniform(1.0, 2.0, compression.shape[not compression.by_rows])
-        seeds = from_numpy(np.vstack([compression.seeds, check]))
-        if compression.by_rows:
-            product = self.slope(recording, seeds, is_grads_batched=True)
-        else:
-            blank, pulled = self.once("transposed", x, self.transposed)
-            product = slope(pulled, blank, seeds, is_grads_batched=True)
-        *products, expected = to_numpy(product)
-        matrix = compression.matrix(np.array(products).reshape(-1, len(expected)))
-        product = (matrix.T if compression.by_rows else matrix) @ check
-        missed = np.abs(product - expected)
-        if not np.all(missed <= _ROUNDING * max(1.0, float(np.max(np.abs(expected), initial=0.0)))):
-            line = "column" if compression.by_rows else "row"
-            raise ValueError(
-                f"{self.name}: the Jacobian has entries that the sparsity pattern lacks, in {line} "
-                f"{int(np.argmax(missed))} among others; give a complete one with jac_sparsity"
-            )
-        return matrix
-
-    def pattern(self, x: Any) -> Any:
-        """Where the Jacobian is not zero, at x and at two points beside it."""
-        from scipy.sparse import csr_array
-
-        random = np.random.default_rng(0)
-        base = vector_of(x)
-        beside = [base + step * random.standard_normal(len(base)) * (1 + np.abs(base)) for step in (0.0, 0.01, 0.1)]
-        return sum(csr_array(self.jac(point) != 0, dtype=np.int32) for point in beside)
 
 
 def scipy_function(

@@ -14,6 +14,7 @@ from adjoint.core.operations.dependence import check_kept
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.functions import AS_CONSTANT, INSTEAD, VectorFunction, vector_of
+from adjoint.solvers.structure.solving import sparse_jacobian
 from adjoint.tensor.creation import from_numpy, tensor
 from adjoint.transforms.passing import calls_back
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")
+_TAKES_SPARSE = ("Radau", "BDF")
 
 
 def solve_ivp(
@@ -32,6 +34,7 @@ def solve_ivp(
     *,
     args: tuple[Any, ...] = (),
     events: Any = None,
+    jac: str = "dense",
     allow_constant: bool = False,
     **options: Any,
 ) -> Any:
@@ -42,6 +45,7 @@ def solve_ivp(
             gets tensors, else a number and differentiable arrays with NumPy's meaning.
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
+        jac: "dense"; or "sparse" for "Radau" and "BDF", from as few products as the colours of its columns or rows.
         events: functions of the same arguments, or several, that return a number.
         allow_constant: the Jacobian is zero where what fun returns does not depend on y.
         t_span, t_eval, options: as in SciPy.
@@ -51,7 +55,7 @@ def solve_ivp(
         For derivatives of the solution, see `adjoint.implicit.odeint`.
 
     Raises RuntimeError if the result of fun does not depend on y by any recorded operation and the method takes the
-    Jacobian; and SciPy's errors.
+    Jacobian; ValueError for an unknown jac, or a sparse one with another method; and SciPy's errors.
 
     >>> import adjoint, numpy
     >>> found = adjoint.integrate.solve_ivp(lambda t, y: -9 * (y - numpy.cos(t)), (0, 1), [0.0], method="BDF")
@@ -60,6 +64,8 @@ def solve_ivp(
     """
     from scipy import integrate
 
+    if jac not in ("dense", "sparse") or (jac == "sparse" and method not in _TAKES_SPARSE):
+        raise ValueError(f"solve_ivp(): jac is 'dense', or 'sparse' with {' and '.join(_TAKES_SPARSE)}; got {jac!r}")
     for leaf in flatten(y0)[0]:
         if isinstance(leaf, TensorBase):
             check_kept(leaf, "the result of solve_ivp()", INSTEAD, AS_CONSTANT)
@@ -83,9 +89,12 @@ def solve_ivp(
         with no_grad():
             return to_numpy(rates(t, y))
 
-    def jac(t: float, y: Any) -> np.ndarray:
+    at(t_span[0])
+    matrix = sparse_jacobian(model) if jac == "sparse" else model.jac
+
+    def jacobian(t: float, y: Any) -> Any:
         at(t)
-        return model.jac(y)
+        return matrix(y)
 
     def watched(event: Callable[..., Any]) -> Callable[[float, Any], float]:
         def function(t: float, y: Any) -> float:
@@ -99,7 +108,7 @@ def solve_ivp(
 
     if events is not None:
         events = watched(events) if callable(events) else [watched(event) for event in events]
-    derivative = {"jac": jac} if method in _IMPLICIT else {}
+    derivative = {"jac": jacobian} if method in _IMPLICIT else {}
     result = integrate.solve_ivp(values, t_span, model.x0, method, t_eval, events=events, **derivative, **options)
     result.y = over_time(model, result.y)
     return result

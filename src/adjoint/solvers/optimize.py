@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.operations.arguments import check_functions
-from adjoint.solvers.colouring import Compression
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
+from adjoint.solvers.structure.solving import sparse_hessian, sparse_jacobian, sparse_weighted_hessian
 from adjoint.tensor.creation import as_tensor
 from adjoint.transforms.passing import calls_back, has_tensor_leaf
 
@@ -35,6 +35,8 @@ DERIVATIVES = {
     "trust-constr": ("jac", "hess"),
 }
 _ALL = ("jac", "hess", "hessp")
+#: The methods that take sparse Hessians.
+_SPARSE = ("trust-constr", "newton-cg")
 #: Longer vectors get Hessians as products where a method takes either.
 _LARGE = 500
 
@@ -63,7 +65,9 @@ def minimize(
         bounds: as in SciPy, for the numbers of x in order, or pairs in the structure of x0, if that is no list.
         constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get x as fun does
             and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
-        hess: "exact", or a value that SciPy accepts: BFGS(), SR1(), "2-point" ...
+        hess: "exact"; "sparse" for "trust-constr" and "Newton-CG": Hessians, and the Jacobians and Hessians of
+            constraints, are sparse matrices from few products (`adjoint.sparse.hessian`); or a value that SciPy
+            accepts: BFGS(), SR1(), "2-point" ...
         allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
         options: passed on (tol, callback, options).
 
@@ -74,7 +78,7 @@ def minimize(
     Raises:
         LostDerivativeError: fun makes a plain number or array of x.
         RuntimeError: the result of fun does not depend on x by any recorded operation, and the method takes gradients.
-        ValueError: fun does not return one real number; and SciPy's errors.
+        ValueError: fun does not return one real number; hess="sparse" with another method; and SciPy's errors.
 
     >>> import adjoint
     >>> found = adjoint.optimize.minimize(lambda p: (p["a"] - 2) ** 2 + (p["b"] ** 2), {"a": 0.0, "b": 1.0})
@@ -90,7 +94,12 @@ def minimize(
     derivatives: dict[str, Any] = {what: getattr(function, what) for what in supplied}
     if name == "trust-constr" and function.flat.size > _LARGE:
         derivatives["hess"] = lambda x: products(function, x)
-    if not (isinstance(hess, str) and hess == "exact"):
+    is_sparse = isinstance(hess, str) and hess == "sparse"
+    if is_sparse:
+        check_takes_sparse(name)
+        derivatives["hess"] = sparse_hessian(function)
+        derivatives.pop("hessp", None)
+    elif not (isinstance(hess, str) and hess == "exact"):
         derivatives.pop("hessp", None)
         derivatives["hess"] = hess
     result = optimize.minimize(
@@ -98,11 +107,17 @@ def minimize(
         function.x0,
         method=method,
         bounds=bounds_of(bounds, function),
-        constraints=constraints_of(constraints, function, name == "trust-constr"),
+        constraints=constraints_of(constraints, function, name == "trust-constr", is_sparse),
         **derivatives,
         **options,
     )
     return in_structure(result, function)
+
+
+def check_takes_sparse(method: Any) -> None:
+    """Raise ValueError for a method that takes no sparse Hessians."""
+    if method not in _SPARSE:
+        raise ValueError(f"minimize(): hess='sparse' goes with {' and '.join(_SPARSE)}, not with method={method!r}")
 
 
 def products(function: ScalarFunction, x: Any) -> Any:
@@ -135,14 +150,14 @@ def bounds_of(bounds: Any, function: FlatFunction) -> Any:
     return Bounds(*sides)
 
 
-def constraints_of(constraints: Any, function: FlatFunction, second: bool) -> Any:
+def constraints_of(constraints: Any, function: FlatFunction, second: bool, is_sparse: bool) -> Any:
     """Constraints whose functions take flat vectors and have derivatives; `second`: Hessians, too."""
     if isinstance(constraints, (list, tuple)):
-        return [constraint_of(constraint, function, second) for constraint in constraints]
-    return constraint_of(constraints, function, second)
+        return [constraint_of(constraint, function, second, is_sparse) for constraint in constraints]
+    return constraint_of(constraints, function, second, is_sparse)
 
 
-def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
+def constraint_of(constraint: Any, function: FlatFunction, second: bool, is_sparse: bool) -> Any:
     """One constraint."""
     from scipy.optimize import BFGS, NonlinearConstraint
 
@@ -151,13 +166,17 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool) -> Any:
         vector_function = VectorFunction(
             constraint.fun, function.flat, (), name, function.allow_constant, function.recorded
         )
+        jac: Any = vector_function.jac
+        hess: Any = vector_function.hess
+        if is_sparse and second:
+            jac, hess = sparse_jacobian(vector_function), sparse_weighted_hessian(vector_function)
         return NonlinearConstraint(
             vector_function.fun,
             constraint.lb,
             constraint.ub,
-            jac=constraint.jac if callable(constraint.jac) else vector_function.jac,
+            jac=constraint.jac if callable(constraint.jac) else jac,
             # SciPy's default is BFGS
-            hess=vector_function.hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
+            hess=hess if second and isinstance(constraint.hess, (str, BFGS)) else constraint.hess,
             keep_feasible=constraint.keep_feasible,
         )
     if isinstance(constraint, Mapping):
@@ -192,8 +211,9 @@ def least_squares(
         jac: "dense"; "sparse", from as few products as the colours of its columns or rows; or "matrix-free", products
             alone, one pass each.
         bounds: as in SciPy, or as in `minimize`.
-        jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be; the default is
-        the pattern of the Jacobian at three points about x0. Each Jacobian is checked for entries that it lacks.
+        jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be. Each Jacobian
+            is checked for entries that it lacks. By default it is traced in one run of fun
+            (`adjoint.sparse.prepare_jacobian`).
         allow_constant: the Jacobian is zero where the residuals do not depend on x.
         options: passed on (method, ftol, loss, x_scale, max_nfev ...).
 
@@ -224,8 +244,7 @@ def least_squares(
 def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
     """A Jacobian in the requested form."""
     if sparsity is not None or form == "sparse":
-        compression = Compression(function.pattern(function.x0) if sparsity is None else sparsity)
-        return lambda x: function.sparse(x, compression)
+        return sparse_jacobian(function, sparsity)
     forms = {"dense": function.jac, "matrix-free": function.operator}
     if form not in forms:
         raise ValueError(f"{function.name}: unknown jac={form!r}; known are dense, sparse and matrix-free")
@@ -282,11 +301,20 @@ def curve_fit(
 
 
 def root(
-    fun: Function, x0: Any, args: Any = (), method: str = "hybr", *, allow_constant: bool = False, **options: Any
+    fun: Function,
+    x0: Any,
+    args: Any = (),
+    method: str = "hybr",
+    jac: str = "dense",
+    *,
+    allow_constant: bool = False,
+    **options: Any,
 ) -> Any:
     """scipy.optimize.root with an exact Jacobian, for the methods that take one ("hybr" and "lm").
 
     fun: gets x as in `minimize`, and args; returns as many numbers as x has, as a tensor or a tree.
+    jac: "dense"; or "sparse", from as few products as the colours of its columns or rows (MINPACK gets it as a dense
+        array).
     allow_constant: the Jacobian is zero where fun's result does not depend on x.
 
     Raises RuntimeError where fun's result does not depend on x by any recorded operation and the method takes a
@@ -303,7 +331,12 @@ def root(
     args = args if isinstance(args, tuple) else (args,)
     takes_jacobian = method in ("hybr", "lm")
     function = VectorFunction(fun, x0, args, "root()", allow_constant, takes_jacobian)
-    derivative = {"jac": function.jac} if takes_jacobian else {}
+    if jac not in ("dense", "sparse"):
+        raise ValueError(f"root(): unknown jac={jac!r}; known are dense and sparse")
+    derivative = {}
+    if takes_jacobian:
+        matrix = sparse_jacobian(function) if jac == "sparse" else None
+        derivative = {"jac": function.jac if matrix is None else lambda x: matrix(x).toarray()}
     return in_structure(optimize.root(function.fun, function.x0, method=method, **derivative, **options), function)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.core.modes.interceptors import STRUCTURE, interceptor_at
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import lost_derivative
 from adjoint.interop.numpy_array.base import (
@@ -166,6 +167,9 @@ def _of_whole(kind: Kind, operation: Function, array: Any) -> Any:
 
 def _without_derivative(kind: Kind, key: Any, function: Function, args: Any, kwargs: Any) -> Any:
     result = function(*values(args), **values(kwargs))
+    tracer = interceptor_at(current().interceptors, STRUCTURE)
+    if tracer is not None:
+        tracer.note_plain(result)
     result = kind._constant(result) if type(result) is not tuple else tuple([kind._constant(part) for part in result])
     return _with_memory(result) if key in NEW_MEMORY else result
 

@@ -140,11 +140,11 @@ GROUPS = (
     Group(
         "Sparse tensors",
         "tensors are dense (strided)",
-        "adjoint.optimize and adjoint.implicit for sparse Jacobians, dense tensors with masks otherwise",
+        "adjoint.sparse for sparse Jacobians and Hessians, dense tensors with masks otherwise",
         {
             "": """
                 ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
-                row_indices_copy saddmm smm sparse sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
+                row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
                 sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
                 sparse_csr_tensor spmm sspaddmm values_copy
             """,

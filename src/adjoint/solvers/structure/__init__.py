@@ -1,0 +1,1 @@
+"""Derivatives by structure: patterns of Jacobians and Hessians, their colouring, and the products that fill them."""

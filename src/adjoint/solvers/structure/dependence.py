@@ -1,0 +1,459 @@
+"""On which elements of its inputs each element of an operation's result depends: from the kind of the operation's rule.
+
+    elementwise         those at the same place
+    view                those that it shows
+    linear, affine      those that it moves or sums, as the kernel, or the transpose, shows on labels
+    core, axes          those with the same indices along the axes that are kept apart (`separable` in the declaration)
+    anything else       all of them
+
+Each form below returns the terms of the result, or None where it does not apply; the next one is asked then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.arrays.dtypes import dtype, float64
+from adjoint.arrays.shapes import broadcast_shapes
+from adjoint.core.graph import TensorBase
+from adjoint.core.recorded import raw_ops
+from adjoint.rules import derive
+from adjoint.rules.declare import Partial, Rule
+from adjoint.solvers.structure import sets
+from adjoint.solvers.structure.sets import Array, Table, Term, Terms
+
+_OPS = raw_ops(np.zeros(0))
+#: What kernels and formulas raise on arrays of labels that they have no use for; the next form is asked then.
+_NOT_ON_LABELS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+# the codes of labels, kept for the next operation
+_codes = [np.zeros(1, dtype=np.int64)]
+_SCALARS = re.compile(r"\(\)(,\(\))*->\(\)(,\(\))*")
+
+
+class Source(NamedTuple):
+    """An input with sets: its name, the member of the sequence that it is (or -1), its terms and its array."""
+
+    name: str
+    member: int
+    terms: Terms
+    array: Array
+
+
+class Call(NamedTuple):
+    """One call of an operation. values: its raw arguments by name. sources: the inputs with sets.
+
+    shape, number: of the result; number counts several results. is_data_dependent: constant arrays among the arguments
+    were computed from the sources, and other values of these are to be covered. is_local: other values are not.
+    """
+
+    rule: Rule
+    values: dict[str, Any]
+    sources: list[Source]
+    shape: tuple[int, ...]
+    is_complex: bool
+    number: int
+    is_data_dependent: bool
+    is_local: bool
+
+
+def terms_of(call: Call) -> Terms:
+    """The terms of one result of a call."""
+    for form in forms(call):
+        terms = form(call)
+        if terms is not None:
+            return terms if len(terms) <= sets.MOST_TERMS else sets.combined(terms)
+    return dense(call)
+
+
+def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
+    """The forms to ask, the finest first."""
+    rule = call.rule
+    if is_elementwise(rule):
+        return (elementwise,)
+    if rule.view and not is_about_memory(rule):
+        return viewed, moved
+    if call.is_data_dependent:
+        return in_place_of_each, along_names
+    if rule.kind == "linear":
+        return moved, summed, along_names
+    if call.is_local or is_affine(call):
+        return summed, along_names
+    return (along_names,)
+
+
+# elementwise ----------------------------------------------------------------------------------------------------------
+
+
+def is_elementwise(rule: Rule) -> bool:
+    """True if an element of the result depends on those at the same place alone."""
+    return rule.kind == "elementwise" or (rule.core is not None and _SCALARS.fullmatch(rule.core) is not None)
+
+
+def is_about_memory(rule: Rule) -> bool:
+    """True for a view by steps in memory, which the labels of a view do not share."""
+    return "stride" in rule.names
+
+
+def effective(rule: Rule) -> set[str]:
+    """The inputs by which the partial derivative is not zero everywhere."""
+    if rule.kind != "elementwise":
+        return {name for formula in rule.vjps for name in formula.inputs}
+    return {formula.inputs[0] for formula in rule.vjps if not is_zero(formula)}
+
+
+def is_zero(formula: Any) -> bool:
+    """True for a partial derivative that is the number 0."""
+    if not isinstance(formula, Partial) or formula.needs or formula.takes_driver or formula.takes_ops:
+        return False
+    try:
+        value = formula.body()
+    except NotImplementedError:
+        return False
+    return isinstance(value, (int, float)) and value == 0
+
+
+def elementwise(call: Call) -> Terms | None:
+    """The union of the terms at the same place."""
+    names = effective(call.rule)
+    sources = [source for source in call.sources if source.name in names]
+    return sets.union([steep(call, source) if call.is_local else source.terms for source in sources], call.shape)
+
+
+def steep(call: Call, source: Source) -> Terms:
+    """The terms of an input without the places where the partial derivative is zero."""
+    partial = transposed(call, source, np.ones(call.shape))
+    if partial is None or partial.shape != call.shape:
+        return source.terms
+    present = np.abs(partial) != 0
+    if present.all():
+        return source.terms
+    return [term.moved(np.where(present, np.broadcast_to(term.labels, call.shape), 0)) for term in source.terms]
+
+
+def in_place_of_each(call: Call) -> Terms | None:
+    """The same for an operation that picks among elements at one place by a mask, as where() does.
+
+    Where a mask comes from cannot be seen, so that it counts as computed from the sources.
+    """
+    arrays = [value for value in call.values.values() if isinstance(value, np.ndarray)]
+    if (
+        call.rule.batching != "align"
+        or call.rule.indices
+        or broadcast_shapes(*[array.shape for array in arrays]) != call.shape
+    ):
+        return None
+    return sets.union([source.terms for source in call.sources], call.shape)
+
+
+# views, moved and summed elements -------------------------------------------------------------------------------------
+
+
+def viewed(call: Call) -> Terms | None:
+    """The same view of the labels, which needs no memory."""
+    source = call.sources[0]
+    if source.array.dtype.kind == "c" or call.is_complex:
+        return None
+    terms = []
+    for term in source.terms:
+        labels = on_labels(call, {source.name: term.labels})
+        if labels is None or labels.shape != call.shape:
+            return None
+        terms.append(term.moved(labels))
+    return terms
+
+
+def on_labels(call: Call, arrays: dict[str, Any]) -> Any:
+    """The result of the kernel for other arrays, or None where it does not take them; zeros for other inputs."""
+    values = {name: float64 if isinstance(value, dtype) else value for name, value in call.values.items()}
+    for name in call.rule.inputs:
+        values[name] = arrays[name] if name in arrays else zeros_like(values[name])
+    try:
+        result = derive.call(call.rule, _OPS, values)
+    except _NOT_ON_LABELS:
+        return None
+    return np.asarray(result if call.rule.outputs is None else result[call.number])
+
+
+def zeros_like(value: Any) -> Any:
+    """Zeros in the place of an input, of a type that holds fractions of labels."""
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, complex if value.dtype.kind == "c" else float)
+    if isinstance(value, (list, tuple)):
+        return [zeros_like(member) for member in value]
+    return value if value is None else 0
+
+
+def arranged(call: Call, labels: Array) -> dict[str, Any]:
+    """Labels of all elements of the sources, one source behind the other, as the kernel takes them."""
+    arrays: dict[str, Any] = {}
+    start = 0
+    for source in call.sources:
+        own = labels[start : start + source.array.size].reshape(source.array.shape)
+        start += source.array.size
+        if source.array.dtype.kind == "c":
+            own = own * (1 + 1j)
+        if source.member < 0:
+            arrays[source.name] = own
+        else:
+            arrays.setdefault(source.name, zeros_like(call.values[source.name]))[source.member] = own
+    return arrays
+
+
+def moved(call: Call) -> Terms | None:
+    """The terms of a result each of whose elements is one element of the sources, perhaps times a number, or zero."""
+    positions = read(call, lambda labels: on_labels(call, arranged(call, labels)), total_size(call), call.shape)
+    if positions is None:
+        return None
+    if len(call.sources) == 1:
+        terms = [sets.taken(call.sources[0].terms, source) for source in positions]
+    else:
+        flat = sets.joined([(source.terms, source.array.size) for source in call.sources])
+        terms = [sets.taken(flat, source) for source in positions]
+    return [term for part in terms for term in part]
+
+
+def total_size(call: Call) -> int:
+    """The number of elements of all sources."""
+    return sum([source.array.size for source in call.sources])
+
+
+def read(call: Call, run: Callable[[Array], Any], count: int, shape: tuple[int, ...]) -> list[Array] | None:
+    """The label of which each element of run(labels) is a multiple (several where it is complex), or None.
+
+    Labels of two kinds show that no element is a sum of several.
+    """
+    codes = codes_of(count)
+    first = run(np.arange(1.0, count + 1))
+    if first is None or first.shape != shape:
+        return None
+    second = run(codes[1:].astype(np.float64))
+    if second is None:
+        return None
+    firsts, seconds = real_parts(first), real_parts(second)
+    if len(firsts) != len(seconds):
+        return None
+    plain = [np.rint(values).astype(np.int64) for values in firsts]
+    if all(agree(*parts, codes) for parts in zip(firsts, plain, seconds, strict=True)):
+        return plain
+    third = run(np.ones(count))
+    factors = [] if third is None else real_parts(third)
+    if len(firsts) != len(factors):
+        return None
+    result = []
+    for values, other, factor in zip(firsts, seconds, factors, strict=True):
+        if np.any((factor == 0) & ((values != 0) | (other != 0))):
+            return None
+        safe = np.where(factor == 0, 1, factor)
+        scaled = values / safe
+        own = np.rint(scaled).astype(np.int64)
+        if not agree(scaled, own, other / safe, codes):
+            return None
+        result.append(own)
+    return result
+
+
+def codes_of(count: int) -> Array:
+    """A random number for each label, so that sums of labels show; 0 for 0."""
+    if len(_codes[0]) <= count:
+        _codes[0] = np.random.default_rng(0).integers(1, 2**31, 2 * count + 1)
+        _codes[0][0] = 0
+    return _codes[0][: count + 1]
+
+
+def real_parts(values: Array) -> list[Array]:
+    """Absolute values, of both parts of complex numbers."""
+    return [np.abs(values.real), np.abs(values.imag)] if values.dtype.kind == "c" else [np.abs(values)]
+
+
+def agree(values: Array, own: Array, other: Array, codes: Array) -> bool:
+    """True if these are labels, and the others their codes, up to rounding."""
+    if own.size and (own.max() >= len(codes) or own.min() < 0):
+        return False
+    expected = codes[own]
+    if (values == own).all():
+        return bool((other == expected).all())
+    close = np.abs(values - own) <= 1e-9 * own
+    return bool(close.all() and (np.abs(other - expected) <= 1e-9 * expected).all())
+
+
+def is_affine(call: Call) -> bool:
+    """True if no formula for the sources needs values of an input or of the result: derivatives are constant."""
+    arrays = {*call.rule.inputs, "y", *[f"y{i}" for i in range(call.rule.n_outputs or 0)]}
+    names = {source.name for source in call.sources}
+    formulas = [formula for formula in call.rule.vjps if names.intersection(formula.inputs)]
+    return bool(formulas) and not any(arrays.intersection(formula.needs) for formula in formulas)
+
+
+def transposed(call: Call, source: Source, cotangent: Array) -> Any:
+    """The cotangent of a source for one of the result, not yet summed over broadcast axes, or None."""
+    values = {name: float64 if isinstance(value, dtype) else value for name, value in call.values.items()}
+    rule = call.rule
+    if rule.sequence is None:
+        needs = [name == source.name for name in rule.inputs]
+    else:
+        needs = [number == source.member for number in range(len(values[rule.sequence]))]
+    try:
+        y: Any = derive.call(rule, _OPS, values) if call.is_local or rule.outputs is not None else None
+        if rule.outputs is not None:
+            zeros = [np.zeros(part.shape, cotangent.dtype) for part in y]
+            zeros[call.number] = cotangent
+            pulled = derive.vjp(rule, _OPS, tuple(zeros), values, y, needs)
+        else:
+            pulled = derive.vjp(rule, _OPS, cotangent, values, y, needs)
+    except _NOT_ON_LABELS:
+        return None
+    result = pulled.get(source.name)
+    if result is not None and source.member >= 0:
+        result = result[source.member]
+    return None if result is None else np.asarray(result)
+
+
+def summed(call: Call) -> Terms | None:
+    """The terms of a result to which each element of a source contributes once: the transpose moves labels."""
+    count = int(np.prod(call.shape))
+    result: Terms = []
+    for source in call.sources:
+
+        def pulled(labels: Array, source: Source = source) -> Any:
+            own = labels.reshape(call.shape)
+            return transposed(call, source, own * (1 + 1j) if call.is_complex else own)
+
+        groups = read(call, pulled, count, source.array.shape)
+        if groups is None:
+            return None
+        for own in groups:
+            table = sets.grouped(source.terms, own, count)
+            result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
+    return sets.combined(result) if len(result) > 1 else result
+
+
+# axes that are kept apart ---------------------------------------------------------------------------------------------
+
+
+def along_names(call: Call) -> Terms | None:
+    """The terms of a result that depends on all elements with the same indices along the axes that are kept apart."""
+    result: Terms = []
+    for source in call.sources:
+        names = names_of_axes(call, source)
+        if names is None:
+            return None
+        terms = aligned(source.terms, *names, call.shape)
+        if terms is None:
+            return None
+        result.extend(terms)
+    return result
+
+
+def names_of_axes(call: Call, source: Source) -> tuple[list[Any], list[Any]] | None:
+    """Names of the axes of a source and of the result, or None; equal names are kept apart, None are not."""
+    rule = call.rule
+    if rule.signature_form is not None:
+        signature = derive.run(
+            rule.signature_form, _OPS, None, lambda name: derive.saved(rule, name, call.values, None)
+        )
+        return names_in(signature, call, source, True)
+    if rule.core is not None:
+        return names_in(rule.core, call, source, rule.separable)
+    return names_beside(call, source) if rule.axes and rule.separable else None
+
+
+def names_in(signature: str, call: Call, source: Source, is_separable: bool) -> tuple[list[Any], list[Any]] | None:
+    """Names by a core signature; the axes in front of those that it names are counted from the last."""
+    inputs, outputs = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
+    number = max(source.member, 0) if call.rule.sequence else call.rule.inputs.index(source.name)
+    own, of_result = (
+        [name for name in part.split(",") if name]
+        for part in (inputs[number], outputs[min(call.number, len(outputs) - 1)])
+    )
+    if is_separable:
+        own = own[-source.array.ndim :] if source.array.ndim else []
+    lead, lead_of_result = source.array.ndim - len(own), len(call.shape) - len(of_result)
+    if lead < 0 or lead_of_result < 0:
+        return None
+    if not is_separable:
+        own, of_result = [None] * len(own), [None] * len(of_result)
+    return [*range(-lead, 0), *own], [*range(-lead_of_result, 0), *of_result]
+
+
+def names_beside(call: Call, source: Source) -> tuple[list[Any], list[Any]] | None:
+    """Names by the axis parameters: all axes but those are kept apart."""
+    first = next((call.values[name] for name in call.rule.inputs), None)
+    ndim = source.array.ndim
+    if getattr(first, "ndim", -1) != ndim:
+        return None
+    dims: set[int] = set()
+    for name in call.rule.axes:
+        value = call.values[name]
+        dims.update(range(ndim) if value is None else (value,) if isinstance(value, int) else value)
+    own = [None if axis in dims else axis for axis in range(ndim)]
+    if len(call.shape) == ndim:
+        return own, own
+    rest = [axis for axis in own if axis is not None]
+    return (own, rest) if len(call.shape) == len(rest) else None
+
+
+def aligned(terms: Terms, own: list[Any], of_result: list[Any], shape: tuple[int, ...]) -> Terms | None:
+    """One set for each index along the axes whose names source and result share."""
+    size_of = {name: n for name, n in zip(of_result, shape, strict=True) if name is not None}
+    source_shape = terms[0].labels.shape
+    kept: list[Any] = []
+    for name, n in zip(own, source_shape, strict=True):
+        if name in size_of and name not in kept and size_of[name] == n:
+            kept.append(name)
+    sizes = [size_of[name] for name in kept]
+    count = int(np.prod(sizes))
+    numbers = np.arange(1, count + 1).reshape(sizes)
+    groups = spread(numbers, kept, own, source_shape)
+    return [Term(spread(numbers, kept, of_result, shape), sets.grouped(terms, groups, count))]
+
+
+def spread(numbers: Array, kept: list[Any], names: list[Any], shape: tuple[int, ...]) -> Array:
+    """Numbers along the kept axes, repeated along all others."""
+    order = [kept.index(name) for name in dict.fromkeys(names) if name in kept]
+    turned = numbers.transpose(order)
+    seen: set[Any] = set()
+    index: list[Any] = []
+    for name in names:
+        index.append(slice(None) if name in kept and name not in seen else None)
+        seen.add(name)
+    return np.broadcast_to(turned[tuple(index)], shape)
+
+
+# everything -----------------------------------------------------------------------------------------------------------
+
+
+def dense(call: Call) -> Terms:
+    """The terms of a result each of whose elements depends on all elements of all sources."""
+    result: Terms = []
+    for source in call.sources:
+        groups = np.broadcast_to(np.int64(1), source.array.shape)
+        result.append(everywhere(sets.grouped(source.terms, groups, 1), call.shape))
+    return result
+
+
+def everywhere(table: Table, shape: tuple[int, ...]) -> Term:
+    """One set for all elements."""
+    return Term(np.broadcast_to(np.int64(1), shape), table)
+
+
+def raw(value: Any) -> Any:
+    """The array of a Tensor; other arguments as they are."""
+    if isinstance(value, TensorBase):
+        return value._array
+    return (
+        [raw(member) for member in value]
+        if isinstance(value, (tuple, list)) and any(isinstance(member, TensorBase) for member in value)
+        else value
+    )
