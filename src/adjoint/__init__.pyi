@@ -1642,6 +1642,8 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Te
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> ValuesIndices:
     """The elements in order along an axis, and where they were; equal elements keep their order."""
 
+from adjoint import sparse as sparse
+
 from adjoint import special as special
 
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
