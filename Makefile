@@ -36,8 +36,9 @@ HEADERS := $(shell find src -name '*.h')
 COMPILED_FROM := $(HEADERS) $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
 CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 
-# Tests of a compiled environment must not pass by falling back on the sources.
-REQUIRE_EXT = ADJOINT_REQUIRE_EXT=$$(test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions && echo 1)
+# Tests of a compiled environment must not pass by falling back on the sources; elsewhere the sources are asked for.
+COMPILED := test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions
+FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT_DISABLE_EXT=1; fi)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint clean
@@ -60,31 +61,31 @@ help:
 	@echo 'PYTHON=python3.13 chooses the interpreter; each has an environment of its own.'
 
 demo: $(VENV)/.demo $(VENV)/.extensions
-	@$(RUN) -m adjoint.demo $(ARGS)
+	@$(FORM) $(RUN) -m adjoint.demo $(ARGS)
 
 test: tests
 	@$(MAKE) --no-print-directory lint PYTHON=$(PYTHON)
 
 tests: $(VENV)/.test $(VENV)/.extensions
 	@echo 'Testing'
-	@$(REQUIRE_EXT) $(PYTEST)
+	@$(FORM) $(PYTEST)
 	@echo 'Testing the core, the rules and the functions as plain Python'
 	@ADJOINT_REQUIRE_EXT= ADJOINT_DISABLE_EXT=1 $(PYTEST) $(CORE_TESTS)
 
 quick: $(VENV)/.test $(VENV)/.extensions
-	@$(REQUIRE_EXT) $(PYTEST) --quick
+	@$(FORM) $(PYTEST) --quick
 
 test-oldest:
 	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory tests PYTHON=$(PYTHON) VENV=$(VENV)-oldest
 
 test-distributed: $(VENV)/.distributed $(VENV)/.extensions
-	@ADJOINT_TEST_DISTRIBUTED=1 $(REQUIRE_EXT) $(RUN) -m pytest -q $(ARGS) tests/distributed
+	@ADJOINT_TEST_DISTRIBUTED=1 $(FORM) $(RUN) -m pytest -q $(ARGS) tests/distributed
 
 generate: $(VENV)/.test $(VENV)/.extensions
 	@$(RUN) scripts/generate.py $(ARGS)
 
 gaps: $(VENV)/.test $(VENV)/.extensions
-	@$(REQUIRE_EXT) $(RUN) scripts/list_array_gaps.py --check $(ARGS)
+	@$(FORM) $(RUN) scripts/list_array_gaps.py --check $(ARGS)
 
 errors: $(VENV)/.test
 	@$(RUN) scripts/check_raises.py -n 2 $(ARGS)

@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 import sys
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -20,9 +21,15 @@ NOT_COMPILED = "The core could not be compiled"
 CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 
 HEADERS = [str(file) for file in sorted(Path("src/adjoint").rglob("*.h"))]
+#: The parts of Cython's run time that all compiled modules need, once for all of them: Cython writes its source.
+SHARED = "adjoint.runtime._cython"
 FLAGS = {"msvc": ["/O2"]}
 # what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler
-OTHER_FLAGS = ["-O3", "-g0", "-ffp-contract=off"]
+OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
+#: The modules in which -O3 pays, by loops over elements or as they run at every operation. Elsewhere it only makes the
+#: code larger.
+QUICK = ("adjoint.arrays.kernels.", "adjoint.core.graph", "adjoint.core.operations.", "adjoint.core.recorded")
+QUICK += ("adjoint.program.machine", "adjoint.program.region", "adjoint.tensor.arithmetic")
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
 # exceptions of C++ need: a fifth of the size
 SMALL_FLAGS = ["-fno-asynchronous-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
@@ -57,11 +64,12 @@ def headers_of(file: Path, seen: set[Path]) -> set[Path]:
 
 
 def extensions() -> list[Extension]:
-    """One extension for each module of the list; a module's source is its .py file."""
+    """One extension for each module of the list, whose source is its .py file, and one for what they share."""
     names = runpy.run_path(str(ROOT / "src/adjoint/_compiled.py"))["COMPILED"]
     files = {name: f"src/{name.replace('.', '/')}.py" for name in names}
     headers = {name: sorted(headers_of(Path(file).with_suffix(".pxd"), set())) for name, file in files.items()}
-    return [Extension(name, [files[name]], depends=["setup.py", *map(str, headers[name])]) for name in names]
+    modules = [Extension(name, [files[name]], depends=["setup.py", *map(str, headers[name])]) for name in names]
+    return [*modules, Extension(SHARED, [f"src/{SHARED.replace('.', '/')}.c"])]
 
 
 class OptionalBuildExt(build_ext):
@@ -83,11 +91,16 @@ class OptionalBuildExt(build_ext):
         self.check_compiler()
         self.translate()
         for extension in self.extensions:
-            extension.extra_compile_args = FLAGS.get(self.compiler.compiler_type, OTHER_FLAGS)
+            extension.extra_compile_args = self.flags(extension.name)
             if sys.platform == "linux" and not self.inplace:
                 extension.extra_compile_args = [*extension.extra_compile_args, *SMALL_FLAGS]
                 extension.extra_link_args = SMALL_LINKS
         super().build_extensions()
+
+    def flags(self, name):
+        """The options of the compiler for a module."""
+        optimized = "-O3" if name.startswith(QUICK) else "-O2"
+        return FLAGS.get(self.compiler.compiler_type, [optimized, *OTHER_FLAGS])
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""
@@ -114,12 +127,16 @@ class OptionalBuildExt(build_ext):
                 annotate=False,
                 quiet=True,
                 force=self.force,
+                shared_utility_qualified_name=SHARED,
+                shared_utility_features_disabled=["MemoryView"],  # nothing here has one
             )
         except CompileError as error:
             raise CCompilerError(f"Cython could not translate {error}") from error
         for extension, result in zip(self.extensions, translated, strict=True):
             extension.sources = result.sources
             extension.include_dirs = [numpy.get_include(), *sorted({str(Path(header).parent) for header in HEADERS})]
+            if extension.name == SHARED:
+                continue
             # older headers take NumPy 1.19 for the oldest to run with, and leave out the handlers of memory
             versions = {"NPY_NO_DEPRECATED_API": "NPY_1_7_API_VERSION", "NPY_TARGET_VERSION": "NPY_2_0_API_VERSION"}
             extension.define_macros = list(versions.items())
@@ -131,8 +148,18 @@ class OptionalBuildExt(build_ext):
                 Path(folder, self.get_ext_filename(extension.name)).unlink(missing_ok=True)
 
 
+def long_description() -> str:
+    """The README as the package index shows it: links to files of the repository are absolute."""
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^]]*\]\()(?!https?:)", rf"\1{source}/raw/main/", text)
+    return re.sub(r"((?<!!)\[[^]]*\]\()(?!https?:|#)", rf"\1{source}/blob/main/", text)
+
+
 if __name__ == "__main__":
     setup(
+        long_description=long_description(),
+        long_description_content_type="text/markdown",
         ext_modules=[] if switch("ADJOINT_DISABLE_EXT") else extensions(),
         cmdclass={"build_ext": OptionalBuildExt},
     )

@@ -2,9 +2,9 @@
 
     python examples/dask_logistic_regression.py [MILLIONS OF ROWS]
 
-needs `pip install 'adjoint[dask]'`. The data lie in a file and are read in blocks. Forward and backward pass make one
-graph of tasks; `compute` runs it block by block, so that no more than a few blocks are in memory at a time. The process
-sets itself a limit (Linux: RLIMIT_DATA), under which the data as one array is a MemoryError.
+needs `pip install 'adjoint-autograd[dask]'`. The data lie in a file and are read in blocks. Forward and backward pass
+make one graph of tasks; `compute` runs it block by block, so that no more than a few blocks are in memory at a time.
+The process sets itself a limit (Linux: RLIMIT_DATA), under which the data as one array is a MemoryError.
 """
 
 from __future__ import annotations

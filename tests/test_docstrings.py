@@ -7,36 +7,23 @@ import pkgutil
 import re
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 import adjoint
-from adjoint import Tensor
+from adjoint import Tensor, selftest
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.operation import Operation
-from adjoint.functions.binding import functions, load_all
+from adjoint.functions.binding import functions
 from adjoint.functions.composite import COMPOSITES
-from adjoint.functions.help import public_name
 from adjoint.rules.declare import TABLE
 from adjoint.tensor.older.left_out import NoMethod
 from adjoint.tensor.table import operations
 
 SOURCE = Path(adjoint.__file__).parents[1]
-MODULES = [
-    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-    for path in sorted((SOURCE / "adjoint").rglob("*.py"))
-    if ">>> " in path.read_text()
-]
-# what doctest does not find in a module: docstrings of operations, and of functions that other functions made
-OTHERS = {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.items() if public_name(rule)} | {
-    f"{made.__module__}.{made.__name__}": made.__doc__
-    for made in [composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)]
-    if ">>> " in (made.__doc__ or "") and not hasattr(sys.modules[made.__module__], made.__name__)
-}
-load_all()
+OTHERS = selftest.operation_examples()
 #: Every public function, by its name, and every public method and attribute of Tensor.
 PUBLIC = {f"{space}.{name}".lstrip("."): made for space, members in functions.items() for name, made in members.items()}
 PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
@@ -45,30 +32,18 @@ SHOWN = ["autograd.functional", "fft", "func", "integrate", "masked", "optimize"
 
 
 @pytest.mark.quick(12)
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", selftest.modules())
 def test_examples_of_a_module(name):
     module = importlib.import_module(name)
-    with warnings.catch_warnings():
-        # names of adjoint such as `float` are not Python's; its functions' examples import what they need
-        tests = doctest.DocTestFinder().find(module, globs={} if module is adjoint else None)
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        for test in tests:
-            if _is_ours(module, test.name):
-                runner.run(test)
-    assert runner.failures == 0
-    assert runner.tries or any(other.startswith(name) for other in OTHERS)
-
-
-def _is_ours(module, name):
-    """False for a function of a library that also takes Tensors: its docstring is the library's."""
-    value = getattr(module, name.removeprefix(f"{module.__name__}."), None)
-    return getattr(inspect.unwrap(value) if callable(value) else None, "__module__", "adjoint").startswith("adjoint")
+    tests = selftest.module_examples(module)
+    assert [report for test in tests if (report := selftest.report(test))] == []
+    assert tests or any(other.startswith(name) for other in OTHERS)
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_examples_of_a_function(name):
     test = doctest.DocTestParser().get_doctest(OTHERS[name], {"adjoint": adjoint}, name, None, None)
-    assert doctest.DocTestRunner().run(test).failed == 0
+    assert selftest.report(test) == ""
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -90,8 +90,9 @@ if _typing.TYPE_CHECKING:
     from .compiler import compile
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from .interop.choice import safe_where
+    from .tools.configuration import show_config
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 newaxis = None
 
@@ -149,6 +150,7 @@ _HELD = {
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
         ShortTensor set_default_tensor_type
     """,
+    "adjoint.tools.configuration": "show_config",
     "adjoint.transforms.batching.vmap": "vmap",
 }
 

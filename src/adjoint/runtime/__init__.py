@@ -1,13 +1,21 @@
 """State of the process: threads, locks, kept memory, crossovers, warnings given once, caches, trees of containers.
 
 The hot modules named in `adjoint._compiled` exist in two forms, the Python source and its compilation by Cython.
-ADJOINT_DISABLE_EXT=1 takes the source, ADJOINT_REQUIRE_EXT=1 refuses to go on with it.
+ADJOINT_DISABLE_EXT=1 takes the source, ADJOINT_REQUIRE_EXT=1 refuses to go on with it. Without either, an
+installation that has only the sources warns.
 """
 
 import os
 import sys
+import warnings
 
 from adjoint._compiled import COMPILED
+
+PLAIN = (
+    "adjoint runs as plain Python here, several times slower than compiled: this installation has no compiled modules. "
+    "A wheel for this platform brings them; so does a C compiler with `pip install --force-reinstall --no-binary "
+    "adjoint-autograd adjoint-autograd`. ADJOINT_DISABLE_EXT=1 asks for plain Python and leaves out this warning."
+)
 
 
 def _switched_on(name: str) -> bool:
@@ -32,10 +40,16 @@ def uncompiled_modules() -> list[str]:
 
 
 def check_switches() -> None:
-    """Raise ImportError if ADJOINT_REQUIRE_EXT is set and a hot module is not compiled."""
+    """Raise ImportError if ADJOINT_REQUIRE_EXT is set and a hot module is not compiled.
+
+    Warns where the modules run as Python source although ADJOINT_DISABLE_EXT does not ask for that.
+    """
     missing = uncompiled_modules() if _switched_on("ADJOINT_REQUIRE_EXT") else []
     if missing:
         raise ImportError(
             f"ADJOINT_REQUIRE_EXT is set, but these modules are not compiled: {', '.join(missing)}; "
             "reinstall adjoint where a C compiler is found, or unset the variable"
         )
+    # a module that is imported by now tells for all: they are installed together, and a search of files takes time
+    if str(sys.modules["adjoint.core.graph"].__file__).endswith(".py") and not _switched_on("ADJOINT_DISABLE_EXT"):
+        warnings.warn(PLAIN, RuntimeWarning, stacklevel=3)

@@ -95,7 +95,7 @@ class profile:
         self._finished().export_chrome_trace(path)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for a flame graph: a line for each event, with its frames from the outermost on and microseconds.
+        """Write stacks for a flame graph: a line for each event, its frames from the outermost on and microseconds.
 
         metric: the time that is written, one of `EventList.supported_export_stacks_metrics`. Raises AssertionError
         without with_stack, ValueError for another metric, and RuntimeError before the block has ended.

@@ -290,7 +290,7 @@ class profile:
         write_json(path, trace)
 
     def export_stacks(self, path: str | Path, metric: str = "self_cpu_time_total") -> None:
-        """Write stacks for a flame graph: a line for each event, with its frames from the outermost on and microseconds.
+        """Write stacks for a flame graph: a line for each event, its frames from the outermost on and microseconds.
 
         metric: the time that is written, one of `EventList.supported_export_stacks_metrics`. Raises AssertionError
         without with_stack, and ValueError for another metric.

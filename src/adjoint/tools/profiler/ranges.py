@@ -103,7 +103,7 @@ class emit_ranges:
         except ImportError as error:
             raise ImportError(
                 f"emit_{self.kind.lower()} needs the package {self.package}, which is not installed: "
-                f'pip install "adjoint[{self.package}]"'
+                f'pip install "adjoint-autograd[{self.package}]"'
             ) from error
 
     def functions(self, package: Any) -> tuple[Callable[[str], object], Callable[[], object]]:
