@@ -328,20 +328,10 @@ class _Axis:
         rest = away - turns * span
         return ops.where(ops.remainder(turns, 2) == 0, rest, span - rest) + low
 
-    def is_inside(self, whole: Tensor) -> Tensor:
-        """Whether whole numbers are places of elements."""
-        return (whole >= 0) & (whole < self.n)
 
-
-def _flat_places(axes: Sequence[_Axis], wholes: Sequence[Tensor]) -> Tensor:
-    """Whole numbers along each axis as places in the flat image, -1 for places outside of it."""
-    flat = inside = None
-    for axis, whole in zip(axes, wholes, strict=True):
-        there = axis.is_inside(whole)
-        number = ops.where(there, whole, 0.0).long()
-        flat = number if flat is None else flat * axis.n + number
-        inside = there if inside is None else inside & there
-    return ops.where(inside, flat, -1)
+def _flat_places(axes: Sequence[_Axis], wholes: Sequence[Tensor], steps: Sequence[Sequence[int]]) -> Tensor:
+    """Places in the flat image of whole numbers along each axis, and of neighbours; -1 for those outside of it."""
+    return ops.corner_places(ops.stack(wholes, -1), tuple([axis.n for axis in axes]), tuple(steps))
 
 
 def _product(factors: Sequence[Tensor]) -> Tensor:
@@ -351,7 +341,7 @@ def _product(factors: Sequence[Tensor]) -> Tensor:
     return result
 
 
-Corners: TypeAlias = "tuple[list[Tensor], list[Tensor]]"
+Corners: TypeAlias = "tuple[list[Tensor], Tensor]"
 
 
 def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
@@ -359,7 +349,7 @@ def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Co
     positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
     nowhere = ops.zeros_like(coordinates[0]).bool()
     weight = _product([ops.where(nowhere, position, 1.0) for position in positions])
-    return [weight], [_flat_places(axes, [ops.round(position.detach()) for position in positions])]
+    return [weight], _flat_places(axes, [ops.round(position.detach()) for position in positions], [(0,) * len(axes)])
 
 
 def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
@@ -367,11 +357,10 @@ def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Cor
     positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
     lows = [ops.floor(position.detach()) for position in positions]
     parts = [position - low for position, low in zip(positions, lows, strict=True)]
-    weights, corners = [], []
-    for steps in product((0, 1), repeat=len(axes)):
-        weights.append(_product([part if step else 1 - part for step, part in zip(steps, parts, strict=True)]))
-        corners.append(_flat_places(axes, [low + step for step, low in zip(steps, lows, strict=True)]))
-    return weights, corners
+    shares = [(1 - part, part) for part in parts]
+    corners = list(product((0, 1), repeat=len(axes)))
+    weights = [_product([pair[step] for step, pair in zip(steps, shares, strict=True)]) for steps in corners]
+    return weights, _flat_places(axes, lows, corners)
 
 
 def _cubic_weights(part: Tensor) -> list[Tensor]:
@@ -397,8 +386,8 @@ def _cubic_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corn
     for steps in product(range(4), repeat=len(axes)):
         weights.append(_product([four[step] for step, four in zip(steps, factors, strict=True)]))
         wholes = [axis.bounded(low + (step - 1)) for axis, step, low in zip(axes, steps, lows, strict=True)]
-        corners.append(_flat_places(axes, [ops.round(whole) for whole in wholes]))
-    return weights, corners
+        corners.append(_flat_places(axes, [ops.round(whole) for whole in wholes], [(0,) * len(axes)]))
+    return weights, ops.cat(corners, -1)
 
 
 _CORNERS: dict[str, Callable[[Sequence[_Axis], Sequence[Tensor]], Corners]] = {
@@ -491,7 +480,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_co
     coordinates = [points.select(-1, len(image) - 1 - i) for i in range(len(image))]
     weights, corners = _CORNERS[mode](axes, coordinates)
     flat = input.reshape((*input.shape[:2], prod(image)))
-    sampled = ops.sample(flat, ops.stack(weights, -1), ops.stack(corners, -1))
+    sampled = ops.sample(flat, ops.stack(weights, -1), corners)
     return sampled.reshape((*input.shape[:2], *results))
 
 

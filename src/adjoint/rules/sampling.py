@@ -7,7 +7,9 @@ derivatives of each are the other two.
 
 from math import prod
 
-from .declare import Array, Constant, multilinear
+from adjoint.arrays.kernels import scatter
+
+from .declare import Array, Constant, constant, multilinear
 
 _OPTIONS = {"method": False, "function": False, "batching": "joint", "node": "GridSamplerBackward0"}
 
@@ -45,13 +47,38 @@ def _picked(xp, rows, where, missing):
     return picked
 
 
+def _have_loops(places, *arrays):
+    return scatter.can_do(*arrays) and type(places) is type(arrays[0])
+
+
 def _column(xp, weight, t):
     return xp.reshape(weight[..., t], (-1, 1))
+
+
+@constant(method=False, function=False, core="(n)->(m)")
+def corner_places(xp, wholes: Array, lengths, steps):
+    """The places in flat images of points (.., n), given by whole numbers along each axis, and of neighbours.
+
+    steps: how far along each axis the neighbours lie from a point. -1 for what lies outside of the image.
+    """
+    if scatter.can_do(wholes) and wholes.size:
+        return scatter.corner_places(wholes, lengths, steps)
+    flat = inside = None
+    for axis, length in enumerate(lengths):
+        step = xp.asarray([step[axis] for step in steps], dtype=wholes.dtype)
+        whole = wholes[..., axis : axis + 1] + step
+        here = (whole >= 0) & (whole < length)
+        number = xp.astype(xp.where(here, whole, 0), xp.int64)
+        flat = number if flat is None else flat * length + number
+        inside = here if inside is None else inside & here
+    return xp.where(inside, flat, -1)
 
 
 @multilinear(**_OPTIONS)
 def sample(xp, input: Array, weight: Array, places: Constant):
     """The weighted sums of elements: (.., C, P)."""
+    if _have_loops(places, input, weight):
+        return scatter.samples(input, weight, places)
     rows = _rows(xp, input)
     count = places.shape[-2]
     total = xp.zeros((prod(places.shape[:-1]), input.shape[-2]), dtype=input.dtype)
@@ -63,6 +90,8 @@ def sample(xp, input: Array, weight: Array, places: Constant):
 @multilinear(**_OPTIONS)
 def sample_input(xp, grad: Array, weight: Array, places: Constant, size):
     """The transpose of sample in its input, of `size` elements: sums of each element's contributions to all results."""
+    if _have_loops(places, grad, weight):
+        return scatter.sampled_images(weight, places, grad, size)
     rows = _rows(xp, grad)
     outer = grad.shape[:-2]
     total = xp.zeros((prod(outer) * size, grad.shape[-2]), dtype=grad.dtype)
@@ -78,6 +107,8 @@ def sample_input(xp, grad: Array, weight: Array, places: Constant, size):
 @multilinear(**_OPTIONS)
 def sample_weight(xp, grad: Array, input: Array, places: Constant):
     """The transpose of sample in its weights: the inner products over channels of results and elements."""
+    if _have_loops(places, grad, input):
+        return scatter.sampled_weights(input, places, grad)
     results, rows = _rows(xp, grad), _rows(xp, input)
     columns = [
         xp.sum(results * _picked(xp, rows, where, missing), axis=-1)

@@ -64,6 +64,13 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "pad": (1, -1, 0, 2), "value": 0.5},
         {"input": draw(3), "pad": (2, 1)},
     ],
+    "corner_places": [
+        {
+            "wholes": np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 4.0]]),
+            "lengths": (3, 4),
+            "steps": ((0, 0), (1, 0), (-1, 1)),
+        }
+    ],
     "sample": [{"input": draw(2, 3, 4), "weight": draw(2, 2, 2), "places": PLACES}],
     "sample_input": [{"grad": draw(2, 3, 2), "weight": draw(2, 2, 2), "places": PLACES, "size": 4}],
     "sample_weight": [{"grad": draw(2, 3, 2), "input": draw(2, 3, 4), "places": PLACES}],

@@ -10,6 +10,19 @@ cdef extern from "scatter.h":
     ) nogil
     void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ssize_t width, char *out) nogil
 
+cdef extern from "sampling.h":
+    ctypedef long long int64_t
+    int ADJ_SAMPLES, ADJ_SAMPLED_WEIGHTS, ADJ_SAMPLED_IMAGES
+    ctypedef struct adj_sampling:
+        Py_ssize_t images, channels, size, results, places
+    void adj_sample(
+        int item, int which, adj_sampling n, char *places, char *image, char *weights, char *results,
+    ) nogil
+    void adj_corner_places(
+        const double *wholes, Py_ssize_t n, int ndim, const int64_t *lengths, const int64_t *steps,
+        Py_ssize_t n_steps, int64_t *out,
+    ) nogil
+
 
 cdef object numpy, _FLOATS
 
@@ -24,3 +37,15 @@ cpdef object add_elements(object g, object indices, Py_ssize_t n_images, Py_ssiz
     second=cython.p_char,
 )
 cpdef object add_rows(object values, object rows, Py_ssize_t n)
+
+@cython.locals(
+    n=adj_sampling, item=cython.int, kind=cython.int, first=cython.p_char, second=cython.p_char, third=cython.p_char,
+    fourth=cython.p_char,
+)
+cdef object _sample(object which, object places, object image, object weights, object results, object shape)
+
+@cython.locals(
+    n=Py_ssize_t, ndim=cython.int, n_steps=Py_ssize_t, first=cython.p_char, second=cython.p_char, third=cython.p_char,
+    fourth=cython.p_char,
+)
+cpdef object corner_places(object wholes, object lengths, object steps)

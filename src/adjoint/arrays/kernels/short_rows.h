@@ -40,7 +40,8 @@ static inline int adj_meet_in_short_rows(PyObject *left, PyObject *right) {
 
 /* Writes elements of an array out without gaps; returns the end of what was written. What is repeated is copied in
    pieces that double in length. */
-static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const npy_intp *strides, int size, char *to) {
+static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const npy_intp *strides, int size,
+                           char *to) {
     if (ndim == 0) {
         memcpy(to, x, size);
         return to + size;
