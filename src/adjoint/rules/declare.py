@@ -131,6 +131,15 @@ class Parameter(_ParameterFields):
     KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
+def passes_plain(check: Function) -> Function:
+    """Say of a check that it refuses types and numbers alone.
+
+    It passes arrays of one real floating type and numbers that this type holds, so that it is not called for them.
+    """
+    check.passes_plain = True  # type: ignore[attr-defined]
+    return check
+
+
 def parameters_of(function: Function) -> list[Parameter]:
     """The parameters of a plain Python function; inspect.signature takes ten times as long, at every import.
 
@@ -308,7 +317,8 @@ class Rule:
         inplace: bool | str = False,
         fast: str | None = None,
         native: NativeKernel | None = None,
-        scalars: bool | None = None,
+        scalars: bool | tuple[str, ...] | None = None,
+        plain: Function | None = None,
         spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
         shown: dict[str, str | None] | None = None,
@@ -344,6 +354,9 @@ class Rule:
         self.fast = fast
         # the kernel for two small plain arrays, or None where only the kernel itself can compute them
         self.native = native
+        # the kernel for arrays of one floating type: a function of all arguments, in which numbers are operands like arrays
+        self.plain = plain
+        # the inputs that may be numbers: all, none or some
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         self.spread = spread
         names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}

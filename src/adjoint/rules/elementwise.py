@@ -54,7 +54,14 @@ def _times(alpha, value, beside):
     return number_as(alpha * value, beside.dtype) if is_number(value) else number_as(alpha, value.dtype) * value
 
 
-@elementwise(input=1, other=lambda alpha: alpha, fast="add", inplace=True, check=refusals.check_alpha)
+@elementwise(
+    input=1,
+    other=lambda alpha: alpha,
+    fast="add",
+    inplace=True,
+    check=refusals.check_alpha,
+    plain=lambda input, other, alpha: input + alpha * other,
+)
 def add(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input + alpha * other"""
     return xp.add(input, _times(alpha, other, input))
@@ -67,6 +74,7 @@ def add(xp, input: Array, other: Array, *, alpha: Number = 1):
     inplace=True,
     node={"input": "RsubBackward1"},
     check=refusals.check_sub,
+    plain=lambda input, other, alpha: input - alpha * other,
 )
 def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """input - alpha * other"""
@@ -79,6 +87,7 @@ def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
     method=False,
     node={"": "RsubBackward0", "input": "RsubBackward1", "other": "RsubBackward1"},
     check=refusals.check_sub,
+    plain=lambda input, other, alpha: other - alpha * input,
 )
 def rsub(xp, input: Array, other: Array, *, alpha: Number = 1):
     """other - alpha * input"""
@@ -467,10 +476,12 @@ def _clamp_above(input, min, max):
     max=lambda ops, g, input, min, max: ops.where(_clamp_above(input, min, max), g, 0),
     inplace=True,
     node={"min": "ClampBackward1", "max": "ClampBackward1"},
-    check=refusals.check_clamp,
+    check=refusals.check_bound,
 )
 def clamp(xp, input: Array, min: Array = None, max: Array = None):
     """input with values below min raised to it and above max lowered to it (max wins where min > max)."""
+    if min is None and max is None:
+        raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
     if min is not None:
         input = xp.maximum(input, min)
     return input if max is None else xp.minimum(input, max)
@@ -801,7 +812,7 @@ def _written(xp, input, other):
     if kind_of(other) == "c" and kind_of(input) not in "cb":
         warn_once(IMAGINARY_PART)
         other = xp.real(other)
-    return xp.astype(xp.broadcast_to(other, input.shape), input.dtype)
+    return xp.astype(other if other.shape == input.shape else xp.broadcast_to(other, input.shape), input.dtype)
 
 
 @elementwise(

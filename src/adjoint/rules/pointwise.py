@@ -8,7 +8,7 @@ from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind
 from adjoint.arrays.namespace import is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
-from .declare import Array, Constant, Number, elementwise, general, linear
+from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
 from .elementwise import LOG_2
 from .refusals import check_number, is_number, number_check, refuse
 from .special import real_only, refused
@@ -24,6 +24,7 @@ _INTEGER_QUOTIENT = (
 )
 
 
+@passes_plain
 def _check_value(input, tensor1, tensor2, value=1):
     if value != 1:
         check_number(common_dtype([tensor._array for tensor in (input, tensor1, tensor2)], "same"), value)
@@ -36,6 +37,7 @@ def _check_value(input, tensor1, tensor2, value=1):
     scalars=False,
     inplace=True,
     check=_check_value,
+    plain=lambda input, tensor1, tensor2, value: input + value * (tensor1 * tensor2),
 )
 def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1):
     """input + value * tensor1 * tensor2"""
@@ -44,6 +46,7 @@ def addcmul(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number =
     return input + (product if value == 1 else number_as(value, product.dtype) * product)
 
 
+@passes_plain
 def _check_quotient(input, tensor1, tensor2, value=1):
     if all(kind_of(tensor._array) in "biu" for tensor in (tensor1, tensor2)):
         raise RuntimeError(_INTEGER_QUOTIENT)
@@ -57,6 +60,7 @@ def _check_quotient(input, tensor1, tensor2, value=1):
     scalars=False,
     inplace=True,
     check=_check_quotient,
+    plain=lambda input, tensor1, tensor2, value: input + value * (tensor1 / tensor2),
 )
 def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number = 1):
     """input + value * tensor1 / tensor2"""
@@ -67,11 +71,8 @@ def addcdiv(xp, input: Array, tensor1: Array, tensor2: Array, *, value: Number =
 _check_weight = number_check()
 
 
+@passes_plain
 def _check_lerp(input, end, weight):
-    for position, (name, value) in enumerate((("input", input), ("end", end)), 1):
-        if is_number(value):
-            kind = type(value).__name__
-            raise TypeError(f"lerp(): argument '{name}' (position {position}) must be Tensor, not {kind}")
     _check_weight(input, end, weight)
     own = input.dtype
     named = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)
@@ -91,6 +92,7 @@ def _check_lerp(input, end, weight):
     end=lambda weight: weight,
     weight=lambda input, end: end - input,
     wide=(SCALAR,),
+    scalars=("weight",),
     inplace=True,
     node={"": "LerpBackward1", "weight": "LerpBackward0"},
     check=_check_lerp,

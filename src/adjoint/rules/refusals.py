@@ -5,6 +5,8 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
 
+from .declare import passes_plain
+
 INFINITY = float("inf")
 
 _NUMBERS = (int, float, complex)
@@ -32,7 +34,7 @@ def refuse(kinds, message, error=NotImplementedError):
             operands = [getattr(value, "_array", value) for value in values if value is not None]
             raise error(message.format(common_dtype(operands, "same").long_name))
 
-    return check
+    return check if "f" in kinds else passes_plain(check)
 
 
 def refuse_complex(function):
@@ -43,6 +45,7 @@ def refuse_complex(function):
 def refuse_integers_and_complex(function):
     """A check that refuses operands whose common dtype is integer or complex."""
 
+    @passes_plain
     def check(*values):
         common = common_dtype([value._array for value in values], "same")
         if not common.is_floating_point:
@@ -56,6 +59,7 @@ def check_quotient(function):
     no_complex = refuse_complex(function)
     bools = refuse("b", f"\"{function}\" not implemented for '{{}}'")
 
+    @passes_plain
     def check(input, other):
         no_complex(input, other)
         if letter_of(input) == letter_of(other):
@@ -103,6 +107,7 @@ def _overflows(kind, value):
 def number_check(kinds="iufcV"):
     """A check that refuses numbers which overflow the common dtype of all arguments, if this is of these kinds."""
 
+    @passes_plain
     def check(*values):
         numbers = [value for value in values if isinstance(value, _NUMBERS)]
         if numbers:
@@ -114,6 +119,7 @@ def number_check(kinds="iufcV"):
     return check
 
 
+@passes_plain
 def check_alpha(input, other, alpha=1):
     if type(alpha) is int and alpha == 1:
         return
@@ -128,6 +134,7 @@ def check_alpha(input, other, alpha=1):
     check_number(common, alpha)
 
 
+@passes_plain
 def check_sub(input, other, alpha=1):
     check_alpha(input, other, alpha)
     kinds = letter_of(input), letter_of(other)
@@ -143,6 +150,7 @@ def check_sub(input, other, alpha=1):
 check_integers = number_check("iu")
 
 
+@passes_plain
 def check_pow(input, exponent):
     if not is_number(exponent) or kind_of(input._array) not in "biu":
         return
@@ -161,6 +169,7 @@ def check_step(name):
     no_complex = refuse("c", f"{name} is not supported for complex inputs")
     no_bool = refuse("b", f"\"{name}_vml_cpu\" not implemented for '{{}}'")
 
+    @passes_plain
     def check(input):
         no_complex(input)
         no_bool(input)
@@ -172,6 +181,7 @@ _refuse_round = refuse("bc", "\"round_vml_cpu\" not implemented for '{}'")
 _refuse_decimals = refuse("biuc", "\"round_cpu\" not implemented for '{}'")
 
 
+@passes_plain
 def check_round(input, decimals=0):
     (_refuse_decimals if decimals else _refuse_round)(input)
 
@@ -180,15 +190,10 @@ _refuse_complex_bound = refuse("c", "clamp is not supported for complex types")
 _check_bounds_fit = number_check()
 
 
+@passes_plain
 def check_bound(*values):
     _refuse_complex_bound(*values)
     _check_bounds_fit(*values)
-
-
-def check_clamp(input, min, max):
-    if min is None and max is None:
-        raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
-    check_bound(input, min, max)
 
 
 def explain_shapes(error, *operands):

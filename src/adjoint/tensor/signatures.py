@@ -79,7 +79,8 @@ def _annotation(rule: Rule, parameter: Declared) -> str:
         return "Sequence[Tensor]"
     if name in rule.inputs or name in rule.constants:
         first = name == rule.names[0]
-        numbers = rule.scalars and name in rule.inputs and (rule.kind == "elementwise" if first else True)
+        scalars = rule.inputs if rule.scalars is True else rule.scalars or ()
+        numbers = name in scalars and (rule.kind == "elementwise" if first else True)
         text = "Tensor | complex" if numbers and len(rule.inputs) > 1 else "Tensor"
         return f"{text} | None" if default is None else text
     annotation = _TYPES.get(f"{rule.name}.{name}") or _TYPES.get(name)

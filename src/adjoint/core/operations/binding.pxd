@@ -1,7 +1,11 @@
 cimport cython
 
-from adjoint.core.graph cimport TensorBase, new_tensor
+from adjoint.core.graph cimport TensorBase, dtype_of, new_tensor
 from adjoint.core.modes.state cimport current
+
+cdef object _ndarray, _FLOAT32, _FLOAT64
+cdef double _LARGEST_SINGLE, _INFINITY
+cdef long long _EXACT
 
 
 cdef class Arguments:
@@ -24,8 +28,14 @@ cdef class Arguments:
     cdef bint has_axes
     cdef tuple axes
     cdef tuple new_axes
+    cdef tuple scalar_positions
+    cdef bint is_checked_by_type
     cpdef list bind(self, object args, dict kwargs)
     cdef list factor_last(self, list values)
+    cdef bint plain(self, list values)
     cpdef list prepare(self, list values)
     cdef object number(self, int position, object value)
     cdef tuple sequence_of_tensors(self, object members)
+
+
+cdef bint is_held(object value, bint single)

@@ -20,10 +20,16 @@ from adjoint.core.operations.dependence import check_kept
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase
+    from adjoint.core.graph import TensorBase, dtype_of
     from adjoint.core.modes.state import current
 
 _REQUIRED = inspect.Parameter.empty
+_ndarray = numpy.ndarray
+_FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
+_LARGEST_SINGLE = float(numpy.finfo(numpy.float32).max)
+_INFINITY = float("inf")
+#: Whole numbers up to here are numbers of double precision.
+_EXACT = 1 << 53
 _ALIASES = {"axis": "dim", "axes": "dims", "keepdims": "keepdim", "self": "input", "x": "input", "a": "input"}
 
 
@@ -41,6 +47,8 @@ class Arguments:
     number_positions: arguments that are converted to Python numbers. strict_positions: those that must be numbers.
     other_positions: all other arguments.
     axes, new_axes: arguments that count axes.
+    scalar_positions: inputs that may be numbers.
+    is_checked_by_type: arguments that are `plain` need no further look: the rule's check, if there is one, passes them.
     """
 
     def __init__(self, rule):
@@ -66,6 +74,11 @@ class Arguments:
         self.has_axes = bool(rule.axes or rule.new_axes)
         self.axes = tuple([self.names.index(n) for n in rule.axes])
         self.new_axes = tuple([self.names.index(n) for n in rule.new_axes])
+        inputs = rule.inputs if rule.scalars is True else rule.scalars or ()
+        self.scalar_positions = tuple([self.names.index(n) for n in inputs])
+        self.is_checked_by_type = (
+            not self.has_axes and self.sequence < 0 and (rule.check is None or hasattr(rule.check, "passes_plain"))
+        )
 
     def bind(self, args, kwargs):
         """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
@@ -111,8 +124,45 @@ class Arguments:
         warnings.warn(message, DeprecationWarning, stacklevel=1)  # compiled functions are no frames
         return [values[0], *values[2:], values[1]]
 
+    def plain(self, values: list):
+        """True for arrays of NumPy's of one floating type, and numbers of Python's that this type holds."""
+        first = None
+        single: cython.bint = False
+        for position in self.array_positions:
+            value = values[position]
+            if isinstance(value, TensorBase):
+                array = cython.cast(TensorBase, value)._array
+                if type(array) is not _ndarray:
+                    return False
+                dtype = dtype_of(array)
+                if first is None:
+                    if dtype is not _FLOAT64 and dtype is not _FLOAT32:
+                        return False
+                    first = dtype
+                    single = dtype is _FLOAT32
+                elif dtype is not first:
+                    return False
+        if first is None:
+            return False
+        for position in self.array_positions:
+            value = values[position]
+            if isinstance(value, TensorBase) or (value is None and self.defaults[position] is None):
+                continue
+            if position not in self.scalar_positions or not is_held(value, single):
+                return False
+        for position in self.number_positions:
+            if not is_held(values[position], single):
+                return False
+        for position in self.other_positions:
+            value = values[position]
+            if value is not None and type(value) is not bool and type(value) is not str and not is_held(value, single):
+                return False
+        return True
+
     def prepare(self, values):
         """Wrap raw arrays, refuse other objects, count axes from the front, let the rule check the rest."""
+        if self.is_checked_by_type and self.plain(values):
+            return values
         if self.sequence >= 0:
             values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
         first = None
@@ -127,9 +177,9 @@ class Arguments:
             elif is_array(value):
                 values[position] = tensor_of_array(value)
                 first = values[position] if first is None else first
-            elif self.takes_numbers and isinstance(value, numpy.generic):
+            elif position in self.scalar_positions and isinstance(value, numpy.generic):
                 values[position] = value.item()  # a number like Python's, whose dtype does not count
-            elif not (self.takes_numbers and isinstance(value, (bool, int, float, complex))):
+            elif not (position in self.scalar_positions and isinstance(value, (bool, int, float, complex))):
                 raise TypeError(errors.must_be_tensor(self.name, self.names[position], position, value))
         if first is None and self.array_positions and self.sequence < 0:
             position = self.array_positions[0]
@@ -192,6 +242,14 @@ class Arguments:
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)
         return tuple(result)
+
+
+def is_held(value, single):
+    """True for a number of Python's that double precision, or single precision, holds."""
+    if type(value) is float:
+        number: cython.double = value
+        return not single or not _LARGEST_SINGLE < abs(number) < _INFINITY
+    return type(value) is int and -_EXACT <= value <= _EXACT
 
 
 def alias_of(name, kwargs, names):

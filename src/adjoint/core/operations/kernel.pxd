@@ -6,8 +6,10 @@ from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused
+from adjoint.program.machine cimport Elementwise
 
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64
+cdef set _array_types
 
 
 cdef class Kernel:
@@ -22,6 +24,10 @@ cdef class Kernel:
     cdef bint fuses, is_ufunc
     cdef readonly Fused fused
     cdef readonly Fused fused_call
+    cdef Fused plain
+    cdef bint repeats
+    cdef list parameters
+    cdef object by_program(self, list raw)
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
     cpdef tuple unwrap(self, list values)

@@ -25,6 +25,8 @@ if not cython.compiled:
     from adjoint.runtime.crossovers import is_large
 
 _ndarray = numpy.ndarray
+#: Types of arrays of other libraries that operations ran on.
+_array_types: set = set()
 _asarray = numpy.asarray
 
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
@@ -37,7 +39,8 @@ class Kernel:
     """The kernel of an operation, for arrays of any library.
 
     on_numpy: the kernel on NumPy's arrays; quick: the same for one or two arrays and nothing else. fuses: it runs as a
-    program on small arrays too.
+    program on small arrays too. plain: the program of plain arrays and numbers, which are operands like arrays; where
+    there is none, `fused_call` has a program for the numbers that a call repeats, as long as `repeats` says.
     """
 
     def __init__(self, arguments, fuses):
@@ -57,6 +60,9 @@ class Kernel:
         names, n = arguments.names, arguments.n_positional
         same = rule.fast is None and n == len(names)
         self.fused_call = self.fused if same else Fused(self.on_numpy, names[n:])
+        self.plain = None if rule.plain is None else Fused(rule.plain, (), True)
+        self.repeats = rule.kind == "elementwise" and rule.outputs is None
+        self.parameters = None
 
     def kernel_for(self, xp):
         """The kernel bound to an array library's namespace."""
@@ -102,13 +108,15 @@ class Kernel:
             value = raw[position]
             if isinstance(value, TensorBase):
                 array = raw[position] = cython.cast(TensorBase, value)._array
-                if type(array) is not _ndarray:
-                    plain = False
+                if type(array) is _ndarray:
+                    dtype = dtype_of(array)
+                else:
                     check_current(value)
-                elif first is None:
-                    first = dtype_of(array)
+                    dtype = array.dtype
+                if first is None:
+                    first = dtype
                     plain = plain and (first is _FLOAT64 or first is _FLOAT32)
-                elif dtype_of(array) is not first:
+                elif dtype is not first:
                     plain = False
             elif position == self.arguments.sequence:
                 for member in value:
@@ -133,6 +141,10 @@ class Kernel:
 
     def run(self, raw, half):
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
+        if half is None and (self.repeats or self.plain is not None):
+            outs = self.by_program(raw)
+            if outs is not None:
+                return outs
         xp = _numpy
         kernel = self.on_numpy
         other = self.other_than_numpy(raw)
@@ -157,6 +169,33 @@ class Kernel:
             return finished(outs, xp, half)
         rounded: cython.Py_ssize_t = self.rule.rounded
         return [finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]
+
+    def by_program(self, raw: list):
+        """The result for small plain arrays and numbers by a program, or None."""
+        first = raw[0]
+        if type(first) is not _ndarray:
+            return None
+        for value in raw:
+            if type(value) is _ndarray:
+                if is_large(value):
+                    return None
+            elif type(value) is not float and type(value) is not int:
+                if self.plain is not None or not (value is None or type(value) is bool or type(value) is str):
+                    return None
+        if self.plain is not None:
+            flat = self.plain.flat_for(first)
+            return self.plain.attempt(raw, False) if flat is None else flat.several(raw, False, False)
+        flat = self.fused_call.flat_for(first)
+        if flat is not None and flat.fits(raw):
+            return flat.several([value for value in raw if type(value) is _ndarray], False, False)
+        parameters = [None if type(value) is _ndarray else value for value in raw]
+        if parameters != self.parameters:
+            # a number that changes from call to call would need a program each time
+            self.parameters = parameters
+            return None
+        out = self.fused_call.attempt(raw, False)
+        self.repeats = out is not None or self.fused_call.flat_for(first) is not None
+        return out
 
     def on_one_device(self, raw, xp, model):
         """The arguments with all arrays on the device of one of them, or RuntimeError."""
@@ -189,7 +228,10 @@ class Kernel:
             value = raw[position]
             if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
                 continue
+            if type(value) in _array_types:
+                return value
             if is_array(value):
+                _array_types.add(type(value))
                 return value
         return None
 

@@ -6,10 +6,12 @@ from adjoint.core.graph cimport (
     any_overrides,
     bump_version,
     dtype_of,
+    has_shape,
     needs_grad,
     new_tensor,
     next_sequence_nr,
     overrides,
+    shape_of,
     version_of,
 )
 from adjoint.core.in_place cimport check_writable, overwritten, rebase

@@ -26,10 +26,12 @@ if not cython.compiled:
         any_overrides,
         bump_version,
         dtype_of,
+        has_shape,
         needs_grad,
         new_tensor,
         next_sequence_nr,
         overrides,
+        shape_of,
         version_of,
     )
     from adjoint.core.in_place import check_writable, overwritten, rebase
@@ -325,7 +327,7 @@ class Operation:
         state: ThreadState = current()
         mask = self.recorder.mask(values) if state.grad_enabled and self.differentiable_in_place else 0
         check_writable(tensor)
-        if state.grad_enabled:
+        if state.grad_enabled and (tensor._view is not None or needs_grad(tensor)):
             errors.check_in_place(tensor, mask)
         raw, half, is_complex = self.kernel.unwrap(values)
         array = tensor._array
@@ -334,7 +336,8 @@ class Operation:
         out = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         if type(out) is not _ndarray:
             errors.check_batch(self.name, array, out)
-        errors.check_in_place_result(self.name, array, out)
+        if type(out) is not _ndarray or dtype_of(out) is not dtype_of(array) or not has_shape(out, shape_of(array)):
+            errors.check_in_place_result(self.name, array, out)
         # an operation without a derivative in place leaves the history unchanged, as in torch
         if mask or (self.differentiable_in_place and state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)

@@ -28,6 +28,10 @@ from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule
 
+_ALL = slice(None)
+_PLAIN_NUMBERS = frozenset((int, float, bool, complex, type(None)))
+numpy_ops = raw_ops(numpy.zeros(0))
+
 #: The batches that an array is batched over, as (level, size), outermost level first.
 Batches = tuple[tuple[int, int], ...]
 
@@ -364,10 +368,10 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
         return rule.kernel_on(None)
     defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
     positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
-    quick = rule.kind == "elementwise" and rule.batching == "align" and rule.batch_kernel is None
+    is_aligned = rule.kind == "elementwise" and rule.batching == "align" and rule.batch_kernel is None
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if quick and not kwargs:
+        if is_aligned and not kwargs:
             result = aligned(rule.name, args)
             if result is not None:
                 return result
@@ -383,26 +387,38 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
 
 
 def aligned(name: str, args: tuple[Any, ...]) -> Any:
-    """An elementwise operation that needs no new axes: the ranks are equal, or the others are numbers."""
-    level = rank = 0
+    """An elementwise operation on arrays of NumPy's, for all levels at once: None for other arrays, and without levels.
+
+    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in front
+    of one that it has, it gets one of size 1.
+    """
+    operands, held, rank = [], [], 0
+    every: tuple[int, ...] = ()
     for value in args:
-        if isinstance(value, BatchedArray):
-            if level not in (0, value.level):
-                return None
-            level = value.level
-            rank = max(rank, value.data.ndim)
-    if not level:
-        return None
-    data = []
-    for value in args:
-        if isinstance(value, BatchedArray):
-            if value.data.ndim != rank:
-                return None
+        levels: tuple[int, ...] = ()
+        while isinstance(value, BatchedArray):
+            levels = (value.level, *levels)
             value = value.data
-        elif getattr(value, "ndim", 0) >= rank:
+        if type(value) is numpy.ndarray:
+            rank = max(rank, value.ndim - len(levels))
+            if levels and levels != every:
+                every = tuple(sorted({*every, *levels})) if every else levels
+        elif type(value) not in _PLAIN_NUMBERS:
             return None
-        data.append(value)
-    return BatchedArray(level, getattr(inner_ops(data), name)(*data))
+        operands.append(value)
+        held.append(levels)
+    if not every:
+        return None
+    for i, levels in enumerate(held):
+        value = operands[i]
+        if levels and (levels != every or value.ndim - len(levels) != rank):
+            missing = rank - value.ndim + len(levels)
+            axes = [_ALL if level in levels else None for level in every if level >= levels[0]]
+            operands[i] = value[(*axes, *(None,) * missing)]
+    result = getattr(numpy_ops, name)(*operands)
+    for level in every:
+        result = BatchedArray(level, result)
+    return result
 
 
 class Namespace:
