@@ -1,7 +1,7 @@
 # Everything this repository does, one word each: `make help`.
 #
 # Each interpreter has its own environment, .venv-3.11 and so on. The stamp files in it (.venv, .build, .demo, .test,
-# .bench, .extensions) say what has been done there, so that a second call does only what has changed since.
+# .bench, .release, .extensions) say what has been done there, so that a second call does only what has changed since.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -41,7 +41,8 @@ COMPILED := test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions
 FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT_DISABLE_EXT=1; fi)
 PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
 
-.PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint clean
+.PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
+.PHONY: release-check clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -56,6 +57,7 @@ help:
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
 	@echo 'make lint     ruff (rules and format) and mypy'
+	@echo 'make release-check  build what a release needs, and check it (six minutes)'
 	@echo 'make clean    remove all that was built'
 	@echo
 	@echo 'PYTHON=python3.13 chooses the interpreter; each has an environment of its own.'
@@ -105,6 +107,9 @@ lint: $(VENV)/.test
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
 
+release-check: $(VENV)/.release
+	@$(RUN) scripts/check_release.py $(ARGS)
+
 clean:
 	@rm -rf .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
@@ -114,11 +119,11 @@ $(VENV)/.venv:
 	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
 	@touch $@
 
-$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench: pyproject.toml $(VENV)/.venv
+$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.release: pyproject.toml $(VENV)/.venv
 	@sh scripts/install.sh $(RUN) $(@F:.%=%)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench: $(VENV)/.build
+$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.release: $(VENV)/.build
 
 $(VENV)/.extensions: $(COMPILED_FROM) $(VENV)/.build
 	@$(RUN) scripts/build_extensions.py $@

@@ -1,0 +1,58 @@
+"""What a release needs and takes no build: files, versions, entries of the changelog, links of the description.
+
+`make release-check` (scripts/check_release.py) checks the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import adjoint
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "check_release.py"))
+KINDS = ("added", "changed", "deprecated", "removed", "fixed")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def release() -> object:
+    return SCRIPT["Release"](ROOT, [])
+
+
+@pytest.mark.skipif(not (ROOT / ".github").exists(), reason="a source distribution has no files of the repository")
+def test_files_of_a_repository_are_there() -> None:
+    assert SCRIPT["check_files"](release())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert SCRIPT["check_versions"](release()) == adjoint.__version__
+
+
+def test_a_repeated_version_that_differs_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = SCRIPT["check_versions"]
+    monkeypatch.setitem(check.__globals__, "version", lambda: "9.9.9")
+    with pytest.raises(SCRIPT["Missing"], match=r"CITATION\.cff has the version"):
+        check(release())
+
+
+def test_entries_of_the_changelog_have_a_kind() -> None:
+    entries = [path for path in (ROOT / "changelog.d").iterdir() if path.name != "README.md"]
+    assert [path.name for path in entries if path.name.split(".")[1:] not in [[kind, "md"] for kind in KINDS]] == []
+    assert [path.name for path in entries if path.read_text().startswith(("-", "#"))] == []
+
+
+def test_links_of_the_description_are_absolute() -> None:
+    text = runpy.run_path(str(ROOT / "setup.py"))["long_description"]()
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert len(links) > 20 and [link for link in links if not link.startswith("https://")] == []
+    assert any(link.endswith("/raw/main/docs/images/logo.svg") for link in links)
+    assert any(link.endswith("/blob/main/docs/solvers.md") for link in links)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_says_that_it_never_ran(path: Path) -> None:
+    assert path.read_text().startswith("# Never run so far")
