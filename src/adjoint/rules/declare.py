@@ -66,7 +66,8 @@ the axis the result. NotImplemented: the form above serves these arguments.
 follows from the kind: those at the same place (elementwise), those that a linear operation moves or sums, else all.
 `separable` says that it is fewer: those with the same index along an axis that has one name in the core signature, or
 that no axis parameter names. It is true for multilinear operations and for those with axis parameters, unless it is
-declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`.
+declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`. Where no axes
+tell it, as for a sparse matrix, the author declares `pairs`.
 """
 
 from __future__ import annotations
@@ -389,6 +390,7 @@ class Rule:
         self.batch_form: Formula | None = None
         self.batch_kernel: Function | None = None
         self.signature_form: Formula | None = None
+        self.pairs_form: Formula | None = None
         self._batching = batching and _one_of(batching, "batching", _BATCHING)
         self._read_signature(arrays)
 
@@ -471,6 +473,11 @@ class Rule:
     def signature(self, body: Function) -> Rule:
         """Declare the axes of inputs and result by names, as a core signature that follows from the arguments."""
         self.signature_form = Formula(body, (), "size")
+        return self
+
+    def pairs(self, body: Function) -> Rule:
+        """Declare the flat places of result and input that depend on each other; the body gets the input's name first."""
+        self.pairs_form = Formula(body, (), "name")
         return self
 
     @property

@@ -17,6 +17,10 @@ from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.passing import for_solvers
 
 
+#: The factors that a pattern keeps, for the values that it was solved with last.
+_MOST_FACTORS = 4
+
+
 class Pattern:
     """Where the entries of a square sparse matrix are, and its factors for the values it was solved with.
 
@@ -48,6 +52,8 @@ class Pattern:
 
             coordinates = [to_numpy(self.rows), to_numpy(self.columns)]
             matrix = csc_array((own, coordinates[::-1] if self.turned else coordinates), shape=(self.n, self.n))
+            while len(self.factors) >= _MOST_FACTORS:
+                self.factors.pop(next(iter(self.factors)))
             try:
                 self.factors[key] = splu(matrix)
             except RuntimeError as error:

@@ -1,5 +1,8 @@
-"""Sparse matrices: derivatives by structure."""
+"""Sparse matrices: SciPy's as operands, and derivatives by structure."""
 
+from adjoint.interop.sparse.matrix import SparseMatrix, from_scipy
+from adjoint.runtime.lazy import LateAttributes
 from adjoint.solvers.structure.derivatives import hessian, jacobian, prepare_hessian, prepare_jacobian
 
-__all__ = ["hessian", "jacobian", "prepare_hessian", "prepare_jacobian"]
+__getattr__ = LateAttributes(__name__, {"linalg": ""})
+__all__ = ["SparseMatrix", "from_scipy", "hessian", "jacobian", "linalg", "prepare_hessian", "prepare_jacobian"]

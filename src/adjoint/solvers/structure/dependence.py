@@ -80,6 +80,8 @@ def terms_of(call: Call) -> Terms:
 def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     """The forms to ask, the finest first."""
     rule = call.rule
+    if rule.pairs_form is not None:
+        return (paired,)
     if is_elementwise(rule):
         return (elementwise,)
     if rule.view and not is_about_memory(rule):
@@ -337,6 +339,20 @@ def summed(call: Call) -> Terms | None:
             table = sets.grouped(source.terms, own, count)
             result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
     return sets.combined(result) if len(result) > 1 else result
+
+
+def paired(call: Call) -> Terms | None:
+    """The terms of a result whose rule names the pairs of places that depend on each other."""
+    form: Any = call.rule.pairs_form
+    result: Terms = []
+    count = int(np.prod(call.shape))
+    for source in call.sources:
+        arguments = [derive.saved(call.rule, name, call.values, None) for name in form.needs]
+        places, sources = form.call(_OPS, source.name, *arguments)
+        picked = sets.taken(source.terms, np.asarray(sources) + 1)
+        table = sets.grouped(picked, np.asarray(places) + 1, count)
+        result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
+    return result
 
 
 # axes that are kept apart ---------------------------------------------------------------------------------------------

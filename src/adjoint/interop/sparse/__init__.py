@@ -1,0 +1,1 @@
+"""SciPy's sparse arrays as operands of differentiable functions."""

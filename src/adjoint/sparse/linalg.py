@@ -1,0 +1,5 @@
+"""scipy.sparse.linalg for sparse matrices with derivatives."""
+
+from adjoint.interop.sparse.linalg import cg, eigsh, expm_multiply, gmres, spsolve
+
+__all__ = ["cg", "eigsh", "expm_multiply", "gmres", "spsolve"]
