@@ -171,10 +171,19 @@ def array_namespace(api_version: str | None = None) -> Any:
     return array_api
 
 
+def sparse_matmul(array: Any, matrix: Any, is_reflected: bool) -> Any:
+    """The product of a Tensor or differentiable array and a sparse array of SciPy's; reflected: that stands first."""
+    from adjoint.interop.sparse.matrix import kept_matrix
+
+    own = kept_matrix(matrix)
+    return own @ array if is_reflected else own.__rmatmul__(array)
+
+
 def answers() -> dict[str, Callable[..., Any]]:
     """The function that answers each protocol."""
     return {
         "array_ufunc": array_ufunc,
+        "sparse_matmul": sparse_matmul,
         "array_function": array_function,
         "array_namespace": array_namespace,
         "dlpack": dlpack,

@@ -66,8 +66,8 @@ the axis the result. NotImplemented: the form above serves these arguments.
 follows from the kind: those at the same place (elementwise), those that a linear operation moves or sums, else all.
 `separable` says that it is fewer: those with the same index along an axis that has one name in the core signature, or
 that no axis parameter names. It is true for multilinear operations and for those with axis parameters, unless it is
-declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`. Where no axes
-tell it, as for a sparse matrix, the author declares `pairs`.
+declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`. Where no
+axes tell it, as for a sparse matrix, the author declares `pairs`.
 """
 
 from __future__ import annotations
@@ -476,7 +476,7 @@ class Rule:
         return self
 
     def pairs(self, body: Function) -> Rule:
-        """Declare the flat places of result and input that depend on each other; the body gets the input's name first."""
+        """Declare the flat places of result and input that depend on each other; the body gets the input's name."""
         self.pairs_form = Formula(body, (), "name")
         return self
 

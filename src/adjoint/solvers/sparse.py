@@ -16,7 +16,6 @@ from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.passing import for_solvers
 
-
 #: The factors that a pattern keeps, for the values that it was solved with last.
 _MOST_FACTORS = 4
 

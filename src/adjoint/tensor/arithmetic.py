@@ -16,6 +16,7 @@ from types import MethodType
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import registry
 from adjoint.core.operations.operation import document_instances
+from adjoint.tensor.protocol_hooks import protocols
 
 
 def bind_operators(table) -> None:
@@ -76,10 +77,14 @@ class ArithmeticTensor(TensorBase):
         return _pow.binary(other, self) if is_fast(other) else NotImplemented
 
     def __matmul__(self, other):
-        return _matmul.binary(self, other) if is_tensor(other) else NotImplemented
+        if is_tensor(other):
+            return _matmul.binary(self, other)
+        return protocols.sparse_matmul(self, other, False) if hasattr(other, "tocoo") else NotImplemented
 
     def __rmatmul__(self, other):
-        return _matmul.binary(other, self) if is_tensor(other) else NotImplemented
+        if is_tensor(other):
+            return _matmul.binary(other, self)
+        return protocols.sparse_matmul(self, other, True) if hasattr(other, "tocoo") else NotImplemented
 
     def __mod__(self, other):
         return _remainder.binary(self, other) if is_fast(other) else NotImplemented

@@ -24,3 +24,12 @@ class Protocols:
 
 
 protocols = Protocols()
+
+
+def leaves_product(frame: Any) -> bool:
+    """True in a conversion for a product of SciPy's sparse arrays, which leaves it to what is no array.
+
+    SciPy converts the other operand by numpy.asanyarray, and gives way to __rmatmul__ of what becomes an array of no
+    axes that holds an object.
+    """
+    return frame.f_code.co_name == "_matmul_dispatch" and "sparse" in frame.f_code.co_filename

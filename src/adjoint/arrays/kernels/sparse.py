@@ -77,7 +77,7 @@ class SparseLayout:
         return xp.sum_at((self.shape[0], *array.shape[1:]), (rows,), terms)
 
     def sampled(self, xp: Any, left: Any, right: Any) -> Any:
-        """The values at these places of the product of left (m,) or (m, k) with the transpose of right (n,) or (n, k)."""
+        """The values at these places of left (m,) or (m, k) times the transpose of right (n,) or (n, k)."""
         rows, columns = xp.asarray(self.rows), xp.asarray(self.columns)
         if left.ndim == 1:
             return xp.take(left, rows, axis=0) * xp.take(right, columns, axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from adjoint.interop.numpy_array.memory_access import MemoryAccess, laid_out
 from adjoint.interop.numpy_array.writes import expose, make_writable, memory_of, note_views, to_read, to_write
 from adjoint.interop.operands import carries_derivative
 from adjoint.tensor.notebook import page
+from adjoint.tensor.protocol_hooks import leaves_product
 from adjoint.tensor.table import ops
 
 Function = Callable[..., Any]
@@ -420,6 +422,8 @@ class Array(NumpyArray):
         return None if view is None else Array._new(view.base)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if leaves_product(sys._getframe(1)):
+            return numpy.array(None, dtype=object)
         array = self._plain("a plain array")
         expose(self._tensor)
         return numpy.array(array, dtype=dtype, copy=copy) if dtype is not None or copy else numpy.asarray(array)

@@ -14,6 +14,7 @@ from adjoint.interop.numpy_array.base import ArrayHolder
 from adjoint.interop.numpy_array.calls import dispatch, run_ufunc
 from adjoint.interop.numpy_array.writes import Memory, to_read
 from adjoint.interop.protocols import array_ufunc
+from adjoint.tensor.protocol_hooks import protocols
 
 Function = Callable[..., Any]
 _ndarray = numpy.ndarray
@@ -130,6 +131,17 @@ def _comparison(plain: Function, ufunc: numpy.ufunc) -> Function:
     return compare
 
 
+def _with_sparse(product: Function, is_reflected: bool) -> Function:
+    """A matrix product that takes sparse arrays of SciPy's, too."""
+
+    def multiply(self: NumpyArray, other: Any) -> Any:
+        if hasattr(other, "tocoo"):
+            return protocols.sparse_matmul(self, other, is_reflected)
+        return product(self, other)
+
+    return multiply
+
+
 def _unary(ufunc: numpy.ufunc) -> Function:
     return lambda self: run_ufunc(type(self), ufunc, "__call__", (self,), {})
 
@@ -151,6 +163,8 @@ def _define() -> None:
         setattr(NumpyArray, f"__{name}__", _comparison(getattr(operator, name), getattr(numpy, ufunc)))
     for name, ufunc in UNARY.items():
         setattr(NumpyArray, f"__{name}__", _unary(getattr(numpy, ufunc)))
+    for name, is_reflected in (("__matmul__", False), ("__rmatmul__", True)):
+        setattr(NumpyArray, name, _with_sparse(getattr(NumpyArray, name), is_reflected))
     for name in METHODS:
         setattr(NumpyArray, name, _method(getattr(numpy, name)))
 

@@ -46,7 +46,7 @@ def places(layout: SparseLayout) -> Pattern:
     """The layout as solvers of systems know it, with the factors that they keep."""
     if "solve" not in layout.kept:
         layout.kept["solve"] = Pattern(from_numpy(layout.rows), from_numpy(layout.columns), layout.shape[0])
-    return layout.kept["solve"]  # type: ignore[no-any-return]
+    return layout.kept["solve"]
 
 
 def spsolve(A: Any, b: Any) -> Any:
@@ -80,7 +80,7 @@ def iterative(name: str, A: Any, b: Any, rtol: float | None, maxiter: int | None
 
     def solve(right: Tensor) -> Any:
         return linear_solve(
-            lambda x, entries: ops.sparse_product(entries, x, own.layout),  # type: ignore[arg-type]
+            lambda x, entries: ops.sparse_product(entries, x, own.layout),
             right,
             own.entries.to(right.dtype),
             method=name,
@@ -199,7 +199,7 @@ def eigsh(A: Any, k: int = 6, *, which: str = "LM", sigma: float | None = None) 
 
 
 def refined(own: SparseMatrix, found: np.ndarray, vectors: np.ndarray) -> Tensor:
-    """Eigenvalues, and below them eigenvectors, after recorded steps of Newton's method, which carry the derivatives."""
+    """Eigenvalues above eigenvectors, after recorded steps of Newton's method, which carry the derivatives."""
     columns = []
     for value, vector in zip(found, vectors.T, strict=True):
         pair = from_numpy(np.concatenate([[value], vector]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +25,22 @@ FORMATS = ("csr", "csc", "coo", "bsr", "dia")
 class SparseMatrix:
     """A matrix of which the stored values, and the places where they are, are kept; made by `from_scipy`.
 
-    `@` and `dot` multiply with vectors and matrices: Tensors, differentiable arrays, and NumPy's arrays. `*` and `/` take
-    numbers, `+` and `-` matrices. `values` has the stored values, in the order and shape of SciPy's `data`, and its gradient
-    has the same: it is never dense.
+    `@` and `dot` multiply with vectors and matrices: Tensors, differentiable arrays, NumPy's arrays. `*` and `/` take
+    numbers, `+` and `-` matrices. `values` has the stored values, in the order and shape of SciPy's `data`, and its
+    gradient has the same: it is never dense.
     """
 
     # SciPy and NumPy leave products to this class
     __array_priority__ = 2000
     __array_ufunc__ = None
 
-    def __init__(self, layout: SparseLayout, data: Tensor, order: Any, source: Any, entries: Tensor | None = None) -> None:
+    def __init__(
+        self, layout: SparseLayout, data: Tensor, order: Any, source: Any, entries: Tensor | None = None
+    ) -> None:
         self.layout, self.values, self.order = layout, data, order
         self._source, self._entries = source, entries
 
-    # what there is ------------------------------------------------------------------------------------------------------
+    # what there is ----------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,7 +113,7 @@ class SparseMatrix:
     #: Values came from a differentiable array, so that products are some, too.
     _is_of_arrays = False
 
-    # products -----------------------------------------------------------------------------------------------------------
+    # products ---------------------------------------------------------------------------------------------------------
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, SparseMatrix) or hasattr(other, "tocoo"):
@@ -132,23 +135,22 @@ class SparseMatrix:
         made._is_of_arrays = self._is_of_arrays
         return made
 
-    def _on_tensors(self, function: Callable[[Tensor], Tensor], *operands: Any) -> Any:
+    def _on_tensors(self, function: Callable[..., Tensor], *operands: Any) -> Any:
         """A function of Tensors for Tensors, differentiable arrays, and plain arrays."""
         is_of_tensors = any(isinstance(x, TensorBase) for x in operands)
         is_held = self._is_of_arrays or any_held(operands)
-        tensors = [x if isinstance(x, TensorBase) else as_tensor(values.take(x)) for x in operands]
+        tensors: list[Any] = [x if isinstance(x, TensorBase) else as_tensor(values.take(x)) for x in operands]
         kind = np.result_type(self.values._array.dtype, *[x._array.dtype for x in tensors])
         result = function(*[x if x._array.dtype == kind else x.to(as_tensor(np.zeros(0, kind)).dtype) for x in tensors])
         if is_of_tensors or (self.values.requires_grad and not is_held):
             return result
         return Leaving(is_held).result(result)
 
-    # arithmetic ---------------------------------------------------------------------------------------------------------
+    # arithmetic -------------------------------------------------------------------------------------------------------
 
     def _scaled(self, factor: Any, by: Callable[[Tensor, Any], Tensor]) -> SparseMatrix:
         if not is_scalar(factor):
-            raise TypeError(f"SparseMatrix: expected a number, got {type(factor).__name__}; use to_dense() for products "
-                            "of elements")  # fmt: skip
+            raise TypeError(NO_NUMBER.format(kind=type(factor).__name__))
         held = any_held([factor])
         made = SparseMatrix(self.layout, by(self.values, values.take(factor)), self.order, self._source)
         made._is_of_arrays = self._is_of_arrays or held
@@ -212,9 +214,10 @@ class SparseMatrix:
         return f"<SparseMatrix of {self.shape[0]}×{self.shape[1]}, {self.nnz} stored values, {self.dtype}{own}>"
 
 
+NO_NUMBER = "SparseMatrix: expected a number, got {kind}; use to_dense() for products of elements"
 PRODUCT_OF_SPARSE = (
-    "SparseMatrix: the product of two sparse matrices is not supported; multiply them one after the other with a vector "
-    "or a matrix, A @ (B @ x), or use to_dense()"
+    "SparseMatrix: the product of two sparse matrices is not supported; multiply them one after the other with a "
+    "vector or a matrix, A @ (B @ x), or use to_dense()"
 )
 
 
@@ -267,6 +270,35 @@ def from_scipy(matrix: Any, requires_grad: bool = False) -> SparseMatrix:
     if requires_grad:
         data = needing_grad(data)
     return SparseMatrix(*places_of(matrix, data), matrix)
+
+
+#: The matrices of plain products `A @ x`, by the id of A, as long as A lives.
+_kept: dict[int, tuple[Any, SparseMatrix]] = {}
+
+
+def kept_matrix(matrix: Any) -> SparseMatrix:
+    """The same matrix as an operand; it is kept for the next product, as long as its arrays are the same."""
+    if isinstance(matrix, SparseMatrix):
+        return matrix
+    key = id(matrix)
+    parts = arrays_of(matrix)
+    if key in _kept:
+        known, own = _kept[key]
+        if len(known) == len(parts) and all(one is other for one, other in zip(known, parts, strict=True)):
+            return own
+    own = from_scipy(matrix)
+    # the operand keeps no reference to the matrix, so that it is forgotten with it
+    own._source = None
+    if key not in _kept:
+        weakref.finalize(matrix, _kept.pop, key, None)
+    _kept[key] = (parts, own)
+    return own
+
+
+def arrays_of(matrix: Any) -> list[Any]:
+    """The arrays that a matrix is made of."""
+    names = ("data", "indices", "indptr", "row", "col", "offsets")
+    return [getattr(matrix, name) for name in names if hasattr(matrix, name)]
 
 
 def places_of(matrix: Any, data: Tensor) -> tuple[SparseLayout, Tensor, Any]:

@@ -1,0 +1,25 @@
+"""Samples of products with sparse matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjoint.arrays.kernels.sparse import SparseLayout
+from support.samples.draws import Sample, draw
+
+_SORTED = SparseLayout((3, 4), np.array([0, 0, 1, 2, 2]), np.array([1, 3, 0, 2, 3]))
+#: Unsorted, with two values in one place, and an empty row.
+_UNSORTED = SparseLayout((4, 3), np.array([2, 0, 2, 3, 2]), np.array([1, 2, 0, 0, 1]))
+
+#: Samples instead of derived ones.
+SAMPLES: dict[str, list[Sample]] = {
+    "sparse_product": [
+        {"values": draw(5), "input": draw(*shape), "layout": layout}
+        for layout, shape in ((_SORTED, (4,)), (_SORTED, (4, 2)), (_UNSORTED, (3,)), (_UNSORTED, (3, 2)))
+    ],
+    "sampled_product": [
+        {"left": draw(layout.shape[0], *more), "right": draw(layout.shape[1], *more), "layout": layout}
+        for layout in (_SORTED, _UNSORTED)
+        for more in ((), (2,))
+    ],
+}
