@@ -406,8 +406,8 @@ _NAMES: dict[str, str] = {
     "Derivative: that of the operation gelu (saves self); see adjoint/rules/activations.py.": "nn.functional.gelu",
     "Derivative: that of the operation glu (saves self); see adjoint/rules/activations.py.": "nn.functional.glu",
     "Derivative, from the cotangent g of the result y of the operation bmm:\n"
-    "    by input: g @ ops.conj_transpose(mat2) (saves mat2)\n"
-    "    by mat2: ops.conj_transpose(input) @ g (saves input)":
+    "    by input: ops.matmul(g, ops.conj_transpose(mat2)) (saves mat2)\n"
+    "    by mat2: ops.matmul(ops.conj_transpose(input), g) (saves input)":
         "nn.functional.grouped_mm",
     "Derivative: the chain rule through the recorded operations: sub, true_divide (saves other), softmax (saves\n"
     "    result).":

@@ -288,12 +288,12 @@ def bmm(xp, input: Array, mat2: Array):
 
 @bmm.vjp("input")
 def _(ops, g, mat2):
-    return g @ ops.conj_transpose(mat2)
+    return ops.matmul(g, ops.conj_transpose(mat2))
 
 
 @bmm.vjp("mat2")
 def _(ops, g, input):
-    return ops.conj_transpose(input) @ g
+    return ops.matmul(ops.conj_transpose(input), g)
 
 
 def _check_mv(input, vec):

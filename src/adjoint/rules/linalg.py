@@ -156,7 +156,7 @@ def linalg_solve(xp, A: Array, B: Array):
 def solve_vjp(ops, g, A, y, needs):
     """The cotangents of a matrix and the right-hand sides from that of the solution y."""
     of_b = ops.linalg_solve(H(ops, A), g)
-    return (-(of_b @ H(ops, y)) if needs[0] else None), of_b
+    return (-ops.matmul(of_b, H(ops, y)) if needs[0] else None), of_b
 
 
 linalg_solve.vjp("A", "B")(solve_vjp)
@@ -269,7 +269,7 @@ for _rule in (linalg_inv, inverse_or_inf):
     @_rule.vjp("A")
     def _(ops, g, y):
         turned = H(ops, y)
-        return -(turned @ g @ turned)
+        return -ops.matmul(ops.matmul(turned, g), turned)
 
     @_rule.jvp("A")
     def _(t, y):

@@ -19,6 +19,11 @@ cdef extern from "sums.h":
     object adj_plus(object a, object b)
     object adj_total(int kind, object a)
 
+cdef extern from "small_matrices.h":
+    int ADJ_DETERMINANT, ADJ_INVERSE, ADJ_SOLUTION
+    object adj_multiply_stacks(object a, object b)
+    object adj_solve_stacks(int which, object a, object b)
+
 cdef extern from "short_rows.h":
     bint adj_meet_in_short_rows(object left, object right)
     object adj_written_out(object array)
@@ -42,3 +47,7 @@ cpdef object expanded(object array, object shape)
 cpdef object one_like(object array)
 cpdef object reduced(int kind, object array, object axes, bint keepdims)
 cdef bint meet_in_short_rows(object left, object right)
+cpdef object stacked_products(object a, object b)
+cpdef object small_determinants(object matrices)
+cpdef object small_inverses(object matrices)
+cpdef object small_solutions(object matrices, object sides)

@@ -179,3 +179,40 @@ def one_like(array):
     if cython.compiled:
         return adj_one_like(array)
     return None
+
+
+# stacks of small matrices: the result, or None for what is left to NumPy's functions, singular matrices among it
+
+
+def stacked_products(a, b):
+    """a @ b of arrays of matrices, of which one has further axes.
+
+    >>> import numpy
+    >>> result = stacked_products(numpy.ones((5, 2, 3)), numpy.ones((3, 1)))
+    >>> result is None or result.shape == (5, 2, 1)
+    True
+    """
+    if cython.compiled:
+        return adj_multiply_stacks(a, b)
+    return None
+
+
+def small_determinants(matrices):
+    """The determinants of square matrices."""
+    if cython.compiled:
+        return adj_solve_stacks(ADJ_DETERMINANT, matrices, matrices)
+    return None
+
+
+def small_inverses(matrices):
+    """The inverses of square matrices."""
+    if cython.compiled:
+        return adj_solve_stacks(ADJ_INVERSE, matrices, matrices)
+    return None
+
+
+def small_solutions(matrices, sides):
+    """x with matrices @ x = sides."""
+    if cython.compiled:
+        return adj_solve_stacks(ADJ_SOLUTION, matrices, sides)
+    return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.kernels import batched_lapack, scatter, vector_ufuncs
+from adjoint.arrays.kernels import batched_lapack, products_and_sums, scatter, vector_ufuncs
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size
 from adjoint.runtime import crossovers
@@ -539,11 +539,32 @@ class _LinearAlgebra:
         function = getattr(numpy.linalg, name)
         if name in _BY_SINGULAR_VALUES:
             function = _of_finite_matrices(function)
+        if name in _OF_SMALL_MATRICES:
+            function = _or_by_numpy(_OF_SMALL_MATRICES[name], function)
         setattr(self, name, function)
         return function
 
 
 _BY_SINGULAR_VALUES = ("svd", "svdvals", "pinv")
+
+
+#: Functions of stacks of small matrices, by NumPy's names, that give None for others.
+_OF_SMALL_MATRICES = {
+    "det": products_and_sums.small_determinants,
+    "inv": products_and_sums.small_inverses,
+    "solve": products_and_sums.small_solutions,
+}
+
+
+def _or_by_numpy(quick: Any, numpys: Any) -> Any:
+    """A function that NumPy's replaces where it gives None."""
+
+    @functools.wraps(numpys)
+    def run(*arrays: Any, **options: Any) -> Any:
+        result = None if options else quick(*arrays)
+        return numpys(*arrays, **options) if result is None else result
+
+    return run
 
 
 def _of_finite_matrices(function: Any) -> Any:
@@ -635,6 +656,7 @@ _INSTEAD = {
     "min": _reduction(MIN, numpy.min),
     "any": _test(numpy.any, lambda counts, n: counts > 0),
     "all": _test(numpy.all, lambda counts, n: counts == n),
+    "matmul": _or_by_numpy(products_and_sums.stacked_products, numpy.matmul),
     "where": select,
 }
 
