@@ -4,15 +4,19 @@ The compiled forms are optional: where they cannot be built, the same files run 
 ADJOINT_DISABLE_EXT=1 builds none; ADJOINT_REQUIRE_EXT=1 makes a failed build an error.
 """
 
+import gzip
 import os
 import re
 import runpy
 import sys
+import tarfile
+import time
 import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 from setuptools.errors import BaseError, CCompilerError, PlatformError
 
 ROOT = Path(__file__).parent
@@ -148,6 +152,27 @@ class OptionalBuildExt(build_ext):
                 Path(folder, self.get_ext_filename(extension.name)).unlink(missing_ok=True)
 
 
+class ReproducibleSdist(sdist):
+    """A source distribution whose bytes depend on the files alone, if SOURCE_DATE_EPOCH names the time."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, owner=None, group=None):
+        moment = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+        def entry(info: tarfile.TarInfo) -> tarfile.TarInfo:
+            info.mtime, info.uid, info.gid, info.uname, info.gname = moment, 0, 0, "", ""
+            info.mode = 0o755 if info.isdir() or info.mode & 0o100 else 0o644
+            return info
+
+        path = f"{base_name}.tar.gz"
+        with (
+            open(path, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=moment) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=entry)  # in the order of names
+        return path
+
+
 def long_description() -> str:
     """The README as the package index shows it: links to files of the repository are absolute."""
     source = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
@@ -161,5 +186,5 @@ if __name__ == "__main__":
         long_description=long_description(),
         long_description_content_type="text/markdown",
         ext_modules=[] if switch("ADJOINT_DISABLE_EXT") else extensions(),
-        cmdclass={"build_ext": OptionalBuildExt},
+        cmdclass={"build_ext": OptionalBuildExt, "sdist": ReproducibleSdist},
     )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 from pathlib import Path
@@ -56,3 +57,18 @@ def test_links_of_the_description_are_absolute() -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_says_that_it_never_ran(path: Path) -> None:
     assert path.read_text().startswith("# Never run so far")
+
+
+def test_archives_of_the_same_files_have_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    sdist = runpy.run_path(str(ROOT / "setup.py"))["ReproducibleSdist"]
+    archives = []
+    for number, mode in enumerate((0o644, 0o664)):
+        (tmp_path / str(number) / "adjoint").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / str(number))
+        for name in ("b", "a"):
+            Path("adjoint", name).write_text(name)
+            Path("adjoint", name).chmod(mode)
+            os.utime(Path("adjoint", name), (number, number))
+        archives.append(Path(sdist.make_archive(None, "adjoint", "gztar", base_dir="adjoint")).read_bytes())
+    assert archives[0] == archives[1]
