@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.kernels import scatter
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
 from adjoint.runtime.caches import cached
@@ -84,6 +85,8 @@ def first_outside(indices: Any, least: int, n: int) -> int | None:
     >>> first_outside(numpy.array([0, 3, 1]), 0, 3), first_outside(numpy.array([0, 2]), 0, 3)
     (3, None)
     """
+    if scatter.compiled and scatter.are_within(indices, least, n):
+        return None
     xp = namespace(indices)
     if 0 in indices.shape or is_lazy(indices) or (xp.min(indices) >= least and xp.max(indices) < n):
         return None

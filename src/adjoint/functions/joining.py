@@ -39,9 +39,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 
 def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
     """Empty vectors take the shape of the others, with size 0 along the axis: they add nothing but their dtype."""
-    shapes = [getattr(x, "shape", None) for x in tensors]
+    shapes = [getattr(getattr(x, "_array", x), "shape", None) for x in tensors]
+    if (0,) not in shapes:
+        return tensors
     other = next((shape for shape in shapes if shape is not None and shape != (0,)), None)
-    if other is None or len(other) < 2 or (0,) not in shapes:
+    if other is None or len(other) < 2:
         return tensors
     dim = normalize_dim(dim, len(other))
     hollow = (*other[:dim], 0, *other[dim + 1 :])

@@ -280,7 +280,8 @@ def _axis_behind(ops, array, n):
 
 def same_dtype(input, other, message):
     """Raise RuntimeError, with both dtypes' names in the message, if a tensor has another dtype."""
-    if hasattr(other, "dtype") and other.dtype != input.dtype:
+    own, others = getattr(input, "_array", input).dtype, getattr(getattr(other, "_array", other), "dtype", None)
+    if others is not None and others is not own and other.dtype != input.dtype:
         raise RuntimeError(message.format(dtype_name(input), dtype_name(other)))
 
 
@@ -392,19 +393,21 @@ def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=Non
 
 def check_places(operation, input, dim, index):
     """Raise RuntimeError unless `index` names places of `input` along one axis; an empty one may be of any kind."""
-    if not index.numel():
+    shape, places = input._array.shape, index._array.shape
+    if 0 in places:
         return
-    if max(input.ndim, 1) != max(index.ndim, 1):
+    if max(len(shape), 1) != max(len(places), 1):
         what = "input" if operation == "gather" else "self"
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
-    check_indices(operation, index, input.shape[dim] if input.ndim else 1, dim=dim)
+    check_indices(operation, index, shape[dim] if shape else 1, dim=dim)
 
 
 def larger(index, other, but=None):
     """The first axis (other than `but`) along which an index tensor is longer than another tensor, or None."""
-    if not index.numel():
+    places, shape = index._array.shape, other._array.shape
+    if places == shape or 0 in places:
         return None
-    pairs = zip(index.shape or (1,), other.shape or (1,), strict=True)
+    pairs = zip(places or (1,), shape or (1,), strict=True)
     return next((axis for axis, (n, m) in enumerate(pairs) if n > m and axis != but), None)
 
 
@@ -436,15 +439,14 @@ def _(ops, g, input_shape, dim, index):
 def _check_scatter(operation):
     def check(input, dim, index, src):
         check_places(operation, input, dim, index)
-        has_shape = hasattr(src, "shape")
+        has_shape = hasattr(src, "_array")
         if not has_shape:
             check_fits(input, src)
-        own, index_shape = list(input.shape), list(index.shape)
         too_large = larger(index, input, but=dim) is not None
         if too_large or (has_shape and larger(index, src) is not None):
             raise RuntimeError(
-                f"Expected index {index_shape} to be no larger than self {own} apart from dimension {dim}"
-                + (f" and to be no larger size than src {list(src.shape)}" if has_shape else "")
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from "
+                f"dimension {dim}" + (f" and to be no larger size than src {list(src.shape)}" if has_shape else "")
             )
         same_dtype(input, src, f"{operation}(): Expected self.dtype to be equal to src.dtype")
 
@@ -664,7 +666,8 @@ def along(dim, item):
 
 def _check_index_select(input, dim, index):
     check_vector("index_select", index)
-    n = input.shape[dim] if input.ndim else 1
+    shape = input._array.shape
+    n = shape[dim] if shape else 1
     check_indices("index_select", index, n, error=IndexError, wording="index out of range in self")
 
 
@@ -729,21 +732,22 @@ def _check_slices(operation, error, prefix, number):
         if operation == "index_copy" and numpy_dtype(index._array.dtype).itemsize < 8:
             name = index.dtype.long_name
             raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {name}")
-        n = input.shape[dim] if input.ndim else 1
-        if operation == "index_add" and input.ndim < 2:
+        own, other = input._array.shape, source._array.shape
+        n = own[dim] if own else 1
+        if operation == "index_add" and len(own) < 2:
             check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
         check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
-        size = source.shape[dim] if source.ndim else 1
-        if index.numel() != size:
+        size = other[dim] if other else 1
+        number_of_indices = prod(index._array.shape)
+        if number_of_indices != size:
             raise error(
-                f"{operation}_(): Number of indices ({index.numel()}) should be equal to source.size(dim)"
+                f"{operation}_(): Number of indices ({number_of_indices}) should be equal to source.size(dim)"
                 + number.format(size, dim)
             )
-        own, other = list(input.shape), list(source.shape)
         if own[:dim] != other[:dim] or own[dim + 1 :] != other[dim + 1 :]:
             raise RuntimeError(
                 "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                f"= {own} source.shape = {other}"
+                f"= {list(own)} source.shape = {list(other)}"
             )
         same_dtype(input, source, operation + "_(): self ({}) and source ({}) must have the same scalar type")
 
@@ -760,9 +764,12 @@ def index_add(xp, input: Array, dim, index: Constant, source: Array, *, alpha: N
     """A copy of input with alpha times the slices of source added to the slices that a vector of indices names."""
     if not input.ndim:
         return input + scaled(xp, alpha, xp.reshape(source, ()))
-    rows = xp.moveaxis(source, dim, 0) if source.ndim else xp.reshape(source, (1,))
-    shape = (input.shape[dim], *rows.shape[1:])
-    total = xp.moveaxis(xp.sum_at(shape, (xp.reshape(index, (-1,)),), rows), 0, dim)
+    rows = source if source.ndim else xp.reshape(source, (1,))
+    if dim:
+        rows = xp.moveaxis(rows, dim, 0)
+    total = xp.sum_at((input.shape[dim], *rows.shape[1:]), (xp.reshape(index, (-1,)),), rows)
+    if dim:
+        total = xp.moveaxis(total, 0, dim)
     return input + scaled(xp, alpha, total)
 
 

@@ -192,10 +192,10 @@ _loss(
 def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
     """The index of each sample's class in an array of this shape, its weight (a number if it is 1 everywhere), and the
     mask of samples that count: None if all do."""
-    counts = target != ignore_index
     if weight is not None:
         # the arithmetic of half precision is done in another type
         weight = xp.broadcast_to(xp.astype(weight, dtype), shape)
+    counts = target != ignore_index
     if xp.all(counts):
         where = xp.along_axis(target, dim)
         return where, 1 if weight is None else xp.getitem(weight, where), None
@@ -217,7 +217,7 @@ def _total_weight(xp, weights, shape, over):
 
 
 def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
-    classes, raw = input.shape[dim], underlying(target._array)
+    classes, raw = input._array.shape[dim], underlying(target._array)
     if first_outside(raw, 0, classes) is not None:
         outside = ((raw < 0) | (raw >= classes)) & (raw != ignore_index)
         if count_true(outside):
@@ -253,7 +253,7 @@ def nll_loss(
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)
     else:
         where, weights, counts = _chosen(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
-        losses = _times(xp, -input[where], weights, counts)
+        losses = _times(xp, -xp.getitem(input, where), weights, counts)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
     total = xp.sum(losses, axis=axes_of(losses, over), keepdims=True)

@@ -180,6 +180,8 @@ def expanded_sizes(input, size):
         return size
     size = integers("expand", "size", size)
     shape, extra = input.shape, len(size) - input.ndim
+    if extra >= 0 and size[extra:] == shape and min(size, default=0) >= 0:
+        return size
     if extra < 0:
         kind = from_numpy_dtype(input.dtype).long_name
         raise RuntimeError(
@@ -281,12 +283,13 @@ def check_cat(tensors, dim):
     """Raise unless the tensors agree in all axes but dim; an empty one-dimensional tensor goes with everything."""
     if not tensors:
         raise ValueError("adjoint.cat(): expected a non-empty list of Tensors")
-    for i, tensor in enumerate(tensors):
-        if tensor.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    first = tensors[0].shape
-    for i, tensor in enumerate(tensors):
-        shape = tensor.shape
+    shapes = [tensor._array.shape for tensor in tensors]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    first = shapes[0]
+    for i, shape in enumerate(shapes):
+        if shape == first:
+            continue
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for axis, (n, m) in enumerate(zip(first, shape, strict=True)):
@@ -322,9 +325,9 @@ def check_stack(tensors, dim):
     """Raise RuntimeError unless there are tensors and all have the same shape."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    first = tensors[0].shape
+    first = tensors[0]._array.shape
     for i, tensor in enumerate(tensors):
-        if tensor.shape != first:
+        if tensor._array.shape != first:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {i}"

@@ -121,7 +121,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, 3).shape
         adjoint.Size([2, 3])
         """
-        return Size(self._array.shape)
+        shape = self._array.shape
+        return tuple.__new__(Size, shape) if type(self._array) is numpy.ndarray else Size(shape)
 
     @overload
     def size(self) -> Size: ...
@@ -374,9 +375,10 @@ class Tensor(ArithmeticTensor):
                 [2, 5],
                 [3, 6]])
         """
-        if self.ndim != 2:
+        ndim = self._array.ndim
+        if ndim != 2:
             warn_once(_T_OF_OTHERS)
-        return self.permute(tuple(range(self.ndim))[::-1])
+        return ops.permute(self, tuple(range(ndim))[::-1])
 
     @property
     def mT(self) -> Tensor:

@@ -34,9 +34,45 @@ def test_rows_are_added(dtype: Any) -> None:
     values, rows = rng.standard_normal((500, 7)).astype(dtype), rng.integers(40, size=500)
     expected = np.zeros((40, 7), dtype)
     np.add.at(expected, rows, values)
-    np.testing.assert_array_equal(scatter.add_rows(values, rows, 40), expected)
-    np.testing.assert_array_equal(scatter.add_rows(values[::2, ::3], rows[::2], 40).shape, (40, 3))
-    assert not scatter.add_rows(values[:0], rows[:0], 40).any()
+    np.testing.assert_array_equal(scatter.add_rows(values, rows, (40, 7), 40), expected)
+    np.testing.assert_array_equal(scatter.add_rows(values[::2, ::3], rows[::2], (40, 3), 40).shape, (40, 3))
+    assert not scatter.add_rows(values[:0], rows[:0], (40, 7), 40).any()
     for row in (-1, 40):
-        with pytest.raises(IndexError, match="a row lies outside of an array of 40 rows"):
-            scatter.add_rows(values[:1], np.array([row]), 40)
+        assert scatter.add_rows(values[:1], np.array([row]), (40, 7), 40) is None
+
+
+def test_integers_are_within_bounds() -> None:
+    numbers = np.array([[0, 3], [2, -1]])
+    assert scatter.are_within(numbers, -1, 4) is True
+    assert scatter.are_within(numbers, 0, 4) is scatter.are_within(numbers, -1, 3) is False
+    assert scatter.are_within(numbers.T, -1, 4) is scatter.are_within(numbers.astype(np.int32), -1, 4) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_places_along_an_axis(dtype: Any, axis: int) -> None:
+    rng = np.random.default_rng(0)
+    shape = [3, 4, 5]
+    array = rng.standard_normal(shape).astype(dtype)
+    shape[axis] = 7
+    index, values = rng.integers(array.shape[axis], size=shape), rng.standard_normal(shape).astype(dtype)
+    np.testing.assert_array_equal(scatter.take_along(array, index, axis), np.take_along_axis(array, index, axis))
+    written, expected = array.copy(), array.copy()
+    assert scatter.put_along(written, index, axis, values)
+    np.put_along_axis(expected, index, values, axis)
+    np.testing.assert_array_equal(written, expected)
+    added, expected = array.copy(), array.copy()
+    assert scatter.add_along(added, index, axis, values) == (dtype != "int64")
+    grid = [np.arange(n).reshape([-1 if i == k else 1 for i in range(3)]) for k, n in enumerate(shape)]
+    if dtype != "int64":
+        np.add.at(expected, (*grid[:axis], index, *grid[axis + 1 :]), values)
+    np.testing.assert_array_equal(added, expected)
+
+
+def test_places_that_have_no_loop() -> None:
+    array, index = np.zeros((3, 4)), np.array([[0, 1, 2, 3]])
+    assert scatter.take_along(array, index, 0) is None  # 3 is outside
+    assert scatter.take_along(array, index[:, :2], 0) is None  # another axis is shorter
+    assert scatter.take_along(array, -index, 1) is None
+    assert scatter.take_along(array.T, index, 1) is None
+    assert not scatter.put_along(array, index[:, :3], 1, np.ones((1, 3), np.float32))

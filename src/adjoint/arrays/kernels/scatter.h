@@ -45,4 +45,33 @@ static void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ss
         adj_add_rows_8((const double *)values, (const int64_t *)rows, n, width, (double *)out);
 }
 
+/* Whether all of n numbers are at least `least` and below `limit`. */
+static int adj_all_within(const char *numbers, Py_ssize_t n, int64_t least, int64_t limit) {
+    const int64_t *at = (const int64_t *)numbers;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (at[i] < least || at[i] >= limit) return 0;
+    return 1;
+}
+
+/* Elements at places along one axis: arrays (outer, n, inner) of elements of `size` bytes, places (outer, m, inner).
+   The values (outer, m, inner) are read from the array, written there, or added to what is there. */
+enum { ADJ_TAKE, ADJ_PUT, ADJ_ADD };
+#define ADJ_FOR_EACH_PLACE(type, statement)                                                                            \
+    {                                                                                                                  \
+        type *at = (type *)array, *v = (type *)values;                                                                 \
+        for (Py_ssize_t o = 0; o < outer; o++, at += n * inner)                                                        \
+            for (Py_ssize_t i = 0; i < m; i++)                                                                         \
+                for (Py_ssize_t j = 0; j < inner; j++, v++, p++) statement;                                            \
+    }
+static void adj_along_axis(int what, int size, char *array, const char *places, char *values, Py_ssize_t outer,
+                           Py_ssize_t n, Py_ssize_t m, Py_ssize_t inner) {
+    const int64_t *p = (const int64_t *)places;
+    if (what == ADJ_ADD && size == 4) ADJ_FOR_EACH_PLACE(float, at[*p * inner + j] += *v)
+    else if (what == ADJ_ADD) ADJ_FOR_EACH_PLACE(double, at[*p * inner + j] += *v)
+    else if (what == ADJ_PUT && size == 4) ADJ_FOR_EACH_PLACE(int32_t, at[*p * inner + j] = *v)
+    else if (what == ADJ_PUT) ADJ_FOR_EACH_PLACE(int64_t, at[*p * inner + j] = *v)
+    else if (size == 4) ADJ_FOR_EACH_PLACE(int32_t, *v = at[*p * inner + j])
+    else ADJ_FOR_EACH_PLACE(int64_t, *v = at[*p * inner + j])
+}
+
 #endif

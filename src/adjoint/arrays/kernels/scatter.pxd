@@ -9,6 +9,12 @@ cdef extern from "scatter.h":
         char *out,
     ) nogil
     void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ssize_t width, char *out) nogil
+    bint adj_all_within(const char *numbers, Py_ssize_t n, Py_ssize_t least, Py_ssize_t limit) nogil
+    int ADJ_TAKE, ADJ_PUT, ADJ_ADD
+    void adj_along_axis(
+        int what, int size, char *array, const char *places, char *values, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t m,
+        Py_ssize_t inner,
+    ) nogil
 
 cdef extern from "sampling.h":
     ctypedef long long int64_t
@@ -24,7 +30,7 @@ cdef extern from "sampling.h":
     ) nogil
 
 
-cdef object numpy, _FLOATS
+cdef object numpy, _FLOATS, _INT64
 
 @cython.locals(
     images=Py_ssize_t, size=cython.int, each=Py_ssize_t, length=Py_ssize_t, source=cython.p_char,
@@ -36,7 +42,18 @@ cpdef object add_elements(object g, object indices, Py_ssize_t n_images, Py_ssiz
     size=cython.int, length=Py_ssize_t, width=Py_ssize_t, source=cython.p_char, first=cython.p_char,
     second=cython.p_char,
 )
-cpdef object add_rows(object values, object rows, Py_ssize_t n)
+cpdef object add_rows(object values, object rows, object shape, Py_ssize_t n)
+
+cpdef object are_within(object numbers, Py_ssize_t least, Py_ssize_t limit)
+cpdef object take_along(object array, object index, int axis)
+cpdef bint put_along(object array, object index, int axis, object values)
+cpdef bint add_along(object array, object index, int axis, object values)
+
+@cython.locals(
+    size=cython.int, kind=cython.int, i=cython.int, n=Py_ssize_t, m=Py_ssize_t, outer=Py_ssize_t, inner=Py_ssize_t,
+    first=cython.p_char, second=cython.p_char, third=cython.p_char, shape=tuple, places=tuple,
+)
+cdef bint _along_axis(int what, object array, object index, int axis, object values)
 
 @cython.locals(
     n=adj_sampling, item=cython.int, kind=cython.int, first=cython.p_char, second=cython.p_char, third=cython.p_char,

@@ -1,4 +1,4 @@
-"""Scatter: elements added at places of images, rows added to rows, and weighted sums of elements at places.
+"""Scatter: elements added at places of images, rows added to rows, elements at places along one axis, weighted sums.
 
 There is no uncompiled form: `compiled` and `can_do` are then False, and the callers do the same with whole arrays.
 """
@@ -13,6 +13,7 @@ except ModuleNotFoundError:
 import numpy
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+_INT64 = numpy.dtype("int64")
 
 
 def can_do(*values):
@@ -39,17 +40,70 @@ if compiled:
             adj_add_elements(size, source, first, images, each, length, second)
         return out
 
-    def add_rows(values, rows, n):
-        """n rows, each the sum of those of `values` (m, width) for which `rows` (m,) has its number."""
-        values, rows = numpy.ascontiguousarray(values), numpy.ascontiguousarray(rows, numpy.int64)
-        out = numpy.zeros((n, values.shape[1]), values.dtype)
-        if rows.size and (rows.min() < 0 or rows.max() >= n):
-            raise IndexError(f"a row lies outside of an array of {n} rows")
-        size, length, width = values.itemsize, rows.size, values.shape[1]
+    def add_rows(values, rows, shape, n):
+        """Zeros of a shape, n rows in memory, with each row of `values` added to the one whose number `rows` has.
+
+        None if a number is that of no row.
+        """
+        if not values.flags.c_contiguous:
+            values = numpy.ascontiguousarray(values)
+        if rows.dtype is not _INT64 or not rows.flags.c_contiguous:
+            rows = numpy.ascontiguousarray(rows, numpy.int64)
+        length = rows.size
+        if not adj_all_within(adj_bytes(rows), length, 0, n):
+            return None
+        out = numpy.zeros(shape, values.dtype)
+        size, width = values.itemsize, values.size // length if length else 0
         source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
         with cython.nogil:
             adj_add_rows(size, source, first, length, width, second)
         return out
+
+    def are_within(numbers, least, limit):
+        """True if all of some integers, an array of NumPy's, are at least `least` and below `limit`; None: unknown."""
+        if type(numbers) is not numpy.ndarray or numbers.dtype is not _INT64 or not numbers.flags.c_contiguous:
+            return None
+        return adj_all_within(adj_bytes(numbers), numbers.size, least, limit)
+
+    def take_along(array, index, axis):
+        """The elements of an array that an index names along one axis; None where this has no loop for them."""
+        values = numpy.empty(index.shape, array.dtype)
+        return values if _along_axis(ADJ_TAKE, array, index, axis, values) else None
+
+    def put_along(array, index, axis, values):
+        """Write values, an array, to the places that an index names along one axis; False where this has no loop."""
+        return _along_axis(ADJ_PUT, array, index, axis, values)
+
+    def add_along(array, index, axis, values):
+        """Add values, an array, at the places that an index names along one axis; False where this has no loop."""
+        return array.dtype in _FLOATS and _along_axis(ADJ_ADD, array, index, axis, values)
+
+    def _along_axis(what, array, index, axis, values):
+        if type(array) is not numpy.ndarray or type(index) is not numpy.ndarray or type(values) is not numpy.ndarray:
+            return False
+        if index.dtype is not _INT64 or array.dtype is not values.dtype or array.dtype.kind not in "fiub":
+            return False
+        if not (array.flags.c_contiguous and index.flags.c_contiguous and values.flags.c_contiguous):
+            return False
+        size, shape, places = array.itemsize, array.shape, index.shape
+        if (size != 4 and size != 8) or len(shape) != len(places) or values.shape != places:
+            return False
+        outer = inner = 1
+        for i in range(len(shape)):
+            if i != axis:
+                if shape[i] != places[i]:
+                    return False
+                if i < axis:
+                    outer *= shape[i]
+                else:
+                    inner *= shape[i]
+        n, m = shape[axis], places[axis]
+        if not adj_all_within(adj_bytes(index), index.size, 0, n):
+            return False
+        kind, first, second, third = what, adj_bytes(array), adj_bytes(index), adj_bytes(values)
+        with cython.nogil:
+            adj_along_axis(kind, size, first, second, third, outer, n, m, inner)
+        return True
 
     def samples(image, weights, places):
         """The sums of elements of images (.., C, S) at places (.., P, T) times weights (.., P, T): (.., C, P)."""

@@ -8,7 +8,6 @@ is imported at the first use of one of its functions, so that importing adjoint 
 import functools
 import importlib
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -47,21 +46,56 @@ def _wide(dtype: Any) -> Any:
     return numpy.dtype(numpy.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
-def along_axis(index: Any, axis: int) -> tuple[Any, ...]:
-    """The index tuple that picks, along one axis, the places that `index` names (see numpy.take_along_axis)."""
-    if not index.ndim:
-        return (index,)
-    shape = [1] * index.ndim
-    grid = []
-    for i, n in enumerate(index.shape):
-        if i == axis:
-            grid.append(index)
-        else:
-            grid.append(numpy.arange(n).reshape((*shape[:i], n, *shape[i + 1 :])))
-    return tuple(grid)
+_ALL = slice(None)
+
+
+class AlongAxis:
+    """The places that `index` names along one axis (see numpy.take_along_axis), for which there are loops in C."""
+
+    __slots__ = ("axis", "index")
+
+    def __init__(self, index: Any, axis: int) -> None:
+        self.index = index
+        self.axis = axis
+
+    def grid(self) -> tuple[Any, ...]:
+        """The index tuple that picks them."""
+        shape = [1] * self.index.ndim
+        grid = []
+        for i, n in enumerate(self.index.shape):
+            if i == self.axis:
+                grid.append(self.index)
+            else:
+                grid.append(numpy.arange(n).reshape((*shape[:i], n, *shape[i + 1 :])))
+        return tuple(grid)
+
+
+def along_axis(index: Any, axis: int) -> AlongAxis | tuple[Any]:
+    """The index that picks, along one axis, the places that `index` names, for the functions of this module."""
+    return AlongAxis(index, axis) if index.ndim else (index,)
 
 
 # shape and index -----------------------------------------------------------------------------------------------------
+
+
+def expand_dims(array: Any, axis: int) -> Any:
+    """numpy.expand_dims for one axis, without its overhead.
+
+    >>> expand_dims(numpy.zeros(3), 1).shape
+    (3, 1)
+    """
+    if type(axis) is not int or axis < 0:
+        return numpy.expand_dims(array, axis)
+    return array[(_ALL,) * axis + (None,)]
+
+
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """numpy.stack for arrays of one shape, without its overhead.
+
+    >>> stack([numpy.zeros(3), numpy.ones(3)], 1).shape
+    (3, 2)
+    """
+    return numpy.concatenate([expand_dims(array, axis) for array in arrays], axis)
 
 
 def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
@@ -255,6 +289,10 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
         result = numpy.zeros(shape, values.dtype)
         result[where] = values
         return result
+    if scatter.compiled and values.dtype in _FLOATS and len(arrays) == len(where):
+        sums = _sums_at_places(shape, where, values)
+        if sums is not None:
+            return sums
     fits_sparse = values.dtype.kind in "fc" and values.dtype.itemsize >= 4
     if len(where) == 1 and len(shape) > 1 and values.size >= _MANY and fits_sparse:
         return _sum_rows(shape, where[0], values)
@@ -266,7 +304,22 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     return result.astype(values.dtype, copy=False)
 
 
-def add_at(target: Any, where: tuple[Any, ...], values: Any) -> None:
+def _sums_at_places(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
+    # arrays of places that are not below zero, as the numbers of rows; None for others
+    if any(item.dtype.kind not in "iu" for item in where):
+        return None
+    rows, n = where[0], shape[0]
+    if len(where) > 1:
+        if not all(scatter.are_within(item, 0, length) for item, length in zip(where, shape, strict=False)):
+            return None
+        for item, length in zip(where[1:], shape[1:], strict=False):
+            rows, n = rows * length + item, n * length
+    if values.shape != (*rows.shape, *shape[len(where) :]):
+        return None
+    return scatter.add_rows(values, rows, shape, n)
+
+
+def add_at(target: Any, where: Any, values: Any) -> None:
     """numpy.add.at for arrays of places not below zero, one for each axis; much faster for a row-major target.
 
     >>> target = numpy.zeros((2, 2))
@@ -278,8 +331,12 @@ def add_at(target: Any, where: tuple[Any, ...], values: Any) -> None:
     reduce_at("add", target, where, values)
 
 
-def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> None:
+def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
     """The same for other ufuncs."""
+    if type(where) is AlongAxis:
+        if name == "add" and scatter.compiled and scatter.add_along(target, where.index, where.axis, values):
+            return
+        where = where.grid()
     at = getattr(numpy, name).at
     kind = _wide(target.dtype)
     if kind != target.dtype:
@@ -300,6 +357,7 @@ def reduce_at(name: str, target: Any, where: tuple[Any, ...], values: Any) -> No
 #: NumPy's own: types that others register, as bfloat16, have their loops there and not in our copy of the ufunc.
 nextafter_of_halves = numpy.nextafter
 
+_FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 #: From this number of elements on a product with a sparse matrix is faster than numpy.add.at.
 _MANY = 4096
 
@@ -311,10 +369,8 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
         raise IndexError(f"index {outside} is out of bounds for axis 0 with size {shape[0]}")
     n = rows.size
     rows = numpy.where(rows < 0, rows + shape[0], rows)
-    if scatter.compiled and values.dtype in (numpy.float32, numpy.float64):
-        # not a view where that can be: a leaf keeps an array as its gradient only if it owns its memory
-        sums = scatter.add_rows(values.reshape(n, -1), rows, shape[0])
-        return sums if sums.shape == shape else sums.reshape(shape)
+    if scatter.compiled and values.dtype in _FLOATS:
+        return scatter.add_rows(values, rows, shape, shape[0])
     from scipy.sparse import csr_matrix
 
     # one row of the matrix for each value, with a single 1 in the column of its destination
@@ -322,8 +378,20 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
     return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)
 
 
-#: Reading and writing at an index. The standard has fewer kinds of index than NumPy, so that kernels call these.
-getitem, setitem = operator.getitem, operator.setitem
+def getitem(array: Any, where: Any) -> Any:
+    """Reading at an index. The standard has fewer kinds of index than NumPy, so that kernels call this and setitem()."""
+    if type(where) is AlongAxis:
+        values = scatter.take_along(array, where.index, where.axis) if scatter.compiled else None
+        return array[where.grid()] if values is None else values
+    return array[where]
+
+
+def setitem(array: Any, where: Any, values: Any) -> None:
+    """Writing at an index."""
+    if type(where) is not AlongAxis:
+        array[where] = values
+    elif not (scatter.compiled and scatter.put_along(array, where.index, where.axis, values)):
+        array[where.grid()] = values
 
 
 def combine(name: str, target: Any, where: Any, values: Any) -> None:

@@ -16,7 +16,7 @@ cdef class Arguments:
     cdef public tuple defaults
     cdef public Py_ssize_t n_positional
     cdef public tuple inputs
-    cdef Py_ssize_t n_inputs
+    cdef public Py_ssize_t n_inputs
     cdef Py_ssize_t first_input
     cdef public tuple array_positions
     cdef public tuple number_positions

@@ -104,25 +104,37 @@ class Kernel:
         raw: list = list(values)
         first = None
         plain: cython.bint = True
-        for position in self.arguments.array_positions:
+        k: cython.Py_ssize_t
+        for k in range(len(self.arguments.array_positions)):
+            position = self.arguments.array_positions[k]
             value = raw[position]
             if isinstance(value, TensorBase):
                 array = raw[position] = cython.cast(TensorBase, value)._array
-                if type(array) is _ndarray:
-                    dtype = dtype_of(array)
-                else:
+                if type(array) is not _ndarray:
                     check_current(value)
-                    dtype = array.dtype
+                if k >= self.arguments.n_inputs:
+                    continue  # the type of an index or a mask does not count
+                dtype = dtype_of(array) if type(array) is _ndarray else array.dtype
                 if first is None:
                     first = dtype
                     plain = plain and (first is _FLOAT64 or first is _FLOAT32)
                 elif dtype is not first:
                     plain = False
             elif position == self.arguments.sequence:
+                members: list = []
                 for member in value:
-                    check_current(member)
-                raw[position] = [cython.cast(TensorBase, member)._array for member in value]
-                plain = False
+                    array = cython.cast(TensorBase, member)._array
+                    if type(array) is not _ndarray:
+                        check_current(member)
+                        plain = False
+                    elif first is None:
+                        first = dtype_of(array)
+                        plain = plain and (first is _FLOAT64 or first is _FLOAT32)
+                    elif dtype_of(array) is not first:
+                        plain = False
+                    members.append(array)
+                raw[position] = members
+                plain = plain and first is not None
             elif isinstance(value, (complex, numpy.generic)):
                 plain = False
         if plain:

@@ -389,8 +389,8 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
 def aligned(name: str, args: tuple[Any, ...]) -> Any:
     """An elementwise operation on arrays of NumPy's, for all levels at once: None for other arrays, and without levels.
 
-    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in front
-    of one that it has, it gets one of size 1.
+    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in
+    front of one that it has, it gets one of size 1.
     """
     operands, held, rank = [], [], 0
     every: tuple[int, ...] = ()
