@@ -410,3 +410,17 @@ def test_repr() -> None:
 def test_pattern_in_memory_proportional_to_entries() -> None:
     matrix, _ = pattern(lambda x: x[1:] * x[:-1], adjoint.ones(10**5, dtype=adjoint.float64, requires_grad=True), False)
     assert matrix.nnz == 2 * (10**5 - 1)
+
+
+def test_spy_draws_entries_of_one_product_in_one_colour() -> None:
+    pytest.importorskip("matplotlib")
+    found = sparse.prepare_jacobian(lambda x: np.concatenate([x[1:] * x[:-1], x.sum()[None]]), np.ones(30))
+    drawn = sparse.spy(found).collections[0]
+    assert len(drawn.get_offsets()) == found.nnz and len(np.unique(drawn.get_facecolors(), axis=0)) == found.colors
+    assert sparse.spy(np.eye(3)).get_title() == "3×3, 3 entries"
+
+
+def test_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rich")
+    sparse.jacobian(lambda x: x * 2, np.ones(3), progress=True)
+    assert "jacobian()" in capsys.readouterr().out

@@ -64,6 +64,7 @@ the axis the result. NotImplemented: the form above serves these arguments.
 
 **The structure** (for sparse derivatives) says on which elements of the inputs an element of the result depends. It
 follows from the kind: those at the same place (elementwise), those that a linear operation moves or sums, else all.
+`moves` says that a linear operation only moves elements, which spares the search for sums.
 `separable` says that it is fewer: those with the same index along an axis that has one name in the core signature, or
 that no axis parameter names. It is true for multilinear operations and for those with axis parameters, unless it is
 declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`. Where no
@@ -334,6 +335,7 @@ class Rule:
         repeats: bool = False,
         copies: bool = False,
         separable: bool | None = None,
+        moves: bool = False,
     ) -> None:
         self.name = name
         self._kernel = kernel
@@ -385,6 +387,8 @@ class Rule:
         # elements of the result depend on those elements of the inputs alone that have the same indices along axes with
         # one name in the core signature, or along axes that the axis parameters do not name
         self.separable = (self.kind == "multilinear" or core is None) if separable is None else separable
+        # each element of the result is one element of an input, or zero
+        self.moves = moves or view
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None

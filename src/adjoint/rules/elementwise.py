@@ -511,7 +511,7 @@ def clamp_max(xp, input: Array, max: Array):
     return xp.minimum(input, max)
 
 
-@linear(dtypes="same", scalars=True, check=refusals.check_where, explain=refusals.explain_shapes)
+@linear(moves=True, dtypes="same", scalars=True, check=refusals.check_where, explain=refusals.explain_shapes)
 def where(xp, condition: Constant, input: Array, other: Array):
     """input where the condition holds, other elsewhere, broadcast."""
     return xp.where(condition, input, other)
@@ -734,7 +734,7 @@ IMAGINARY_PART = "Casting complex values to real discards the imaginary part"
 # copies and types ---------------------------------------------------------------------------------------------------
 
 
-@linear(method=False, function=False, copies=True)
+@linear(moves=True, method=False, function=False, copies=True)
 def clone(xp, input: Array):
     """A copy with the same values and layout; expanded input is laid out anew, row by row."""
     if 0 in getattr(input, "strides", ()):
@@ -780,7 +780,7 @@ def row_major_copy(xp, input):
     return result
 
 
-@linear(method=False, function=False, node="ToCopyBackward0", copies=True)
+@linear(moves=True, method=False, function=False, node="ToCopyBackward0", copies=True)
 def cast(xp, input: Array, dtype):
     """A copy with another data type; a complex number gives its real part to a real type."""
     target = dtype.numpy

@@ -118,7 +118,7 @@ def _node_of_step(input, shape, index):
     return "SliceBackwardBackward0" if isinstance(step[0], slice) else "SelectBackwardBackward0"
 
 
-@linear(method=False, function=False, node=_node_of_step)
+@linear(moves=True, method=False, function=False, node=_node_of_step)
 def embed_view(xp, input: Array, shape, index):
     """Zeros of the given shape with the input at [index], a basic index."""
     result = xp.zeros(shape, dtype=input.dtype)
@@ -126,7 +126,7 @@ def embed_view(xp, input: Array, shape, index):
     return result
 
 
-@linear(method=False, function=False, scalars=True, batching="joint", node="SliceScatterBackward0")
+@linear(moves=True, method=False, function=False, scalars=True, batching="joint", node="SliceScatterBackward0")
 def written_at(xp, input: Array, index, source: Array):
     """A copy of input with source, broadcast, at [index], a basic index."""
     result = xp.asarray(input, copy=True)
@@ -210,7 +210,7 @@ def _explain_index(error, input, indices):
     return IndexError(str(error).replace("axis", "dimension"))
 
 
-@linear(method=False, function=False, explain=_explain_index)
+@linear(moves=True, method=False, function=False, explain=_explain_index)
 def index(xp, input: Array, indices: Indices):
     """The copy input[indices] for a tuple of raw arrays (ints or bools) and full slices."""
     return xp.getitem(input, indices)
@@ -421,7 +421,7 @@ def _check_gather(input, dim, index, sparse_grad):
         )
 
 
-@linear(axes=("dim",), batching="joint", check=_check_gather)
+@linear(moves=True, axes=("dim",), batching="joint", check=_check_gather)
 def gather(xp, input: Array, dim, index: Constant, sparse_grad=False):
     """result[i, j, ..] = input[i, .., index[i, j, ..], ..]: the elements that index names along one axis."""
     if 0 in index.shape:
@@ -671,7 +671,7 @@ def _check_index_select(input, dim, index):
     check_indices("index_select", index, n, error=IndexError, wording="index out of range in self")
 
 
-@linear(axes=("dim",), check=_check_index_select)
+@linear(moves=True, axes=("dim",), check=_check_index_select)
 def index_select(xp, input: Array, dim, index: Constant):
     """The slices along one axis that a vector of indices names."""
     return xp.take(input, xp.reshape(index, (-1,)), axis=dim) if input.ndim else xp.asarray(input, copy=True)

@@ -257,7 +257,7 @@ def check_repeat(input, repeats):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
 
 
-@linear(spread="repeats", function=False, check=check_repeat)
+@linear(moves=True, spread="repeats", function=False, check=check_repeat)
 def repeat(xp, input: Array, repeats):
     """The input repeated repeats[k] times along each axis k."""
     return xp.tile(input, integers("repeat", "repeats", repeats))
@@ -305,7 +305,7 @@ def row_major(array):
     return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else copied(array)
 
 
-@linear(dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
+@linear(moves=True, dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
 def cat(xp, tensors: Arrays, dim=0):
     """The tensors joined along one axis."""
     return row_major(xp.concat(tensors, axis=dim))
@@ -334,7 +334,7 @@ def check_stack(tensors, dim):
             )
 
 
-@linear(dtypes="same", new_axes=("dim",), check=check_stack, method=False)
+@linear(moves=True, dtypes="same", new_axes=("dim",), check=check_stack, method=False)
 def stack(xp, tensors: Arrays, dim=0):
     """Tensors of one shape joined along a new axis."""
     return row_major(xp.stack(tensors, axis=dim))
@@ -479,7 +479,7 @@ def _(ops, g, dim):
 # reordering along axes ------------------------------------------------------------------------------------------------
 
 
-@linear(axes=("dims",), spread="dims")
+@linear(moves=True, axes=("dims",), spread="dims")
 def flip(xp, input: Array, dims):
     """A copy with the order along the given axes reversed."""
     dims = dims if isinstance(dims, tuple) else (dims,)
@@ -498,7 +498,7 @@ def _(batch, input, dims):
     return batch.ops.clone(input) if dims == () else NotImplemented
 
 
-@linear(axes=("dims",), method=False, function=False)
+@linear(moves=True, axes=("dims",), method=False, function=False)
 def roll(xp, input: Array, shifts, dims):
     """A copy with the elements moved by shifts along the axes dims, flattened if None; what leaves one end enters at
     the other."""
@@ -536,7 +536,7 @@ def _check_triangle(name):
     return check
 
 
-@linear(core="(m,n)->(m,n)", inplace=True, check=_check_triangle("tril"))
+@linear(moves=True, core="(m,n)->(m,n)", inplace=True, check=_check_triangle("tril"))
 def tril(xp, input: Array, diagonal=0):
     """The matrices' lower triangles, zeros above the given diagonal."""
     return xp.tril(input, k=diagonal)
@@ -547,7 +547,7 @@ def _(ops, g, diagonal):
     return ops.tril(g, diagonal)
 
 
-@linear(core="(m,n)->(m,n)", inplace=True, check=_check_triangle("triu"))
+@linear(moves=True, core="(m,n)->(m,n)", inplace=True, check=_check_triangle("triu"))
 def triu(xp, input: Array, diagonal=0):
     """The matrices' upper triangles, zeros below the given diagonal."""
     return xp.triu(input, k=diagonal)

@@ -88,6 +88,8 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
         return viewed, moved
     if call.is_data_dependent:
         return in_place_of_each, along_names
+    if rule.moves:
+        return viewed, moved
     if rule.kind == "linear":
         return moved, summed, along_names
     if call.is_local or is_affine(call):
@@ -163,24 +165,47 @@ def in_place_of_each(call: Call) -> Terms | None:
 
 
 def viewed(call: Call) -> Terms | None:
-    """The same view of the labels, which needs no memory."""
-    source = call.sources[0]
-    if source.array.dtype.kind == "c" or call.is_complex:
+    """The result of the same operation on the labels; views of labels need no memory."""
+    if call.is_complex or any(source.array.dtype.kind == "c" for source in call.sources):
         return None
     terms = []
-    for term in source.terms:
-        labels = on_labels(call, {source.name: term.labels})
+    for slot in slots(call):
+        table = next(iter(slot.values())).table
+        labels = on_labels(call, at_inputs(call, {place: term.labels for place, term in slot.items()}))
         if labels is None or labels.shape != call.shape:
             return None
-        terms.append(term.moved(labels))
+        terms.append(Term(labels if labels.dtype.kind == "i" else labels.astype(np.int64), table))
     return terms
+
+
+def slots(call: Call) -> list[dict[tuple[str, int], Term]]:
+    """Terms of the sources side by side: those of one slot have the same table, and each source has one at most."""
+    found: dict[tuple[int, int], dict[tuple[str, int], Term]] = {}
+    for source in call.sources:
+        used: dict[int, int] = {}
+        for term in source.terms:
+            number = used[id(term.table)] = used.get(id(term.table), -1) + 1
+            found.setdefault((id(term.table), number), {})[source.name, source.member] = term
+    return list(found.values())
+
+
+def at_inputs(call: Call, labels: dict[tuple[str, int], Array]) -> dict[str, Any]:
+    """Labels at the inputs, and zeros where there are none, as the kernel takes them."""
+    arrays: dict[str, Any] = {}
+    for (name, member), own in labels.items():
+        if member < 0:
+            arrays[name] = own
+        else:
+            arrays.setdefault(name, zeros_like(call.values[name], np.int32))[member] = own
+    return arrays
 
 
 def on_labels(call: Call, arrays: dict[str, Any]) -> Any:
     """The result of the kernel for other arrays, or None where it does not take them; zeros for other inputs."""
     values = {name: float64 if isinstance(value, dtype) else value for name, value in call.values.items()}
     for name in call.rule.inputs:
-        values[name] = arrays[name] if name in arrays else zeros_like(values[name])
+        kind = np.int32 if call.rule.moves else np.float64
+        values[name] = arrays[name] if name in arrays else zeros_like(values[name], kind)
     try:
         result = derive.call(call.rule, _OPS, values)
     except _NOT_ON_LABELS:
@@ -188,12 +213,12 @@ def on_labels(call: Call, arrays: dict[str, Any]) -> Any:
     return np.asarray(result if call.rule.outputs is None else result[call.number])
 
 
-def zeros_like(value: Any) -> Any:
-    """Zeros in the place of an input, of a type that holds fractions of labels."""
+def zeros_like(value: Any, kind: Any) -> Any:
+    """Zeros in the place of an input, of a type that holds labels, or fractions of them."""
     if isinstance(value, np.ndarray):
-        return np.zeros(value.shape, complex if value.dtype.kind == "c" else float)
+        return np.zeros(value.shape, complex if value.dtype.kind == "c" else kind)
     if isinstance(value, (list, tuple)):
-        return [zeros_like(member) for member in value]
+        return [zeros_like(member, kind) for member in value]
     return value if value is None else 0
 
 
@@ -209,7 +234,7 @@ def arranged(call: Call, labels: Array) -> dict[str, Any]:
         if source.member < 0:
             arrays[source.name] = own
         else:
-            arrays.setdefault(source.name, zeros_like(call.values[source.name]))[source.member] = own
+            arrays.setdefault(source.name, zeros_like(call.values[source.name], np.float64))[source.member] = own
     return arrays
 
 

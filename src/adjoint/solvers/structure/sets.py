@@ -23,6 +23,8 @@ _MOST_TABLES = 4
 #: More entries than this are an error instead of an exhausted memory.
 MOST_ENTRIES = 2**30
 _LABEL = np.int64
+#: Up to this number of columns whole arrays are exchanged; rows of more are sorted one by one.
+_FEW = 6
 
 TOO_MANY = (
     "the pattern has at least {count} entries, more than the {most} that are kept: the function depends on its "
@@ -68,7 +70,8 @@ Terms = list[Term]
 def columns_of(shape: tuple[int, ...]) -> Terms:
     """The terms of the argument itself: each element depends on its own column."""
     size = int(np.prod(shape))
-    return [Term(np.arange(1, size + 1, dtype=_LABEL).reshape(shape))]
+    kind = np.int32 if size < 2**31 - 1 else np.int64
+    return [Term(np.arange(1, size + 1, dtype=kind).reshape(shape))]
 
 
 def union(parts: Iterable[Terms], shape: tuple[int, ...]) -> Terms:
@@ -94,7 +97,7 @@ def taken(terms: Terms, source: Array) -> Terms:
     """The terms of elements that were moved from the flat positions `source` minus 1; 0 for zeros."""
     result = []
     for term in terms:
-        flat = np.empty(term.labels.size + 1, dtype=_LABEL)
+        flat = np.empty(term.labels.size + 1, dtype=term.labels.dtype)
         flat[0] = 0
         flat[1:] = term.labels.reshape(-1)
         result.append(term.moved(np.asarray(flat[source])))
@@ -160,7 +163,7 @@ def distinct_pairs(groups: Array, term: Term) -> tuple[Array, Array]:
     present = (groups > 0) & (labels > 0)
     if not present.all():
         groups, labels = groups[present], labels[present]
-    groups, labels = groups - 1, labels - 1
+    groups, labels = groups.astype(_LABEL) - 1, labels.astype(_LABEL) - 1
     if term.table is None or not len(labels):
         return groups, labels
     width = int(labels.max()) + 1
@@ -217,17 +220,28 @@ def rows_of_columns(columns: list[Array], size: int) -> tuple[Array, Array]:
     """The same for terms without tables: one row of a block for each element, sorted where it is not already."""
     if not size:
         return np.zeros(1, dtype=_LABEL), np.zeros(0, dtype=_LABEL)
-    columns = sorted(columns, key=lambda labels: int(labels[size // 2]))
-    ordered = bool((columns[0] > 0).all())
-    ordered = ordered and all(bool((left < right).all()) for left, right in pairwise(columns))
+    columns = in_rising_order(sorted(columns, key=lambda labels: int(labels[size // 2])))
+    kept = [columns[0] > 0, *[left < right for left, right in pairwise(columns)]]
     block = np.stack(columns, axis=1)
-    if ordered:
-        indptr = np.arange(0, block.size + 1, len(columns), dtype=_LABEL)
-        block -= 1
-        return indptr, block.reshape(-1)
-    block.sort(axis=1)
-    kept = block > 0
-    kept[:, 1:] &= block[:, 1:] != block[:, :-1]
+    block -= 1
+    if all(bool(mask.all()) for mask in kept):
+        return np.arange(0, block.size + 1, len(columns), dtype=_LABEL), block.reshape(-1)
     indptr = np.zeros(size + 1, dtype=_LABEL)
-    np.cumsum(kept.sum(axis=1), out=indptr[1:])
-    return indptr, block[kept] - 1
+    for mask in kept:
+        indptr[1:] += mask
+    np.cumsum(indptr, out=indptr)
+    return indptr, block[np.stack(kept, axis=1)]
+
+
+def in_rising_order(columns: list[Array]) -> list[Array]:
+    """Arrays of the same numbers, place by place, the smallest first."""
+    columns = list(columns)
+    if len(columns) > _FEW:
+        block = np.sort(np.stack(columns, axis=1), axis=1)
+        return list(np.moveaxis(block, 1, 0))
+    for last in range(len(columns) - 1, 0, -1):
+        for i in range(last):
+            left, right = columns[i], columns[i + 1]
+            if not (left <= right).all():
+                columns[i], columns[i + 1] = np.minimum(left, right), np.maximum(left, right)
+    return columns
