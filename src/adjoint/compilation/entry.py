@@ -18,6 +18,7 @@ from adjoint.compilation.programs.lowering import Lowering
 from adjoint.compilation.programs.partition import Dependent, Halves
 from adjoint.compilation.programs.replay import CheckFailed, Program
 from adjoint.compilation.programs.views import EXTERNAL
+from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
@@ -252,7 +253,7 @@ class Entry:
             self.outputs = []
         self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
         self.cotangents: list[Any] = []
-        self.gradients: list[Any] = []
+        self.pulls = Pulls(len(self.outputs))
         if not self.outputs or self.recording.reason is not None:
             return
         self.has_history = True
@@ -270,28 +271,14 @@ class Entry:
             roots.append(new_tensor(self.recording.capture(cotangent)))
         inputs = [self.externals[k].tensor for k in self.by]
         try:
-            if len(self.outputs) > 1:
-                #: For each output the inputs that it depends on.
-                self.reached = [
-                    self._inputs_of(output, inputs, root) for output, root in zip(self.outputs, roots, strict=True)
-                ]
-            pulled = grad(self.outputs, inputs, roots, retain_graph=True, allow_unused=True)
+            for choice in choices_of(len(self.outputs)):
+                outputs, cotangents = [self.outputs[k] for k in choice], [roots[k] for k in choice]
+                pulled = grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True)
+                self.pulls.of[choice] = Pull([None if g is None else plain_array(g._array) for g in pulled])
         except Exception as error:
             # the caller may never ask for the gradient, or give cotangents for which there is one
             self.recording.stop(f"has a gradient that cannot be computed for all cotangents ({error})")
             return
-        for part in pulled:
-            array = None if part is None else part._array
-            self.gradients.append(plain_array(array))
-
-    def _inputs_of(self, output: Any, inputs: list[Any], root: Any) -> set[int]:
-        """The numbers of the Tensors that one result depends on; nothing of it is recorded."""
-        self.recording.is_running = False
-        try:
-            pulled = grad(output, inputs, root, retain_graph=True, allow_unused=True)
-        finally:
-            self.recording.is_running = True
-        return {k for k, part in zip(self.by, pulled, strict=True) if part is not None}
 
     # making the programs ----------------------------------------------------------------------------------------------
 
@@ -309,13 +296,14 @@ class Entry:
                 self.grads.append((external, len(self.made)))
                 self.versions.append(version_of(external.tensor._grad))
                 self.made.append(plain_array(effect))
-        gradients = [array for array in self.gradients if array is not None]
         n = len(arrays)
-        lowering = Lowering(self.recording, arrays + self.cotangents, self.made + gradients)
-        for view in lowering.results[: len(self.made)]:
+        pulls = list(self.pulls.of.items())
+        groups = [self.made, *[pull.results for _, pull in pulls]]
+        lowering = Lowering(self.recording, arrays + self.cotangents, groups)
+        made, *pulled = lowering.results
+        for view in made:
             if view.buffer.kind == EXTERNAL:
                 raise Refused("returned a view of memory that was there before")
-        made, pulled = lowering.results[: len(self.made)], lowering.results[len(self.made) :]
         instructions = lowering.instructions
         self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
         saved: list[Any] = []
@@ -328,10 +316,9 @@ class Entry:
                 raise Refused("the gradient needs memory that the function writes into") from None
             saved, instructions = halves.saved, halves.forward
             self.read_again = halves.externals
-            entries = [*cotangents, *halves.entries, *[lowering.externals[k] for k in halves.externals]]
-            self.backward = Program(halves.backward, entries, [halves.renamed(view) for view in pulled])
-            for view in saved:
-                view.buffer.is_result = True
+            others = [*halves.entries, *[lowering.externals[k] for k in halves.externals]]
+            for (choice, pull), views in zip(pulls, pulled, strict=True):
+                pull.prepare(halves, [cotangents[k] for k in choice], others, views)
         self.program = Program(instructions, lowering.externals[:n], [*made, *saved])
         written = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
@@ -343,6 +330,7 @@ class Entry:
         ]
         self.recording.steps.clear()
         self.recording.captures.clear()
+        lowering.memory.release()
 
     def _check_surroundings(self) -> None:
         why = self.reach.why_not()
@@ -428,17 +416,10 @@ class Entry:
         """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
         saved = [tensor._array for tensor in ctx.saved_tensors[: ctx.n_kept]]
         arrays = [
-            numpy.zeros_like(model) if g is None else _laid_out(g._array, model)
+            None if g is None else _laid_out(g._array, model)
             for g, model in zip(cotangents, self.cotangents, strict=True)
         ]
-        pulled = iter(self.backward.run([*arrays, *saved]))
-        gradients = [None if array is None else new_tensor(next(pulled)) for array in self.gradients]
-        if any(g is None for g in cotangents):
-            reached: set[int] = set().union(
-                *[r for r, g in zip(self.reached, cotangents, strict=True) if g is not None]
-            )
-            return [g if k in reached else None for k, g in zip(self.by, gradients, strict=True)]
-        return gradients
+        return [None if array is None else new_tensor(array) for array in self.pulls.run(arrays, saved)]
 
     def derive_again(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
         """The gradients with a history of their own: the function itself runs, and is differentiated."""

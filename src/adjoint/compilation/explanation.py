@@ -32,7 +32,8 @@ class Explanation:
         lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
         lines += self._listed("program", entry.program, entry.timed(leaves, _REPEATS))
         if entry.has_history:
-            lines += self._listed("backward", entry.backward, [None] * len(entry.backward.order))
+            backward = entry.pulls.whole.program
+            lines += self._listed("backward", backward, [None] * len(backward.order))
         lines += ["guards:", *[f"    {guard}" for guard in self.guards]]
         self.text = "\n".join(lines)
 

@@ -228,11 +228,11 @@ def mapped(tree: Any, function: Callable[[View], View]) -> Any:
 class Lowering:
     """The instructions of a recording.
 
-    externals: the arrays that are read and written where they are at each call. results: the arrays that each call
-    makes anew.
+    externals: the arrays that are read and written where they are at each call. results: groups of arrays that are made
+    anew together.
     """
 
-    def __init__(self, recording: Recording, externals: list[Any], results: list[Any]) -> None:
+    def __init__(self, recording: Recording, externals: list[Any], results: list[list[Any]]) -> None:
         self.memory = Memory()
         self.externals = [self.memory.view(array, EXTERNAL) for array in externals]
         for view in self.externals:
@@ -245,10 +245,7 @@ class Lowering:
         views = self._enter(recording.steps)
         for step, result in zip(recording.steps, views, strict=True):
             self._lower(step, result)
-        self.results = [self.view(array) for array in results]
-        for view in self.results:
-            if view.buffer.kind == VALUE:
-                view.buffer.is_result = True
+        self.results = [self._results(group) for group in results]
         self._drop_dead()
 
     # buffers ----------------------------------------------------------------------------------------------------------
@@ -287,6 +284,25 @@ class Lowering:
     def view(self, array: Any) -> View:
         """An array as a view, in the buffer that has its values."""
         return self.resolve(self.memory.view(array, CONSTANT))
+
+    def _results(self, arrays: list[Any]) -> list[View]:
+        """Arrays that are made together, as views."""
+        owners: dict[int, Buffer] = {}
+        return [self._result(array, owners) for array in arrays]
+
+    def _result(self, array: Any, owners: dict[int, Buffer]) -> View:
+        """A result as a view; results that were apart in the recording have memory of their own.
+
+        owners: by the number of a buffer with values of results the one that the recording had for them.
+        """
+        own = self.memory.view(array, CONSTANT)
+        view = self.resolve(own)
+        if view.buffer.kind != VALUE or owners.setdefault(view.buffer.number, own.buffer) is own.buffer:
+            return view
+        source, target = [_flat(buffer, own.dtype) for buffer in (view.buffer, own.buffer)]
+        self._alias.pop(own.buffer.number)
+        self.instructions.append(Elementwise(COPY, [source], target))
+        return own
 
     def resolve(self, view: View) -> View:
         """A view in the buffer that has its values."""
@@ -580,7 +596,7 @@ class Lowering:
 
     def _drop_dead(self) -> None:
         """Drop instructions that lead to no result, no check and no write into memory of the caller."""
-        live = {view.buffer.number for view in self.results}
+        live = {view.buffer.number for group in self.results for view in group}
         kept = []
         for instruction in reversed(self.instructions):
             needed = isinstance(instruction, Check) or (isinstance(instruction, Call) and instruction.draws)
@@ -590,6 +606,11 @@ class Lowering:
                 kept.append(instruction)
                 live.update([view.buffer.number for view in instruction.reads])
         self.instructions = kept[::-1]
+
+
+def _flat(buffer: Buffer, dtype: Any) -> View:
+    """A whole buffer as one axis."""
+    return View(buffer, 0, (buffer.n_bytes // dtype.itemsize,), (dtype.itemsize,), dtype)
 
 
 @cached()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.compilation.programs.lowering import Call, Check, Elementwise, with_views
+from adjoint.compilation.programs.lowering import Call, Check, with_views
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View
 
 
@@ -107,9 +107,5 @@ def bytes_of(buffer: Buffer) -> View:
 
 def _external(buffer: Buffer) -> Buffer:
     """The same memory, as memory that was there before."""
-    return Buffer(
-        buffer.number, CONSTANT if buffer.kind == CONSTANT else EXTERNAL, buffer.array, buffer.address, buffer.n_bytes
-    )
-
-
-_ = Elementwise
+    kind = CONSTANT if buffer.kind == CONSTANT else EXTERNAL
+    return Buffer(buffer.number, kind, buffer.array, buffer.address, buffer.n_bytes)

@@ -46,7 +46,9 @@ class Program:
     def __init__(self, instructions: Sequence[Any], externals: list[View], results: list[View]) -> None:
         self.order = schedule(instructions)
         self.externals, self.results = externals, results
-        self.scratch = scratch_buffers(self.order) if region.compiled else set()
+        #: The numbers of the buffers that become arrays of their own at each call.
+        self.made = {view.buffer.number for view in results if view.buffer.kind == VALUE}
+        self.scratch = scratch_buffers(self.order, self.made) if region.compiled else set()
         self.blocks: dict[int, tuple[int, int]] = {}
         self.makers: list[Any] = []
         self.numbers: dict[Any, int] = {}
@@ -92,7 +94,7 @@ class Program:
                 self._add_block(buffer, buffer.array)
             elif number in from_calls:
                 self._add_block(buffer, None)
-            elif buffer.is_result:
+            elif number in self.made:
                 self._add_block(buffer, new_array(whole.get(number), buffer.n_bytes))
             else:
                 self.blocks[number] = (-1, arena.take(buffer.n_bytes, first[number], last[number]))

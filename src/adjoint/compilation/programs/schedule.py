@@ -200,8 +200,11 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
     return order
 
 
-def scratch_buffers(order: Sequence[Any]) -> set[int]:
-    """The numbers of the buffers that lie in scratch memory: whole values that one region alone writes and reads."""
+def scratch_buffers(order: Sequence[Any], made: set[int]) -> set[int]:
+    """The numbers of the buffers that lie in scratch memory: whole values that one region alone writes and reads.
+
+    made: the numbers of those that are results.
+    """
     homes: dict[int, Any] = {}
     excluded: set[int] = set()
     for entry in order:
@@ -211,7 +214,7 @@ def scratch_buffers(order: Sequence[Any]) -> set[int]:
                 number, buffer = view.buffer.number, view.buffer
                 if (
                     buffer.kind != VALUE
-                    or buffer.is_result
+                    or number in made
                     or not isinstance(entry, Group)
                     or homes.setdefault(number, entry) is not entry
                     or not (view.is_whole and view.shape == entry.shape)

@@ -19,17 +19,14 @@ EXTERNAL, CONSTANT, VALUE = "external", "constant", "value"
 class Buffer:
     """One piece of memory.
 
-    array: the NumPy array that owned it in the recording; itemsize: of its elements. is_result: it becomes an array of
-    its own at each call. writes: the number of instructions that write into it.
+    array: the NumPy array that owned it in the recording; itemsize: of its elements.
     """
 
-    __slots__ = ("address", "array", "is_result", "kind", "n_bytes", "number", "writes")
+    __slots__ = ("address", "array", "kind", "n_bytes", "number")
 
     def __init__(self, number: int, kind: str, array: Any, address: int, n_bytes: int) -> None:
         self.number, self.kind, self.array = number, kind, array
         self.address, self.n_bytes = address, n_bytes
-        self.is_result = False
-        self.writes = 0
 
     def __repr__(self) -> str:
         return f"b{self.number}"
@@ -183,6 +180,14 @@ class Memory:
         view = self._views[id(array)] = View(buffer, offset, array.shape, array.strides, array.dtype)
         self._held.append(array)
         return view
+
+    def release(self) -> None:
+        """Let go of the arrays of the recording; those of constants stay."""
+        for buffer in self.buffers:
+            if buffer.kind != CONSTANT:
+                buffer.array = None
+        self._views.clear()
+        self._held.clear()
 
     def knows(self, array: Any) -> bool:
         """True if the memory of an array belongs to a buffer."""

@@ -1,0 +1,96 @@
+"""Gradients of some of a function's results: one program for each choice of results with a cotangent.
+
+A result without a cotangent has no part in a backward pass. It is not as if its cotangent were zero: an infinite
+derivative times zero is no number. So each choice has a program of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy
+
+from adjoint.compilation.programs.partition import Halves, needed
+from adjoint.compilation.programs.replay import Program
+from adjoint.compilation.programs.views import View
+
+#: Of so many results each choice is recorded; of more all together, and each alone.
+_ALL_CHOICES = 3
+
+
+def choices_of(n: int) -> list[tuple[int, ...]]:
+    """The choices of n results whose gradients are recorded; all of them together come first."""
+    sizes = range(n - 1, 0, -1) if n <= _ALL_CHOICES else (1,)
+    return [tuple(range(n)), *[choice for size in sizes for choice in combinations(range(n), size)]]
+
+
+class Pull:
+    """The gradients for one choice of results.
+
+    arrays: for each input its gradient in the recording, or None where it does not depend on these results.
+    """
+
+    def __init__(self, arrays: list[Any]) -> None:
+        self.arrays = arrays
+        self._program: Program | None = None
+        self._parts: tuple[Any, ...] = ()
+
+    @property
+    def results(self) -> list[Any]:
+        """The gradients that there are."""
+        return [array for array in self.arrays if array is not None]
+
+    def prepare(self, halves: Halves, cotangents: Sequence[View], others: Sequence[View], pulled: list[View]) -> None:
+        """Keep what the program is made of.
+
+        cotangents: those of the choice; others: what the first part saved, and what the second reads again; pulled:
+        the gradients.
+        """
+        self._parts = (halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled])
+
+    @property
+    def program(self) -> Program:
+        """The program, made when it is first used."""
+        if self._program is None:
+            instructions, entries, results = self._parts
+            numbers = needed(instructions, {view.buffer.number for view in results})
+            self._program = Program([instructions[k] for k in sorted(numbers)], entries, results)
+            self._parts = ()
+        return self._program
+
+    def run(self, arrays: list[Any]) -> list[Any]:
+        """The gradients of all inputs, None for those that the results do not depend on."""
+        made = iter(self.program.run(arrays))
+        return [None if array is None else next(made) for array in self.arrays]
+
+
+class Pulls:
+    """The gradients of a function with n results."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.of: dict[tuple[int, ...], Pull] = {}
+
+    @property
+    def whole(self) -> Pull:
+        """The gradients where all results have cotangents."""
+        return self.of[tuple(range(self.n))]
+
+    def run(self, cotangents: list[Any], others: list[Any]) -> list[Any]:
+        """The gradients by cotangents, of which some are None; a choice that is not recorded is summed."""
+        choice = tuple([k for k, g in enumerate(cotangents) if g is not None])
+        if choice in self.of:
+            return self.of[choice].run([*[cotangents[k] for k in choice], *others])
+        parts = [self.of[(k,)].run([cotangents[k], *others]) for k in choice]
+        return [_sum([part for part in column if part is not None]) for column in zip(*parts, strict=True)]
+
+
+def _sum(parts: list[Any]) -> Any:
+    if not parts:
+        return None
+    total = parts[0]
+    for part in parts[1:]:
+        total = numpy.add(total, part)
+    return total
