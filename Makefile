@@ -39,7 +39,8 @@ CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 # Tests of a compiled environment must not pass by falling back on the sources; elsewhere the sources are asked for.
 COMPILED := test -z "$$ADJOINT_DISABLE_EXT" && test -e $(VENV)/.extensions
 FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT_DISABLE_EXT=1; fi)
-PYTEST = $(RUN) -m pytest -q -n 2 $(ARGS)
+# Two workers for two cores: more threads of BLAS than cores wait for each other by spinning.
+PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 2 $(ARGS)
 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
 .PHONY: release-check clean

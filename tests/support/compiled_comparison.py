@@ -217,7 +217,13 @@ def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -
             if lengths:
                 yield from several("gradient of gradients", pull(sum(lengths[1:], lengths[0]), inputs, None))
     yield from several("backward", attempt(adjoint.autograd.backward, outputs, weights))
-    yield from several("backward again", attempt(adjoint.autograd.backward, outputs, weights))
+    again = attempt(adjoint.autograd.backward, outputs, weights)
+    yield from several("backward again", again)
+    if isinstance(again, Failure):
+        # how far a pass comes before it fails is no promise
+        for value in inputs:
+            if value.is_leaf:
+                value.grad = None
 
 
 def several(name: str, found: Any) -> Iterator[tuple[str, Any]]:

@@ -64,6 +64,8 @@ class Group:
             n = self.n_columns
         elif instruction.out.shape == self.shape:
             n = self.n_columns
+            if n is not None and not has_rows(instruction.out, self.shape, n):
+                return False
             if not all(self._reads_rows_rightly(view) for view in instruction.reads):
                 return False
         else:
@@ -234,7 +236,9 @@ class Layout:
         rows = merged(shape[:first], [own[:first] for own in strides])
         if n_columns is not None:
             columns = merged(shape[first:], [own[first:] for own in strides]) or [(1, [0] * len(strides))]
-            rows.append(columns[-1])
+            if len(columns) > 1:
+                raise RuntimeError("adjoint.compile: the columns of a region are no one axis")
+            rows += columns
         none: tuple[int, list[int]] = (1, [0] * len(strides))
         rows = [none] * (2 - len(rows)) + rows
         self.outer = [n for n, _ in rows[:-2]]
