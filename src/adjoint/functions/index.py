@@ -216,7 +216,7 @@ def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
         elif is_array(item) and (item.ndim or _is_batched(item)):
             basic += [_ALL] * axes_of(item)
             advanced.append(item)
-        elif isinstance(item, numpy.ndarray):
+        elif is_array(item):
             # a single bool is a mask of a new axis of length one
             basic.append(None)
             advanced.append(numpy.zeros(int(item), numpy.int64))
