@@ -7,6 +7,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
+from . import sparse
 from .contenders import BY_HAND, SUBJECT
 from .measure import Result
 from .nodes import rows as node_rows
@@ -51,7 +52,9 @@ def cell(result: Result, peer: str) -> str:
 
 
 def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
-    """Write the page; its section about programs, which another command writes, stays."""
-    programs = section_of(path.read_text(encoding="utf-8")) if path.exists() else ""
+    """Write the page; the sections that other commands write stay."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
-    path.write_text(with_section(text, programs) if programs else text, encoding="utf-8")
+    for kept in (section_of(before), section_of(before, sparse.TITLE)):
+        text = with_section(text, kept) if kept else text
+    path.write_text(text, encoding="utf-8")

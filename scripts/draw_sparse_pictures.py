@@ -1,6 +1,6 @@
 """Draw the pictures of docs/sparse.md, from its own programs.
 
-    python scripts/draw_sparse_pictures.py
+python scripts/draw_sparse_pictures.py
 """
 
 from __future__ import annotations

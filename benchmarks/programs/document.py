@@ -31,25 +31,25 @@ def section(timings: Mapping[str, Sequence[Timing]]) -> str:
 
 
 def with_section(page: str, text: str) -> str:
-    """A page with its section about programs replaced, or with a new one at its end.
+    """A page with the section of the text's title replaced, or with a new one at its end.
 
     >>> with_section("# Page\\n\\n## Programs\\n\\nold\\n\\n## Next\\n", "## Programs\\n\\nnew\\n")
     '# Page\\n\\n## Programs\\n\\nnew\\n\\n## Next\\n'
     """
-    before, found, rest = page.partition(TITLE + "\n")
+    before, found, rest = page.partition(text.partition("\n")[0] + "\n")
     if not found:
         return f"{page.rstrip()}\n\n{text}"
     _, following, after = rest.partition("\n## ")
     return before + text + following + after
 
 
-def section_of(page: str) -> str:
-    """The section about programs that a page has, or nothing.
+def section_of(page: str, title: str = TITLE) -> str:
+    """The section with a title that a page has, or nothing; by default that about programs.
 
     >>> section_of("# Page\\n\\n## Programs\\n\\ntext\\n\\n## Next\\n")
     '## Programs\\n\\ntext\\n'
     """
-    _, found, rest = page.partition(TITLE + "\n")
+    _, found, rest = page.partition(title + "\n")
     return found + rest.partition("\n## ")[0] if found else ""
 
 

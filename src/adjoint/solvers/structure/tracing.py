@@ -17,6 +17,7 @@ from adjoint.core.modes.interceptors import STRUCTURE, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock
 from adjoint.core.operations.dependence import depends
 from adjoint.core.operations.operation import Operation
+from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.once import warn_once
 from adjoint.solvers.structure import sets
 from adjoint.solvers.structure.dependence import Call, Source, everywhere, raw, terms_of
@@ -140,7 +141,8 @@ class Tracer(Interceptor):
         elif operation.is_view and operation.rule.view and "stride" in operation.rule.names:
             self.store(array, self.in_memory(array))
         else:
-            self.store(array, terms_of(self.call(operation, values, sources, array, number)))
+            call = self.call(operation, values, sources, array, number)
+            self.store(array, with_kept_memory(terms_of, (call,)))
 
     def in_place(self, operation: Operation, values: list[Any]) -> Any:
         """Run an operation in place and give the tensor that it writes into its sets."""
@@ -296,7 +298,7 @@ def pattern(function: Callable[[Any], TensorBase], leaf: Any, is_local: bool) ->
     tracer = Tracer(leaf, is_local)
     with tracing(tracer):
         result = function(leaf)
-        indptr, indices = sets.rows(tracer.terms(result), result._array.size)
+        indptr, indices = with_kept_memory(sets.rows, (tracer.terms(result), result._array.size))
     shape = (result._array.size, leaf._array.size)
     data = np.broadcast_to(np.bool_(True), indices.shape).copy()
     return csr_array((data, indices, indptr), shape=shape), tracer.unseen
