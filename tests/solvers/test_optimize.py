@@ -142,6 +142,27 @@ def test_solvers_with_sparse_derivatives():
         assert found.y == pytest.approx(dense.y, abs=1e-5) and found.njev <= dense.njev + 1
 
 
+def test_solvers_choose_sparse_derivatives_where_they_pay(monkeypatch):
+    from adjoint.solvers.structure import derivatives
+
+    made = []
+    own = derivatives.SparseDerivative.evaluated
+    monkeypatch.setattr(
+        derivatives.SparseDerivative, "evaluated", lambda self, *args: made.append(self.what) or own(self, *args)
+    )
+    n = 150
+    found = solve_ivp(lambda t, y: -y * np.roll(y, 1), (0, 1), np.ones(n), "BDF")
+    assert found.success and "Jacobian" in made
+    made.clear()
+    found = solve_ivp(lambda t, y: -y * y.sum() / n, (0, 1), np.ones(n), "BDF")
+    assert found.success and made == []
+    optimize.minimize(rosenbrock, np.ones(600), method="trust-constr", options={"maxiter": 2})
+    assert set(made) == {"Hessian"}
+    made.clear()
+    optimize.minimize(lambda x: (x.sum() - 1) ** 2, np.ones(600), method="trust-constr", options={"maxiter": 2})
+    assert made == []
+
+
 def test_unknown_forms_of_derivatives():
     with pytest.raises(ValueError, match="goes with trust-constr and newton-cg, not with method='bfgs'"):
         optimize.minimize(rosenbrock, [1.0, 2.0], method="BFGS", hess="sparse")

@@ -14,7 +14,8 @@ from adjoint.core.operations.dependence import check_kept
 from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.functions import AS_CONSTANT, INSTEAD, VectorFunction, vector_of
-from adjoint.solvers.structure.solving import sparse_jacobian
+from adjoint.solvers.structure.derivatives import SparseJacobian
+from adjoint.solvers.structure.solving import paying_derivative, sparse_jacobian
 from adjoint.tensor.creation import from_numpy, tensor
 from adjoint.transforms.passing import calls_back
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")
 _TAKES_SPARSE = ("Radau", "BDF")
+#: The size from which on sparse Jacobians are looked at.
+_LARGE = 100
 
 
 def solve_ivp(
@@ -34,7 +37,7 @@ def solve_ivp(
     *,
     args: tuple[Any, ...] = (),
     events: Any = None,
-    jac: str = "dense",
+    jac: str = "auto",
     allow_constant: bool = False,
     **options: Any,
 ) -> Any:
@@ -45,7 +48,8 @@ def solve_ivp(
             gets tensors, else a number and differentiable arrays with NumPy's meaning.
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
-        jac: "dense"; or "sparse" for "Radau" and "BDF", from as few products as the colours of its columns or rows.
+        jac: "dense"; "sparse" for "Radau" and "BDF", from as few products as the colours of its columns or rows; "auto"
+            is sparse for these methods from 100 numbers on where the pattern pays.
         events: functions of the same arguments, or several, that return a number.
         allow_constant: the Jacobian is zero where what fun returns does not depend on y.
         t_span, t_eval, options: as in SciPy.
@@ -64,8 +68,10 @@ def solve_ivp(
     """
     from scipy import integrate
 
-    if jac not in ("dense", "sparse") or (jac == "sparse" and method not in _TAKES_SPARSE):
-        raise ValueError(f"solve_ivp(): jac is 'dense', or 'sparse' with {' and '.join(_TAKES_SPARSE)}; got {jac!r}")
+    if jac not in ("auto", "dense", "sparse") or (jac == "sparse" and method not in _TAKES_SPARSE):
+        raise ValueError(
+            f"solve_ivp(): jac is 'auto', 'dense', or 'sparse' with {' and '.join(_TAKES_SPARSE)}; got {jac!r}"
+        )
     for leaf in flatten(y0)[0]:
         if isinstance(leaf, TensorBase):
             check_kept(leaf, "the result of solve_ivp()", INSTEAD, AS_CONSTANT)
@@ -90,7 +96,11 @@ def solve_ivp(
             return to_numpy(rates(t, y))
 
     at(t_span[0])
-    matrix = sparse_jacobian(model) if jac == "sparse" else model.jac
+    matrix: Callable[..., Any] = model.jac
+    if jac == "sparse":
+        matrix = sparse_jacobian(model)
+    elif jac == "auto" and method in _TAKES_SPARSE:
+        matrix = paying_derivative(SparseJacobian, model, _LARGE) or model.jac
 
     def jacobian(t: float, y: Any) -> Any:
         at(t)

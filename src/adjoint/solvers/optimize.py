@@ -9,7 +9,13 @@ import numpy as np
 
 from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
-from adjoint.solvers.structure.solving import sparse_hessian, sparse_jacobian, sparse_weighted_hessian
+from adjoint.solvers.structure.derivatives import SparseHessian
+from adjoint.solvers.structure.solving import (
+    paying_derivative,
+    sparse_hessian,
+    sparse_jacobian,
+    sparse_weighted_hessian,
+)
 from adjoint.tensor.creation import as_tensor
 from adjoint.transforms.passing import calls_back, has_tensor_leaf
 
@@ -60,8 +66,8 @@ def minimize(
             tensors, else differentiable arrays with NumPy's meaning (`adjoint.numpy.Array`).
         x0: numbers, an array, or a tree of arrays (a dict of parameters, say).
         args, method: as in SciPy. "Newton-CG", "trust-ncg" and "trust-krylov" get products with the Hessian, which is
-            never formed; "trust-exact", "dogleg" and "trust-constr" the Hessian (above 500 numbers the last one gets
-            products, too); the others gradients, or nothing.
+            never formed; "trust-exact", "dogleg" and "trust-constr" the Hessian (above 500 numbers the last one gets a
+            sparse one where its pattern pays, otherwise products); the others gradients, or nothing.
         bounds: as in SciPy, for the numbers of x in order, or pairs in the structure of x0, if that is no list.
         constraints: SciPy's: NonlinearConstraint, LinearConstraint, or dicts; functions in them get x as fun does
             and are given a Jacobian and, for "trust-constr", a Hessian, unless they bring `jac` or `hess` themselves.
@@ -92,8 +98,9 @@ def minimize(
     supplied: Any = DERIVATIVES.get(name, ()) if name is None or isinstance(name, str) else _ALL
     function = ScalarFunction(fun, x0, args, "minimize()", allow_constant, bool(supplied))
     derivatives: dict[str, Any] = {what: getattr(function, what) for what in supplied}
-    if name == "trust-constr" and function.flat.size > _LARGE:
-        derivatives["hess"] = lambda x: products(function, x)
+    if name == "trust-constr" and function.flat.size > _LARGE and hess == "exact":
+        matrix = paying_derivative(SparseHessian, function, _LARGE)
+        derivatives["hess"] = matrix or (lambda x: products(function, x))
     is_sparse = isinstance(hess, str) and hess == "sparse"
     if is_sparse:
         check_takes_sparse(name)

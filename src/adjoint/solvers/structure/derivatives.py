@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.operations.dependence import differentiating
+from adjoint.runtime.once import warn_once
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.solvers.functions import slope, start_of
 from adjoint.solvers.structure.colouring import Part, Pattern, compression, count_of, symmetric_compression
@@ -34,6 +35,10 @@ _ROUNDING = {8: 1e-9, 4: 1e-3}
 MISSING = (
     "{name}: the pattern lacks the entry ({row}, {column}), where the {what} is {value:.6g}, perhaps among others; add "
     "it to the pattern, or leave the pattern out to have it traced"
+)
+UNSEEN = (
+    "the structure of {name} cannot be seen, so that each element of its result counts as dependent on every element "
+    "of x: derivatives are right, but take more products. Give the pattern if it is known"
 )
 WRONG_SHAPE = "{name}: expected a pattern of shape {expected}, got {shape}"
 FORMS = ("global", "local")
@@ -192,8 +197,12 @@ def sparse_derivative(
     pattern: Any = None,
     form: str = "global",
     allow_constant: bool = False,
+    is_quiet: bool = False,
 ) -> Any:
-    """The derivative of a function of vectors with its pattern, traced at a start unless it is given, and colouring."""
+    """The derivative of a function of vectors with its pattern, traced at a start unless it is given, and colouring.
+
+    is_quiet: no warning says what could not be seen.
+    """
     if form not in FORMS:
         raise ValueError(f"{name}: unknown form={form!r}; known are {' and '.join(FORMS)}")
     n = start._array.size
@@ -209,6 +218,8 @@ def sparse_derivative(
         places = places.symmetric()
     derivative = kind(name, function, start, places)
     derivative.is_traced, derivative.unseen = pattern is None, unseen
+    if unseen and not is_quiet:
+        warn_once(UNSEEN.format(name=" and ".join(unseen)), key=f"structure of {unseen}")
     derivative.compress()
     return derivative
 

@@ -33,6 +33,10 @@ TOO_MANY = (
 )
 
 
+class DensePatternError(ValueError):
+    """A pattern has so many entries that derivatives by structure do not pay."""
+
+
 class Table:
     """Sets of columns, one a row, sorted: those of row r are indices[indptr[r]:indptr[r + 1]]."""
 
@@ -184,7 +188,7 @@ def expanded(owners: Array, table_rows: Array, table: Table) -> tuple[Array, Arr
     sizes = table.sizes[table_rows]
     count = int(sizes.sum())
     if count > MOST_ENTRIES:
-        raise ValueError(TOO_MANY.format(count=count, most=MOST_ENTRIES))
+        raise DensePatternError(TOO_MANY.format(count=count, most=MOST_ENTRIES))
     starts = np.repeat(table.indptr[table_rows] - (np.cumsum(sizes) - sizes), sizes)
     return np.repeat(owners, sizes), table.indices[starts + np.arange(count)]
 

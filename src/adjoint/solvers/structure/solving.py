@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction, vector_of
 from adjoint.solvers.structure.derivatives import SparseDerivative, SparseHessian, SparseJacobian, sparse_derivative
+from adjoint.solvers.structure.sets import DensePatternError
 from adjoint.tensor.creation import from_numpy
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
+
+#: Sparse derivatives pay up to this fraction of colours and of entries.
+_MOST_COLOURS, _MOST_ENTRIES = 0.25, 0.1
 
 
 def sparse_jacobian(function: VectorFunction, pattern: Any = None) -> Callable[[Any], Any]:
@@ -40,12 +44,38 @@ def sparse_weighted_hessian(function: VectorFunction) -> Callable[[Any, Any], An
     return hess
 
 
+def paying_derivative(kind: type[SparseDerivative], function: FlatFunction, least: int) -> Callable[..., Any] | None:
+    """The derivative at a vector as a sparse matrix where that pays, by its colours and entries; else None.
+
+    least: the size of x from which on it is looked at.
+    """
+    n = function.flat.size
+    if n < least:
+        return None
+    try:
+        derivative = derivative_of(kind, function, function.value, is_quiet=True)
+    except DensePatternError:
+        return None
+    pays = derivative.colors <= _MOST_COLOURS * n and derivative.nnz <= _MOST_ENTRIES * n * n
+    return at_vectors(derivative) if pays else None
+
+
 def derivative_of(
-    kind: type[SparseDerivative], function: FlatFunction, value: Callable[[Tensor], Tensor], pattern: Any = None
+    kind: type[SparseDerivative],
+    function: FlatFunction,
+    value: Callable[[Tensor], Tensor],
+    pattern: Any = None,
+    is_quiet: bool = False,
 ) -> SparseDerivative:
     """A derivative with its pattern and colouring."""
     derivative: SparseDerivative = sparse_derivative(
-        kind, function.name, value, function.flat.start(), pattern, allow_constant=function.allow_constant
+        kind,
+        function.name,
+        value,
+        function.flat.start(),
+        pattern,
+        allow_constant=function.allow_constant,
+        is_quiet=is_quiet,
     )
     return derivative
 

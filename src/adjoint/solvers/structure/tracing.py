@@ -18,18 +18,12 @@ from adjoint.core.modes.state import INTERCEPT, ModeBlock
 from adjoint.core.operations.dependence import depends
 from adjoint.core.operations.operation import Operation
 from adjoint.runtime.memory import with_kept_memory
-from adjoint.runtime.once import warn_once
 from adjoint.solvers.structure import sets
 from adjoint.solvers.structure.dependence import Call, Source, everywhere, raw, terms_of
 from adjoint.solvers.structure.sets import Array, Table, Term, Terms
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-UNSEEN = (
-    "the structure of {name} cannot be seen, so that each element of its result counts as dependent on every element "
-    "of x: derivatives are right, but take more products. Give the pattern if it is known"
-)
 
 
 class Record(NamedTuple):
@@ -220,7 +214,6 @@ class Tracer(Interceptor):
         name = type(node_of(tensor)).__name__
         if name not in self.unseen:
             self.unseen.append(name)
-            warn_once(UNSEEN.format(name=name), key=f"structure of {name}")
         return [everywhere(self.everything, tuple(tensor._array.shape))]
 
     def store(self, array: Array, terms: Terms) -> None:
