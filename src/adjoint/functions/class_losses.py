@@ -20,26 +20,28 @@ if TYPE_CHECKING:
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Raise torch's errors unless target names a class for each place of the input."""
-    if input.ndim > 1 and not target.ndim:
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size (0).")
-    if not 0 <= input.ndim - target.ndim <= 1 or (input.ndim == target.ndim and target.ndim > 1):
-        if input.ndim <= 2:
+    own, places = input._array.shape, target._array.shape
+    ndim, places_ndim = len(own), len(places)
+    if ndim > 1 and not places_ndim:
+        raise ValueError(f"Expected input batch_size ({own[0]}) to match target batch_size (0).")
+    if not 0 <= ndim - places_ndim <= 1 or (ndim == places_ndim and places_ndim > 1):
+        if ndim <= 2:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        shape = [input.shape[0], *input.shape[2:]]
-        raise RuntimeError(f"Expected target size {shape}, got {list(target.shape)}")
+        raise RuntimeError(f"Expected target size {[own[0], *own[2:]]}, got {list(places)}")
     if target.dtype not in (int64, uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.long_name}")
-    if input.ndim > 2 and (input.shape[0], *input.shape[2:]) != tuple(target.shape):
-        shape = [input.shape[0], *input.shape[2:]]
-        raise RuntimeError(f"Expected target size {shape}, got {list(target.shape)}")
+    if ndim > 2 and (own[0], *own[2:]) != places:
+        raise RuntimeError(f"Expected target size {[own[0], *own[2:]]}, got {list(places)}")
     _check_class_weight("", input, weight)
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {weight.dtype.long_name}")
 
 
 def _check_class_weight(function: str, input: Tensor, weight: Tensor | None) -> None:
+    if weight is None:
+        return
     classes = input.shape[0 if input.ndim == 1 else 1]
-    if weight is not None and (weight.ndim != 1 or weight.numel() != classes):
+    if weight.ndim != 1 or weight.numel() != classes:
         raise RuntimeError(
             f"{function}weight tensor should be defined either for all {classes} classes or no classes but got weight "
             f"tensor of shape: {list(weight.shape)}"
@@ -47,10 +49,9 @@ def _check_class_weight(function: str, input: Tensor, weight: Tensor | None) -> 
 
 
 def check_batch(input: Tensor, target: Tensor) -> None:
-    if input.ndim > 1 and target.ndim and input.shape[0] != target.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
-        )
+    own, places = input._array.shape, target._array.shape
+    if len(own) > 1 and places and own[0] != places[0]:
+        raise ValueError(f"Expected input batch_size ({own[0]}) to match target batch_size ({places[0]}).")
 
 
 def _along_classes(input: Tensor, weight: Tensor) -> Tensor:
@@ -64,7 +65,7 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
     check_constants("nll_loss_forward", weight=weight)
     if weight is not None:
         weight = _along_classes(input, weight.detach())
-    if input.ndim == 1:
+    if input._array.ndim == 1:
         # a single sample; its class may be in a vector of length 1
         return ops.nll_loss(input, ops.reshape(target, (1,)), weight, ignore_index, reduction, 0)
     return ops.nll_loss(input, ops.unsqueeze(target, 1), weight, ignore_index, reduction, 1)
@@ -124,10 +125,10 @@ def cross_entropy(
     require_tensors("cross_entropy_loss", input=input, target=target)
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if input.shape == target.shape:
+    if input._array.shape == target._array.shape:
         return _of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing)
     check_batch(input, target)
-    logs = ops.log_softmax(input, 0 if input.ndim == 1 else 1)
+    logs = ops.log_softmax(input, 0 if input._array.ndim == 1 else 1)
     if label_smoothing <= 0:
         return _nll(logs, target, weight, ignore_index, reduction)
     return _smoothed(logs, target, weight, ignore_index, reduction, label_smoothing)

@@ -357,7 +357,7 @@ class Rule:
         self.fast = fast
         # the kernel for two small plain arrays, or None where only the kernel itself can compute them
         self.native = native
-        # the kernel for arrays of one floating type: a function of all arguments, in which numbers are operands like arrays
+        # the kernel for arrays of one floating type: a function of all arguments, in which numbers are operands
         self.plain = plain
         # the inputs that may be numbers: all, none or some
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
@@ -397,6 +397,8 @@ class Rule:
         self.pairs_form: Formula | None = None
         self._batching = batching and _one_of(batching, "batching", _BATCHING)
         self._read_signature(arrays)
+        self.keyword_only = tuple([p.name for p in self.parameters if p.kind is Parameter.KEYWORD_ONLY])
+        self.positional = tuple([name for name in self.names if name not in self.keyword_only])
 
     def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
         self.constants: tuple[str, ...] = ()

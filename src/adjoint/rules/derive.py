@@ -14,6 +14,7 @@ from math import prod
 from typing import Any
 
 from adjoint.arrays.shapes import normalize_dims
+from adjoint.runtime.caches import cached
 
 from .declare import Formula, Rule
 
@@ -22,9 +23,8 @@ Values = Mapping[str, Any]
 
 def call(rule: Rule, ops: Any, values: Values) -> Any:
     """The operation itself, on arguments given by name; several results are a tuple."""
-    operation = getattr(ops, rule.name)
-    by_name = {p.name: values[p.name] for p in rule.parameters if p.kind is p.KEYWORD_ONLY}
-    result = operation(*[values[name] for name in rule.names if name not in by_name], **by_name)
+    by_name = {name: values[name] for name in rule.keyword_only}
+    result = getattr(ops, rule.name)(*[values[name] for name in rule.positional], **by_name)
     return result if rule.outputs is None else tuple(result)
 
 
@@ -279,6 +279,7 @@ def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: 
     }
 
 
+@cached()
 def core_ranks(rule: Rule) -> dict[str, int]:
     """How many axes the core signature names for each array argument.
 
@@ -320,8 +321,10 @@ def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
 
 def _shifted(rule: Rule, values: Values, ndim: int, by: int) -> dict[str, Any]:
     """The axis parameters for arrays with `by` more axes in front; None, or a default of (), becomes all axes."""
-    defaults = {p.name: p.default for p in rule.parameters}
     shifted: dict[str, Any] = {}
+    if not (rule.axes or rule.new_axes):
+        return shifted
+    defaults = {p.name: p.default for p in rule.parameters}
     for names, n in ((rule.axes, ndim), (rule.new_axes, ndim + 1)):
         for name in names:
             dim = normalize_dims(values[name], n)

@@ -6,6 +6,7 @@ way back makes one array of the input's size and no more.
 
 from math import nan, prod
 
+from adjoint.arrays.kernels import scatter
 from adjoint.arrays.namespace import count_true, first_outside, underlying
 
 from .activations import require_real
@@ -195,8 +196,11 @@ def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
     if weight is not None:
         # the arithmetic of half precision is done in another type
         weight = xp.broadcast_to(xp.astype(weight, dtype), shape)
-    counts = target != ignore_index
-    if xp.all(counts):
+    classes = shape[dim]
+    counts = None
+    if 0 <= ignore_index < classes or not (scatter.compiled and scatter.are_within(target, 0, classes)):
+        counts = target != ignore_index
+    if counts is None or xp.all(counts):
         where = xp.along_axis(target, dim)
         return where, 1 if weight is None else xp.getitem(weight, where), None
     where = xp.along_axis(xp.where(counts, target, 0), dim)
@@ -210,10 +214,11 @@ def _times(xp, values, weights, counts):
     return values if type(weights) is int else values * weights
 
 
-def _total_weight(xp, weights, shape, over):
+def _total_weight(xp, weights, shape, over, dtype, keepdims):
+    """The sum of the weights of an array of this shape, over axes: a number if all are 1."""
     if type(weights) is int:
         return count(shape, over)
-    return xp.sum(weights, axis=axes_of(weights, over), keepdims=True)
+    return xp.astype(xp.asarray(xp.sum(weights, axis=axes_of(weights, over), keepdims=keepdims)), dtype)
 
 
 def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
@@ -256,10 +261,10 @@ def nll_loss(
         losses = _times(xp, -xp.getitem(input, where), weights, counts)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
-    total = xp.sum(losses, axis=axes_of(losses, over), keepdims=True)
+    total = xp.sum(losses, axis=axes_of(losses, over))
     if reduction == "mean":
-        total = total / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
-    return xp.squeeze(total, axis=dims_of(over, input.ndim))
+        total = total / _total_weight(xp, weights, target.shape, over, input.dtype, False)
+    return total
 
 
 @nll_loss.vjp("input")
@@ -286,7 +291,7 @@ def nll_spread(
     where, weights, counts = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
     g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
-        g = g / xp.astype(xp.asarray(_total_weight(xp, weights, target.shape, over)), input.dtype)
+        g = g / _total_weight(xp, weights, target.shape, over, input.dtype, True)
     xp.setitem(result, where, _times(xp, g, weights, counts))
     return result
 

@@ -17,6 +17,7 @@ from adjoint.arrays.kernels import batched_lapack, products_and_sums, scatter, v
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size
 from adjoint.runtime import crossovers
+from adjoint.runtime.caches import cached
 
 _SPECIAL = {
     "expit": "expit",
@@ -87,6 +88,41 @@ def expand_dims(array: Any, axis: int) -> Any:
     if type(axis) is not int or axis < 0:
         return numpy.expand_dims(array, axis)
     return array[(_ALL,) * axis + (None,)]
+
+
+def squeeze(array: Any, axis: Any = None) -> Any:
+    """numpy.squeeze without its overhead."""
+    return array.squeeze(axis)
+
+
+def permute_dims(array: Any, axes: Any) -> Any:
+    """numpy.permute_dims without its overhead."""
+    return array.transpose(axes)
+
+
+def tril(array: Any, k: int = 0) -> Any:
+    """numpy.tril, with masks of small matrices that are kept.
+
+    >>> tril(numpy.ones((2, 2)))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    n, m = array.shape[-2:]
+    zero = numpy.zeros(1, array.dtype)
+    return numpy.where(lower_triangle(n, m, k), array, zero) if n * m <= _MANY else numpy.tril(array, k)
+
+
+def triu(array: Any, k: int = 0) -> Any:
+    """numpy.triu in the same way."""
+    n, m = array.shape[-2:]
+    zero = numpy.zeros(1, array.dtype)
+    return numpy.where(lower_triangle(n, m, k - 1), zero, array) if n * m <= _MANY else numpy.triu(array, k)
+
+
+@cached(64)
+def lower_triangle(n: int, m: int, k: int) -> Any:
+    """True below and on a diagonal of a matrix, which must not be written to."""
+    return numpy.tri(n, m, k, bool)
 
 
 def stack(arrays: Any, axis: int = 0) -> Any:
@@ -379,7 +415,7 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
 
 
 def getitem(array: Any, where: Any) -> Any:
-    """Reading at an index. The standard has fewer kinds of index than NumPy, so that kernels call this and setitem()."""
+    """Reading at an index. The standard has fewer kinds of index than NumPy; so kernels call this and setitem()."""
     if type(where) is AlongAxis:
         values = scatter.take_along(array, where.index, where.axis) if scatter.compiled else None
         return array[where.grid()] if values is None else values

@@ -29,7 +29,7 @@ from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule
 
 _ALL = slice(None)
-_PLAIN_NUMBERS = frozenset((int, float, bool, complex, type(None)))
+_NUMBERS = frozenset((int, float, bool, complex, type(None)))
 numpy_ops = raw_ops(numpy.zeros(0))
 
 #: The batches that an array is batched over, as (level, size), outermost level first.
@@ -368,11 +368,12 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
         return rule.kernel_on(None)
     defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
     positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
-    is_aligned = rule.kind == "elementwise" and rule.batching == "align" and rule.batch_kernel is None
+    is_aligned = rule.batching == "align" and rule.batch_kernel is None and rule.batch_form is None
+    is_aligned = is_aligned and rule.outputs is None and rule.sequence is None
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if is_aligned and not kwargs:
-            result = aligned(rule.name, args)
+        if is_aligned:
+            result = aligned(rule.name, args, kwargs)
             if result is not None:
                 return result
         arguments = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
@@ -386,8 +387,8 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
     return kernel
 
 
-def aligned(name: str, args: tuple[Any, ...]) -> Any:
-    """An elementwise operation on arrays of NumPy's, for all levels at once: None for other arrays, and without levels.
+def aligned(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """An operation whose operands broadcast, for all levels at once; None for other arrays than NumPy's.
 
     The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in
     front of one that it has, it gets one of size 1.
@@ -403,11 +404,11 @@ def aligned(name: str, args: tuple[Any, ...]) -> Any:
             rank = max(rank, value.ndim - len(levels))
             if levels and levels != every:
                 every = tuple(sorted({*every, *levels})) if every else levels
-        elif type(value) not in _PLAIN_NUMBERS:
+        elif type(value) not in _NUMBERS and hasattr(value, "ndim"):
             return None
         operands.append(value)
         held.append(levels)
-    if not every:
+    if not every or any(hasattr(value, "ndim") for value in options.values()):
         return None
     for i, levels in enumerate(held):
         value = operands[i]
@@ -415,7 +416,7 @@ def aligned(name: str, args: tuple[Any, ...]) -> Any:
             missing = rank - value.ndim + len(levels)
             axes = [_ALL if level in levels else None for level in every if level >= levels[0]]
             operands[i] = value[(*axes, *(None,) * missing)]
-    result = getattr(numpy_ops, name)(*operands)
+    result = getattr(numpy_ops, name)(*operands, **options)
     for level in every:
         result = BatchedArray(level, result)
     return result
