@@ -221,10 +221,10 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: reshape, native_group_norm (saves input).":
         "group_norm nn.functional.group_norm",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), unbind, getitem_select,\n"
-    "    getitem_slice, add, sigmoid (saves result), mul (saves other, self), tanh (saves result), sub, stack.":
+    "    gru_step (saves before, gates, state), stack.":
         "gru",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), getitem_slice, add,\n"
-    "    sigmoid (saves result), mul (saves other, self), tanh (saves result), sub.":
+    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), gru_step (saves before,\n"
+    "    gates, state).":
         "gru_cell",
     "Derivative, from the cotangent g of the result y of the operation hardshrink:\n"
     "    by input: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd) (saves input)":
@@ -313,11 +313,11 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: linalg_slogdet (saves A, sign), where (saves\n"
     "    condition).":
         "logdet",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), unbind, getitem_select,\n"
-    "    add, getitem_slice, sigmoid (saves result), tanh (saves result), mul (saves other, self), stack.":
+    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), unbind,\n"
+    "    getitem_select, lstm_step (saves gates, memory), stack.":
         "lstm",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, getitem_slice,\n"
-    "    sigmoid (saves result), tanh (saves result), mul (saves other, self).":
+    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), lstm_step (saves gates,\n"
+    "    memory).":
         "lstm_cell",
     "Derivative: the chain rule through the recorded operations: getitem_slice, tril, add, triu, joined.": "lu_unpack",
     "Derivative: the chain rule through the recorded operations: sub, mul (saves self), clamp (saves self), mean_all.":
@@ -535,14 +535,14 @@ _NAMES: dict[str, str] = {
     "    by input: g (saves nothing)":
         "real",
     "Derivative: the chain rule through the recorded operations: reshape, expand, clone.": "repeat_interleave",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), unbind, getitem_select,\n"
-    "    add, relu (saves result), stack.":
+    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), unbind,\n"
+    "    getitem_select, relu (saves result), stack.":
         "rnn_relu",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, relu (saves\n"
     "    result).":
         "rnn_relu_cell",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), unbind, getitem_select,\n"
-    "    add, tanh (saves result), stack.":
+    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), unbind,\n"
+    "    getitem_select, tanh (saves result), stack.":
         "rnn_tanh",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, tanh (saves\n"
     "    result).":

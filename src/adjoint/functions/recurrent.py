@@ -50,21 +50,13 @@ def next_by_relu(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> 
 
 
 def next_gated(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
-    size, before = hx.shape[1], linear(hx, w_hh, b_hh)
-    gates = ops.sigmoid(own[:, : 2 * size] + before[:, : 2 * size])
-    reset, update = gates[:, :size], gates[:, size:]
-    candidate = ops.tanh(own[:, 2 * size :] + reset * before[:, 2 * size :])
-    return candidate + update * (hx - candidate)
+    return ops.gru_step(own, linear(hx, w_hh, b_hh), hx)[0]
 
 
 def next_remembered(
     own: Tensor, hx: Tensor, memory: Tensor, w_hh: Tensor, b_hh: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    size, gates = memory.shape[1], own + linear(hx, w_hh, b_hh)
-    input_gate, forget_gate = ops.sigmoid(gates[:, :size]), ops.sigmoid(gates[:, size : 2 * size])
-    candidate, output_gate = ops.tanh(gates[:, 2 * size : 3 * size]), ops.sigmoid(gates[:, 3 * size :])
-    memory = forget_gate * memory + input_gate * candidate
-    return output_gate * ops.tanh(memory), memory
+    return tuple(ops.lstm_step(own, linear(hx, w_hh, b_hh), memory)[:2])
 
 
 # cells ----------------------------------------------------------------------------------------------------------------

@@ -103,6 +103,17 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, n_grou
     return groups
 
 
+#: So many gates has a gated recurrent unit, in which a gate acts on the state's part alone, its bias included.
+_GATED_BY_STATE = 3
+
+
+def _with_one_bias(weights: Weights) -> Weights:
+    """The same with both biases as one of the inputs' part, which is computed for all moments at once."""
+    if weights.b_ih is None or weights.b_hh is None:
+        return weights
+    return weights._replace(b_ih=weights.b_ih + weights.b_hh, b_hh=None)
+
+
 def _check_states(states: State, groups: list[Weights], gates: int, batch: int) -> None:
     """Raise RuntimeError for states of other shapes than (layers and directions, batch, units)."""
     _, w_hh, *_ = groups[0]
@@ -153,7 +164,7 @@ def _network(
         outputs = []
         for way in ways:
             k = len(last)
-            weights = groups[k]
+            weights = groups[k] if gates == _GATED_BY_STATE else _with_one_bias(groups[k])
             own = sequences.moments(linear(input, weights.w_ih, weights.b_ih))
             result, state = way(step, own, tuple(each[k] for each in states), weights)
             outputs.append(sequences.joined(result))

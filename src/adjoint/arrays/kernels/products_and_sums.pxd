@@ -19,6 +19,10 @@ cdef extern from "sums.h":
     object adj_plus(object a, object b)
     object adj_total(int kind, object a)
 
+cdef extern from "gates.h":
+    bint adj_find_gate_loops(object sigmoid, object tanh)
+    object adj_gated_step(int kind, tuple arrays)
+
 cdef extern from "small_matrices.h":
     int ADJ_DETERMINANT, ADJ_INVERSE, ADJ_SOLUTION
     object adj_multiply_stacks(object a, object b)
@@ -51,3 +55,5 @@ cpdef object stacked_products(object a, object b)
 cpdef object small_determinants(object matrices)
 cpdef object small_inverses(object matrices)
 cpdef object small_solutions(object matrices, object sides)
+cdef bint _have_gates
+cpdef object gated_step(int kind, tuple arrays)

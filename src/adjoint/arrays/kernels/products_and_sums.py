@@ -14,6 +14,8 @@ from math import prod
 
 import numpy
 
+from adjoint.arrays.kernels import vector_ufuncs
+
 _are_bound = False
 if cython.compiled:
     adj_import_ufuncs()
@@ -215,4 +217,19 @@ def small_solutions(matrices, sides):
     """x with matrices @ x = sides."""
     if cython.compiled:
         return adj_solve_stacks(ADJ_SOLUTION, matrices, sides)
+    return None
+
+
+#: The steps that `gated_step` has, in the order of gates.h.
+REMEMBER, REMEMBER_BACK, UPDATE, UPDATE_BACK = range(4)
+_have_gates = False
+
+
+def gated_step(kind, arrays):
+    """One step of a gated recurrent network, or back, of arrays as `rules/recurrent.py` has them; None for others."""
+    global _have_gates
+    if cython.compiled:
+        if not _have_gates:
+            _have_gates = adj_find_gate_loops(vector_ufuncs.of("expit"), numpy.tanh)
+        return adj_gated_step(kind, arrays) if _have_gates else None
     return None
