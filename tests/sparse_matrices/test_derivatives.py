@@ -80,7 +80,16 @@ def test_jacobians(name: str, form: str) -> None:
 
 
 #: The entries that a function of these names has in all, where the Jacobian has some zeros at every point.
-EXACT = {"band": 18, "grid": 16, "picked": 6, "written": 9, "turned": 9, "constant rows": 4, "sums": 18}
+EXACT = {
+    "convolved": 21,
+    "band": 18,
+    "grid": 16,
+    "picked": 6,
+    "written": 9,
+    "turned": 9,
+    "constant rows": 4,
+    "sums": 18,
+}
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -90,6 +99,19 @@ def test_patterns_have_no_entry_too_many(name: str) -> None:
     found = sparse.prepare_jacobian(f, x)
     assert found.nnz == EXACT[name] == np.count_nonzero(dense_jacobian(f, x))
     assert found.pattern.dtype == bool and found.shape == found.pattern.shape
+
+
+def test_convolutions_with_constant_weights() -> None:
+    weight = adjoint.tensor([[[[0.0, 1.0, 0.0], [1.0, -4.0, 1.0], [0.0, 1.0, 0.0]]]], dtype=adjoint.float64)
+
+    def stencil(x: Any) -> Any:
+        return adjoint.nn.functional.conv2d(x.reshape(1, 1, 8, 8), weight, padding=1) * x.reshape(8, 8)
+
+    x = adjoint.rand(64, dtype=adjoint.float64)
+    found = sparse.prepare_jacobian(stencil, x)
+    assert found.nnz == 5 * 64 - 4 * 8
+    np.testing.assert_allclose(found(x).toarray(), dense_jacobian(stencil, x), atol=1e-12)
+    assert sparse.hessian(lambda x: (stencil(x) ** 2).sum(), x).nnz < 64 * 30
 
 
 def test_forms_of_functions_that_pick() -> None:

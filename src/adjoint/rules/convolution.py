@@ -13,13 +13,13 @@ _SHOWN = {"input": "input", "input_shape": None, "weight_shape": None}
 _OPTIONS = {"method": False, "function": False, "node": "ConvolutionBackward0", "shown": _SHOWN}
 
 
-@general(**_OPTIONS)
+@general(taps="weight", **_OPTIONS)
 def convolution(xp, input: Array, weight: Array, bias: Array = None, *, stride, padding, dilation, groups):
     """The sum of products of a kernel (O, C / groups, *kernel) with the windows of images (N, C, *image), plus bias."""
     return arrays.convolution(xp, input, weight, bias, Geometry(stride, padding, dilation), groups)
 
 
-@general(**_OPTIONS)
+@general(taps="weight", **_OPTIONS)
 def transposed_convolution(
     xp, input: Array, weight: Array, bias: Array = None, *, image, stride, padding, dilation, groups
 ):

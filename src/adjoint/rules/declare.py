@@ -336,6 +336,7 @@ class Rule:
         copies: bool = False,
         separable: bool | None = None,
         moves: bool = False,
+        taps: str | None = None,
     ) -> None:
         self.name = name
         self._kernel = kernel
@@ -389,6 +390,9 @@ class Rule:
         self.separable = (self.kind == "multilinear" or core is None) if separable is None else separable
         # each element of the result is one element of an input, or zero
         self.moves = moves or view
+        # the factor each of whose elements, along all axes but the first, brings one element of the other input to each
+        # element of the result, as the weight of a convolution
+        self.taps = taps
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None

@@ -37,6 +37,8 @@ _NOT_ON_LABELS = (
     TypeError,
     ValueError,
 )
+#: Factors with more elements count as dense.
+_MOST_TAPS = 128
 # the codes of labels, kept for the next operation
 _codes = [np.zeros(1, dtype=np.int64)]
 _SCALARS = re.compile(r"\(\)(,\(\))*->\(\)(,\(\))*")
@@ -92,6 +94,8 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
         return viewed, moved
     if rule.kind == "linear":
         return moved, summed, along_names
+    if rule.taps is not None:
+        return tapped, along_names
     if call.is_local or is_affine(call):
         return summed, along_names
     return (along_names,)
@@ -249,6 +253,30 @@ def moved(call: Call) -> Terms | None:
         flat = sets.joined([(source.terms, source.array.size) for source in call.sources])
         terms = [sets.taken(flat, source) for source in positions]
     return [term for part in terms for term in part]
+
+
+def tapped(call: Call) -> Terms | None:
+    """The terms of a product with a constant factor, one after the other for its elements."""
+    taps: Any = call.rule.taps
+    factor = call.values[taps]
+    if [source.name for source in call.sources] != [call.rule.inputs[0]] or np.prod(factor.shape[1:]) > _MOST_TAPS:
+        return None
+    result: Terms = []
+    for place in np.ndindex(factor.shape[1:]):
+        chosen = (slice(None), *place)
+        if not np.any(factor[chosen]):
+            continue
+        unit = np.zeros(factor.shape)
+        unit[chosen] = 1
+
+        def run(labels: Array, unit: Array = unit) -> Any:
+            return on_labels(call, {**arranged(call, labels), taps: unit})
+
+        positions = read(call, run, total_size(call), call.shape)
+        if positions is None:
+            return None
+        result.extend([term for source in positions for term in sets.taken(call.sources[0].terms, source)])
+    return result
 
 
 def total_size(call: Call) -> int:
