@@ -16,7 +16,7 @@ from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
 from adjoint.compilation.programs.lowering import Lowering
 from adjoint.compilation.programs.partition import Dependent, Halves
-from adjoint.compilation.programs.replay import CheckFailed, Program
+from adjoint.compilation.programs.replay import CheckFailed, Pack, Program
 from adjoint.compilation.programs.views import EXTERNAL
 from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
@@ -307,6 +307,7 @@ class Entry:
         instructions = lowering.instructions
         self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
         saved: list[Any] = []
+        pack = None
         self.n_made = len(made)
         if self.has_history:
             cotangents = lowering.externals[n:]
@@ -314,12 +315,21 @@ class Entry:
                 halves = Halves(instructions, lowering.externals[:n], made, {view.buffer.number for view in cotangents})
             except Dependent:
                 raise Refused("the gradient needs memory that the function writes into") from None
-            saved, instructions = halves.saved, halves.forward
+            instructions = halves.forward
+            pack = Pack(Pack.packable(halves.saved, instructions, made))
+            pairs = [
+                (saved, entry)
+                for saved, entry in zip(halves.saved, halves.entries, strict=True)
+                if saved.buffer.number not in pack.offsets
+            ]
+            if pack.offsets:
+                pairs.append((pack.made, pack.read))
+            saved = [view for view, _ in pairs]
             self.read_again = halves.externals
-            others = [*halves.entries, *[lowering.externals[k] for k in halves.externals]]
+            others = [*[view for _, view in pairs], *[lowering.externals[k] for k in halves.externals]]
             for (choice, pull), views in zip(pulls, pulled, strict=True):
-                pull.prepare(halves, [cotangents[k] for k in choice], others, views)
-        self.program = Program(instructions, lowering.externals[:n], [*made, *saved])
+                pull.prepare(halves, [cotangents[k] for k in choice], others, views, pack)
+        self.program = Program(instructions, lowering.externals[:n], [*made, *saved], pack)
         written = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
         self.aliasing = Aliasing(lowering.externals[:n], arrays, written, arguments)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.compilation.programs.partition import Halves, needed
-from adjoint.compilation.programs.replay import Program
+from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import View
 
 #: Of so many results each choice is recorded; of more all together, and each alone.
@@ -42,21 +42,23 @@ class Pull:
         """The gradients that there are."""
         return [array for array in self.arrays if array is not None]
 
-    def prepare(self, halves: Halves, cotangents: Sequence[View], others: Sequence[View], pulled: list[View]) -> None:
+    def prepare(
+        self, halves: Halves, cotangents: Sequence[View], others: Sequence[View], pulled: list[View], pack: Pack
+    ) -> None:
         """Keep what the program is made of.
 
         cotangents: those of the choice; others: what the first part saved, and what the second reads again; pulled:
-        the gradients.
+        the gradients; pack: where small values are that were saved.
         """
-        self._parts = (halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled])
+        self._parts = (halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled], pack)
 
     @property
     def program(self) -> Program:
         """The program, made when it is first used."""
         if self._program is None:
-            instructions, entries, results = self._parts
+            instructions, entries, results, pack = self._parts
             numbers = needed(instructions, {view.buffer.number for view in results})
-            self._program = Program([instructions[k] for k in sorted(numbers)], entries, results)
+            self._program = Program([instructions[k] for k in sorted(numbers)], entries, results, pack)
             self._parts = ()
         return self._program
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from adjoint.compilation.programs.lowering import Call, Check, with_views
-from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View, bytes_of
 
 
 class Dependent(Exception):
@@ -98,11 +96,6 @@ def needed(instructions: list[Any], buffers: set[int]) -> set[int]:
             live.update([view.buffer.number for view in instruction.reads])
             live.update([view.buffer.number for view in instruction.writes])
     return numbers
-
-
-def bytes_of(buffer: Buffer) -> View:
-    """A whole buffer as bytes."""
-    return View(buffer, 0, (buffer.n_bytes,), (1,), numpy.dtype(numpy.uint8))
 
 
 def _external(buffer: Buffer) -> Buffer:

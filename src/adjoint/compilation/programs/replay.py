@@ -11,7 +11,7 @@ import numpy
 
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
 from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
-from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View, bytes_of
 from adjoint.core.modes.random import Generator, default_generator
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
@@ -26,6 +26,8 @@ machine: Any = region if region.compiled else plain_region
 #: The length of a tile, the shortest, and how much scratch memory a tile should have at most, in bytes.
 TILE, SHORTEST_TILE, SCRATCH = 2048, 128, 1 << 18
 ALIGNMENT = 64
+#: Saved values of at most so many bytes lie together, in the buffer with this number.
+LARGEST_PACKED, PACK = 1 << 16, -1
 #: Memory between steps that is kept from one run to the next, at most, in bytes.
 KEPT = 1 << 20
 
@@ -43,11 +45,14 @@ class Program:
     the offset in it. makers: for each block what gives its memory: an array, a function, or None.
     """
 
-    def __init__(self, instructions: Sequence[Any], externals: list[View], results: list[View]) -> None:
+    def __init__(
+        self, instructions: Sequence[Any], externals: list[View], results: list[View], pack: Pack | None = None
+    ) -> None:
         self.order = schedule(instructions)
         self.externals, self.results = externals, results
+        self.pack = pack or Pack([])
         #: The numbers of the buffers that become arrays of their own at each call.
-        self.made = {view.buffer.number for view in results if view.buffer.kind == VALUE}
+        self.made = {view.buffer.number for view in results if view.buffer.kind == VALUE} | self.pack.offsets.keys()
         self.scratch = scratch_buffers(self.order, self.made) if region.compiled else set()
         self.blocks: dict[int, tuple[int, int]] = {}
         self.makers: list[Any] = []
@@ -66,11 +71,20 @@ class Program:
         self.entries: list[tuple[int, int]] = []
         for view in self.externals:
             number = view.buffer.number
-            if number not in self.blocks:
+            if number == PACK:
+                self._place_pack(None)
+            elif number not in self.blocks:
                 self._add_block(view.buffer, None)
             self.entries.append((self.blocks[number][0], view.offset))
 
+    def _place_pack(self, maker: Any) -> None:
+        block = len(self.makers)
+        self._add_block(self.pack.made.buffer, maker)
+        self.blocks.update({number: (block, offset) for number, offset in self.pack.offsets.items()})
+
     def _place_values(self) -> None:
+        if self.pack.offsets and PACK not in self.blocks:
+            self._place_pack(new_array(None, self.pack.n_bytes))
         first, last = lifetimes(self.order)
         from_calls = {
             view.buffer.number for entry in self.order if isinstance(entry, Call) for view in leaves(entry.results)
@@ -257,6 +271,30 @@ def _offset_in_memory(array: Any) -> int:
     for n, stride in zip(owner.shape, owner.strides, strict=True):
         low += min(0, (n - 1) * stride)
     return int(array.__array_interface__["data"][0] - low)
+
+
+class Pack:
+    """Small values that one program saves for another one, in one piece of memory.
+
+    offsets: of each buffer, by its number. made, read: the piece as the first program, and as the second, know it.
+    """
+
+    def __init__(self, views: list[View]) -> None:
+        self.offsets: dict[int, int] = {}
+        self.n_bytes = 0
+        for view in views:
+            self.offsets[view.buffer.number] = self.n_bytes
+            self.n_bytes += -(-view.buffer.n_bytes // ALIGNMENT) * ALIGNMENT
+        buffers = [Buffer(PACK, kind, None, 0, self.n_bytes) for kind in (VALUE, EXTERNAL)]
+        self.made, self.read = [bytes_of(buffer) for buffer in buffers]
+
+    @staticmethod
+    def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
+        """The saved values that are small, and that neither are results nor come out of calls."""
+        calls = [instruction for instruction in instructions if isinstance(instruction, Call)]
+        others = {view.buffer.number for view in (*results, *[v for call in calls for v in leaves(call.results)])}
+        views = [view for view in saved if view.buffer.number not in others and view.buffer.n_bytes <= LARGEST_PACKED]
+        return views if len(views) > 1 else []
 
 
 class Arena:

@@ -102,6 +102,11 @@ class View:
         return self._steps
 
 
+def bytes_of(buffer: Buffer) -> View:
+    """A whole buffer as bytes."""
+    return View(buffer, 0, (buffer.n_bytes,), (1,), numpy.dtype(numpy.uint8))
+
+
 def byte_bounds(array: Any) -> tuple[int, int]:
     """The first address of an array's elements and the one behind the last."""
     low = high = array.__array_interface__["data"][0]
