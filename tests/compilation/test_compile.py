@@ -66,3 +66,66 @@ def test_what_cannot_be_recorded_is_said_once():
     assert compiled(adjoint.ones(2) * 2)[0] == 8
     with pytest.raises(adjoint.compiler.Unsupported, match="made a plain NumPy array of a value, in <lambda>"):
         adjoint.compile(lambda x: x * float(x.numpy().sum()), fullgraph=True)(adjoint.ones(2))
+
+
+def test_differentiable_arrays_keep_their_history():
+    def function(x):
+        return (x[1:] * x[:-1]).sum()
+
+    compiled, start = adjoint.compile(function), numpy.linspace(1, 2, 5)
+    expected = adjoint.grad(function)(start)
+    for _ in range(3):
+        assert numpy.array_equal(adjoint.grad(compiled)(start), expected)
+        found = adjoint.optimize.minimize(compiled, start, method="BFGS", options={"maxiter": 2})
+    assert found.fun == adjoint.optimize.minimize(function, start, method="BFGS", options={"maxiter": 2}).fun
+
+
+def test_profilers_see_regions():
+    weight = adjoint.rand(3, 5, requires_grad=True)
+
+    @adjoint.compile
+    def function(x):
+        return ((x @ weight).tanh() * 2).sum()
+
+    x = adjoint.rand(4, 3)
+    expected = function(x).item()
+    with adjoint.profiler.profile() as profile:
+        result = function(x)
+        result.backward()
+    names = [event.name for event in profile.events()]
+    assert result.item() == expected
+    assert "region of (4, 5): tanh, multiply, add.reduce" in names
+    assert names.count("matmul") == 2
+    assert "ReplayBackward" in names
+
+
+def test_results_without_a_cotangent_have_no_part_in_the_pass():
+    def function(x):
+        return x.sqrt(), x * 2, x**0.25, x.exp()
+
+    compiled = adjoint.compile(function)
+    for n in (2, 3, 4):
+        for function_too in (function, compiled, compiled):
+            x = adjoint.zeros(3, requires_grad=True)
+            results = function_too(x)[:n]
+            gradient = adjoint.autograd.grad([results[1].sum(), *[y.sum() for y in results[3:]]], x)[0]
+            assert gradient.tolist() == [2.0 + (n == 4)] * 3
+
+
+def test_equal_results_have_memory_of_their_own():
+    compiled = adjoint.compile(lambda x: (x.sin(), x.sin(), x.sin().clone()))
+    for _ in range(3):
+        first, *others = compiled(adjoint.ones(3))
+        first.zero_()
+        assert all(other.tolist() == adjoint.ones(3).sin().tolist() for other in others)
+
+
+def test_copies_of_compiled_functions():
+    import copy
+    import pickle
+
+    compiled = adjoint.compile(numpy.sin)
+    assert compiled(numpy.array([1.0])) == numpy.sin(1.0)
+    for other in (copy.deepcopy(compiled), copy.copy(compiled), pickle.loads(pickle.dumps(compiled))):
+        assert other.n_recordings == 0
+        assert other(numpy.array([1.0])) == numpy.sin(1.0)

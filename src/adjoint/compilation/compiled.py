@@ -18,8 +18,10 @@ from adjoint.compilation.programs.replay import CheckFailed
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
 from adjoint.core.graph import TensorBase
+from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import warn_caller
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
+from adjoint.core.modes.profiling import sole_profiler
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.runtime.caches import cached, reset_with
 from adjoint.runtime.pytree import flatten
@@ -59,9 +61,13 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not is_plain_thread():
+        is_plain = is_plain_thread()
+        if not is_plain and sole_profiler(current()) is None:
             return self.function(*args, **kwargs)
         leaves, structure = arguments(args, kwargs)
+        if any(isinstance(leaf, TensorHolder) for leaf in leaves):
+            # what holds them, a transformation or a solver, is what can be compiled
+            return self.function(*args, **kwargs)
         for entry in self.entries:
             if entry.structure_in is structure or entry.structure_in == structure:
                 matcher = entry.matcher
@@ -70,7 +76,8 @@ class Compiled:
                         return entry.replay(leaves, structure)
                     except CheckFailed:
                         continue
-        return self.record(leaves, structure)
+        # a profiler sees the operations of a call that nothing was recorded for
+        return self.record(leaves, structure) if is_plain else self.function(*args, **kwargs)
 
     def entry_for(self, leaves: list[Any], structure: Any) -> Entry | None:
         """The newest recording that holds for some arguments, before its checks of values."""

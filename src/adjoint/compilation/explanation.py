@@ -76,11 +76,7 @@ def guards_of(entry: Any) -> list[str]:
 
 def line_of(part: Any) -> str:
     """A region or a call on one line."""
-    if isinstance(part, Group):
-        names = [step.name for step in part.instructions]
-        listed = ", ".join(names[:8]) + (f", ... ({len(names)} steps)" if len(names) > 8 else "")
-        return f"region of {part.shape}: {listed}"
-    return shown(part)
+    return part.name if isinstance(part, Group) else shown(part)
 
 
 def named(operand: Any) -> str:

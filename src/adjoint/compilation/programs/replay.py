@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy
@@ -12,6 +12,7 @@ import numpy
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
 from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View, bytes_of
+from adjoint.core.modes.profiling import CUSTOM, current_profiler
 from adjoint.core.modes.random import Generator, default_generator
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
@@ -172,6 +173,9 @@ class Program:
 
     def run(self, externals: list[Any]) -> list[Any]:
         """The results, for the arrays of the caller; raises CheckFailed if a value that was looked at is another."""
+        profiler = current_profiler()
+        if profiler is not None:
+            return self._noted(externals, profiler)
         try:
             instance = self._idle.pop()
         except IndexError:
@@ -180,9 +184,20 @@ class Program:
         self._idle.append(instance)
         return results
 
+    def _noted(self, externals: list[Any], profiler: Any) -> list[Any]:
+        """The results; each region and call is an event of the profiler."""
+        instance = Instance(self)
+        parts = zip(instance.parts, self.order, strict=True)
+        instance.observe([noting(part, entry.name, profiler) for part, entry in parts])
+        return instance.run(externals)
+
     def timed(self, externals: list[Any]) -> list[float]:
         """The seconds that each entry of the order takes."""
-        return Instance(self).timed(externals)
+        times: list[float] = []
+        instance = Instance(self)
+        instance.observe([timing(part, times) for part in instance.parts])
+        instance.run(externals)
+        return times
 
     def result(self, view: View) -> tuple[int, Any]:
         """The block of a result, and how it lies there; None where it is the block's array itself."""
@@ -199,6 +214,19 @@ def timing(instruction: Any, times: list[float]) -> Callable[[Any], None]:
         begun = perf_counter()
         instruction.run(frame)
         times.append(perf_counter() - begun)
+
+    return run
+
+
+def noting(instruction: Any, name: str, profiler: Any) -> Callable[[Any], None]:
+    """An instruction that is an event of a profiler."""
+
+    def run(frame: Any) -> None:
+        begun = perf_counter_ns()
+        try:
+            instruction.run(frame)
+        finally:
+            profiler.note(name, begun, None, CUSTOM)
 
     return run
 
@@ -241,12 +269,9 @@ class Instance:
                 source._return_to(state)
             raise
 
-    def timed(self, externals: list[Any]) -> list[float]:
-        """The seconds that each part takes."""
-        times: list[float] = []
-        parts = [machine.Macro(timing(part, times)) for part in self.parts]
-        machine.Runner(self.frame, parts, *self._rest).run(externals)
-        return times
+    def observe(self, functions: list[Callable[[Any], None]]) -> None:
+        """Run these functions in the place of the parts."""
+        self.runner = machine.Runner(self.frame, [machine.Macro(function) for function in functions], *self._rest)
 
     @staticmethod
     def _ready(program: Program, entry: Any) -> Any:

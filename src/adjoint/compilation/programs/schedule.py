@@ -36,6 +36,13 @@ class Group:
         #: The buffers that have one number for each row.
         self.of_rows: set[int] = set()
 
+    @property
+    def name(self) -> str:
+        """The shape, and the names of the first instructions."""
+        names = [instruction.name for instruction in self.instructions]
+        listed = ", ".join(names[:8]) + (f", ... ({len(names)} steps)" if len(names) > 8 else "")
+        return f"region of {self.shape}: {listed}"
+
     def columns_of(self, reduction: Reduce) -> int | None:
         """How many last axes a reduction reduces, if its rows fit a tile."""
         n = len(reduction.axes)
