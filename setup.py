@@ -30,10 +30,14 @@ SHARED = "adjoint.runtime._cython"
 FLAGS = {"msvc": ["/O2"]}
 # what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler
 OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
-#: The modules in which -O3 pays, by loops over elements or as they run at every operation. Elsewhere it only makes the
-#: code larger.
+#: The modules in which -O3 pays, by loops over elements or as they run at every operation.
 QUICK = ("adjoint.arrays.kernels.", "adjoint.core.graph", "adjoint.core.operations.", "adjoint.core.recorded")
 QUICK += ("adjoint.program.machine", "adjoint.program.region", "adjoint.tensor.arithmetic")
+#: The modules that run seldom: they are compiled for size.
+SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
+SMALL += (SHARED,)
+#: An option of gcc for the others: what Cython declares unlikely, handling of errors above all, is compiled for size.
+UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
 # exceptions of C++ need: a fifth of the size
 SMALL_FLAGS = ["-fno-asynchronous-unwind-tables", "-fno-align-functions", "-fno-align-jumps"]
@@ -103,8 +107,12 @@ class OptionalBuildExt(build_ext):
 
     def flags(self, name):
         """The options of the compiler for a module."""
-        optimized = "-O3" if name.startswith(QUICK) else "-O2"
-        return FLAGS.get(self.compiler.compiler_type, [optimized, *OTHER_FLAGS])
+        if self.compiler.compiler_type in FLAGS:
+            return FLAGS[self.compiler.compiler_type]
+        is_gcc = sys.platform == "linux" and "gcc" in self.compiler.compiler_so[0]
+        others = ["-O2", UNLIKELY] if is_gcc else ["-O2"]
+        optimized = ["-O3"] if name.startswith(QUICK) else ["-Os"] if name in SMALL else others
+        return [*optimized, *OTHER_FLAGS]
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""
