@@ -23,6 +23,8 @@ from typing import Any, NamedTuple  # noqa: E402
 
 import numpy as np  # noqa: E402
 
+#: How often a step on few elements is run: the clock takes as long as it does.
+REPEATS = 20
 N = 100_000
 SIDE = (400, 250)
 IMAGE = (8, 8, 40, 39)
@@ -47,6 +49,14 @@ def whole(*shape: int, n: int) -> Array:
 RNG = np.random.default_rng(0)
 
 
+def shrink(n: int) -> None:
+    """Let functions be timed on arrays of n elements, those alone whose arguments have no other shapes."""
+    global N, SIDE
+    N, SIDE = n, (max(1, n // 2), 2)
+    for form in FORMS.keys() - SCALABLE:
+        del FORMS[form]
+
+
 def cases() -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Names and arguments."""
     for form, names in FORMS.items():
@@ -54,6 +64,13 @@ def cases() -> Iterator[tuple[str, tuple[Any, ...]]]:
             yield name, ARGUMENTS[form]()
 
 
+#: The forms of arguments that `shrink` changes.
+SCALABLE = frozenset((
+    "any", "positive", "small", "unit", "above one", "pair", "pair, first positive", "constant and positive", "degree",
+    "three", "rows", "columns", "plane", "two planes", "list", "vectors", "mask", "mask, number", "integers",
+    "integer pair", "order", "flip", "number and any", "any and number", "bounds", "three, first a condition",
+    "exponents", "complex", "complex plane", "model", "swapped",
+))  # fmt: skip
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "any": lambda: (draw(N),),
     "positive": lambda: (draw(N, lo=0.2, hi=3.0),),
@@ -540,8 +557,8 @@ def flat(result: Any, library: ModuleType) -> list[Any]:
     return [y for member in result for y in flat(member, library)] if isinstance(result, (tuple, list)) else []
 
 
-def times(steps: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
-    """The shortest time of each step in microseconds of the processor, taken in turn."""
+def times(steps: Sequence[Callable[[], Any]], rounds: int, repeats: int = 1) -> list[float]:
+    """The shortest time of each step in microseconds of the processor, taken in turn; a step is run `repeats` times."""
     best = [float("inf")] * len(steps)
     for step in steps:
         step()
@@ -549,8 +566,9 @@ def times(steps: Sequence[Callable[[], Any]], rounds: int) -> list[float]:
     for _ in range(rounds):
         for i, step in enumerate(steps):
             start = time.thread_time()
-            step()
-            best[i] = min(best[i], time.thread_time() - start)
+            for _ in range(repeats):
+                step()
+            best[i] = min(best[i], (time.thread_time() - start) / repeats)
     gc.enable()
     return [seconds * 1e6 for seconds in best]
 
@@ -559,12 +577,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=__doc__)
     parser.add_argument("names", nargs="*", help="functions to time (default: all)")
     parser.add_argument("--rounds", type=int, default=15, help="runs of which the shortest counts")
+    parser.add_argument(
+        "--elements", type=int, help="so many elements in place of 10^5; functions of simple shapes only"
+    )
     parser.add_argument("--limit", type=float, default=0.0, help="show ratios above this only")
     options = parser.parse_args()
     import torch
 
     import adjoint
 
+    if options.elements:
+        shrink(options.elements)
     for library in (adjoint, torch):
         library.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -573,7 +596,9 @@ def main() -> None:
         if options.names and name not in options.names:
             continue
         try:
-            ours, theirs = times(steps_of((adjoint, torch), name, arguments), options.rounds)
+            ours, theirs = times(
+                steps_of((adjoint, torch), name, arguments), options.rounds, REPEATS if options.elements else 1
+            )
         except Exception as error:  # a function that one of the two refuses is reported, and the others timed
             print(f"{name}: {type(error).__name__}: {error}")
             continue
@@ -582,9 +607,9 @@ def main() -> None:
     for ratio, name, ours, theirs, arguments in sorted(rows, key=lambda row: -row[0]):
         if ratio >= options.limit:
             shapes = ", ".join(map(shape_of, arguments))
-            print(f"{ratio:11.2f}  {ours:8.0f}  {theirs:8.0f}  {name}({shapes})")
-    slow = sum(row[0] > 2 for row in rows)
-    print(f"{len(rows)} functions, {slow} of them more than twice the time of torch")
+            print(f"{ratio:11.2f}  {ours:8.1f}  {theirs:8.1f}  {name}({shapes})")
+    above = ", ".join(f"{sum(row[0] > limit for row in rows)} above {limit:g}" for limit in (1, 1.5, 2))
+    print(f"{len(rows)} functions; times the time of torch: {above}")
 
 
 def shape_of(argument: Any) -> str:

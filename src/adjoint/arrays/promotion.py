@@ -63,7 +63,7 @@ def promote(
 
     Returns the half-precision type that the result is to be rounded to, or None.
     """
-    if sequence < 0 and _are_alike(raw, positions):
+    if sequence < 0 and _are_alike(raw, positions, policy):
         return None
     operands = raw[sequence] if sequence >= 0 else [raw[position] for position in positions]
     operands = [value for value in operands if value is not None]
@@ -92,15 +92,15 @@ def promote(
     return half
 
 
-def _are_alike(raw: list[Any], positions: Sequence[int]) -> bool:
-    """True for arrays of NumPy's of one plain type: the usual case, seen at once."""
+def _are_alike(raw: list[Any], positions: Sequence[int], policy: str) -> bool:
+    """True for arrays of NumPy's of one type that is computed with as it is: the usual case, seen at once."""
     kind = None
     for position in positions:
         value = raw[position]
         if type(value) is not numpy.ndarray or (kind is not None and value.dtype is not kind):
             return False
         kind = value.dtype
-    return kind in PLAIN
+    return kind in PLAIN or (policy == "same" and kind is not None and kind.kind in "biu")
 
 
 def _rounded(value: Any, half: numpy.dtype[Any]) -> Any:
