@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,15 +10,16 @@ from .measurement import Timing
 from .table import markdown_table, summary
 
 TITLE = "## Programs"
+CLOCKS = {"processor": "Time of the processor, one thread", "wall": "Time on the wall, two threads"}
 TEXT = """\
 {title}
 
 Written by `python -m benchmarks.programs --document docs/benchmarks.md`. Whole programs of several fields, each written
 once under torch's names (`benchmarks/programs/`); their results and gradients are PyTorch's. Times are the least of
-alternating rounds; a ratio is how many times faster adjoint is.
+alternating rounds; a ratio is how many times faster adjoint is. The load average at the end was {load}: times on the
+wall mean something near zero only.
 
-- Time of the processor, one thread: {processor}
-- Time on the wall, two threads: {wall}
+{summaries}
 
 {table}
 """
@@ -25,9 +27,11 @@ alternating rounds; a ratio is how many times faster adjoint is.
 
 def section(timings: Mapping[str, Sequence[Timing]]) -> str:
     """The section in Markdown, of the times by both clocks."""
-    processor, wall = timings.get("processor", ()), timings.get("wall", ())
-    table = markdown_table(processor or wall, wall)
-    return TEXT.format(title=TITLE, processor=summary(processor), wall=summary(wall), table=table)
+    summaries = "\n".join(f"- {CLOCKS[clock]}: {summary(rows)}" for clock, rows in timings.items())
+    first, *others = timings.values()
+    table = markdown_table(first, *others)
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return TEXT.format(title=TITLE, summaries=summaries, table=table, load=load)
 
 
 def with_section(page: str, text: str) -> str:

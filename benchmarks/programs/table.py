@@ -37,14 +37,15 @@ def text_table(rows: Sequence[Timing]) -> str:
     return "\n".join([*lines, summary(rows), ""])
 
 
-def markdown_table(rows: Sequence[Timing], others: Sequence[Timing]) -> str:
-    """The table for the page: ratios by the first clock, which orders the rows, and by the second."""
-    second = {row.name: row for row in others}
-    lines = ["| program | field | adjoint | torch/adjoint | two threads, wall |", "|---|---|---:|---:|---:|"]
+def markdown_table(rows: Sequence[Timing], *others: Sequence[Timing]) -> str:
+    """The table for the page: ratios by the first clock, which orders the rows, and by the second, if there is one."""
+    seconds = [{row.name: row.ratio for row in each} for each in others]
+    titles = ["program", "field", "adjoint", "torch/adjoint", *["two threads, wall"] * len(seconds)]
+    lines = ["| " + " | ".join(titles) + " |", "|---|---" + "|---:" * (len(titles) - 2) + "|"]
     for row in by_ratio(rows):
-        other = second.get(row.name)
         ours = row.error or quantity(row.ours or 0)
-        lines.append(f"| {row.name} | {row.field} | {ours} | {cell(row.ratio)} | {cell(other and other.ratio)} |")
+        cells = [row.name, row.field, ours, cell(row.ratio), *[cell(second.get(row.name)) for second in seconds]]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
