@@ -68,6 +68,7 @@ class Release:
     def __init__(self, folder: Path, pythons: Sequence[str]) -> None:
         self.folder, self.pythons = folder, pythons
         self.source = self.wheel = self.repaired = Path()
+        self.moment = ""
 
     def run(self, *command: str | Path, cwd: Path | None = None, **variables: str) -> str:
         """Run a command; returns what it printed. Raises Missing if it fails."""
@@ -88,15 +89,17 @@ class Release:
     def build(self, name: str) -> tuple[Path, Path]:
         """The source distribution, and the wheel built from it in an environment of its own.
 
-        They are built in a new copy of the repository's files.
+        They are built in a new copy of the repository's files as they were at the first build.
         """
-        tree, built = self.folder / f"tree-{name}", self.folder / f"dist-{name}"
-        for line in self.run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines():
-            if (ROOT / line).is_file():
-                (tree / line).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / line, tree / line)
-        moment = self.run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip()
-        variables = {"SOURCE_DATE_EPOCH": moment, "ADJOINT_REQUIRE_EXT": "1"}
+        files, tree, built = self.folder / "files", self.folder / f"tree-{name}", self.folder / f"dist-{name}"
+        if not files.exists():
+            self.moment = self.run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip()
+            for line in self.run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines():
+                if (ROOT / line).is_file():
+                    (files / line).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(ROOT / line, files / line)
+        shutil.copytree(files, tree)
+        variables = {"SOURCE_DATE_EPOCH": self.moment, "ADJOINT_REQUIRE_EXT": "1"}
         self.run(sys.executable, "-m", "build", "--outdir", built, cwd=tree, **variables)
         return next(built.glob("*.tar.gz")), next(built.glob("*.whl"))
 
@@ -313,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="where to build (default: a temporary folder)")
     options = parser.parse_args(arguments)
     if options.folder is not None:
-        options.folder.mkdir(parents=True, exist_ok=True)
+        options.folder.mkdir(parents=True)  # one of an earlier run would be mixed with this one's
         return check_all(Release(options.folder.resolve(), options.python))
     with tempfile.TemporaryDirectory() as folder:
         return check_all(Release(Path(folder), options.python))
