@@ -111,7 +111,13 @@ def _load_values() -> dict[str, _Callable[..., _Any]]:
     from . import numpy as _numpy
     from .interop.numpy_array.passing import answers
 
-    return answers()
+    return answers() | {"compile": _compile}
+
+
+def _compile(function: _Callable[..., _Any]) -> _Callable[..., _Any]:
+    from .compiler import compile
+
+    return compile(function)
 
 
 _protocols.load = _load_protocols

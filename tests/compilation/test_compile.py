@@ -129,3 +129,124 @@ def test_copies_of_compiled_functions():
     for other in (copy.deepcopy(compiled), copy.copy(compiled), pickle.loads(pickle.dumps(compiled))):
         assert other.n_recordings == 0
         assert other(numpy.array([1.0])) == numpy.sin(1.0)
+
+
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+@pytest.mark.parametrize(
+    "name", ["grad", "value_and_grad", "grad_and_value", "jacrev", "jacfwd", "jacobian", "hessian"]
+)
+def test_transformations_compile(name):
+    transform = getattr(adjoint.func, name)
+    plain, compiled = transform(rosenbrock), transform(rosenbrock, compile=True)
+    for n in (4, 4, 5, 4):
+        x = numpy.linspace(0, 1, n)
+        for argument in (x, adjoint.tensor(x)):
+            for ours, expected in zip(_leaves(compiled(argument)), _leaves(plain(argument)), strict=True):
+                assert type(ours) is type(expected)
+                numpy.testing.assert_allclose(numpy.asarray(ours), numpy.asarray(expected), rtol=1e-13, atol=1e-12)
+
+
+def _leaves(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("start", [numpy.zeros(6), adjoint.zeros(6, dtype=adjoint.float64)], ids=["array", "tensor"])
+def test_solvers_compile(start):
+    def residuals(x):
+        return x**3 - 2 + 0.1 * x.sum()
+
+    optimize = adjoint.optimize
+    for method in ("BFGS", "Newton-CG", "trust-exact", "SLSQP"):
+        found = [optimize.minimize(rosenbrock, start, method=method, compile=flag) for flag in (False, True)]
+        numpy.testing.assert_allclose(*[numpy.asarray(each.x) for each in found], rtol=1e-3)
+        assert all(each.success for each in found)
+    for solver in (optimize.least_squares, optimize.root):
+        found = [solver(residuals, start + 1, compile=flag).x for flag in (False, True)]
+        numpy.testing.assert_allclose(*map(numpy.asarray, found), rtol=1e-12)
+    function = optimize.scipy_function(rosenbrock, compile=True)
+    for n in (3, 3, 5, 3):
+        x = numpy.linspace(0, 1, n)
+        plain = optimize.scipy_function(rosenbrock)
+        assert function.fun(x) == pytest.approx(plain.fun(x), rel=1e-14)
+        numpy.testing.assert_allclose(function.jac(x), plain.jac(x), rtol=1e-12, atol=1e-12)
+        numpy.testing.assert_allclose(function.hess(x), plain.hess(x), rtol=1e-12, atol=1e-12)
+
+
+def test_curve_fit_and_root_scalar_compile():
+    times = numpy.linspace(0, 4, 30)
+    fits = [
+        adjoint.optimize.curve_fit(
+            lambda t, a, b: a * numpy.exp(-b * t), times, numpy.exp(-1.3 * times), [2.0, 1.0], compile=flag
+        )[0]
+        for flag in (False, True)
+    ]
+    numpy.testing.assert_allclose(*fits, rtol=1e-10)
+    root = adjoint.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="newton", compile=True).root
+    assert root == pytest.approx(2 ** (1 / 3), rel=1e-12)
+
+
+def test_batches_of_cotangents():
+    def function(x):
+        return x**3 - 2 + 0.1 * x.sum(), x.sin()
+
+    def pulled(each, chosen):
+        x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
+        results = [each(x)[k] for k in chosen]
+        return lambda *vs: adjoint.autograd.grad(results, x, vs, retain_graph=True)[0]
+
+    def nested(pull, n):
+        over = adjoint.func.vmap(lambda v: adjoint.func.vmap(lambda w: pull(*[v * w + v] * n))(directions))
+        return over(directions)
+
+    compiled = adjoint.compile(function)
+    directions = adjoint.eye(3, dtype=adjoint.float64)
+    for chosen in ((0,), (1,), (0, 1)):
+        expected, *found = [pulled(each, chosen) for each in (function, compiled, compiled)]
+        for pull in found:
+            for way in (lambda f, n: adjoint.func.vmap(f)(*[directions] * n), nested):
+                ours, theirs = way(pull, len(chosen)), way(expected, len(chosen))
+                numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-14)
+    x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
+    for n in (0, 1, 3):
+        y = compiled(x)[0]
+        batch = adjoint.ones(n, 3, dtype=adjoint.float64)
+        gradient = adjoint.autograd.grad(y, x, batch, is_grads_batched=True)[0]
+        expected = adjoint.autograd.grad(function(x)[0], x, batch, is_grads_batched=True)[0]
+        assert gradient.shape == expected.shape
+        numpy.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-14)
+
+
+def test_tangents_of_cotangents():
+    from adjoint.autograd import forward_ad
+
+    def function(x):
+        return x**3
+
+    compiled = adjoint.compile(function)
+    for each in (compiled, compiled):
+        x = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = each(x)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(adjoint.ones(3), adjoint.tensor([1.0, 0.0, 2.0]))
+            for again in (False, True):
+                gradient = adjoint.autograd.grad(y, x, dual, retain_graph=True, create_graph=again)[0]
+                assert forward_ad.unpack_dual(gradient).tangent.tolist() == [3.0, 0.0, 54.0]
+
+
+def test_gradients_with_a_history_are_of_what_the_function_saw():
+    scale, weight = [2.0], adjoint.tensor([3.0])
+    compiled = adjoint.compile(lambda x: scale[0] * weight * x**3)
+    for change in (None, lambda: scale.__setitem__(0, 5.0), lambda: weight.mul_(2)):
+        compiled(adjoint.tensor([1.0], requires_grad=True))
+        x = adjoint.tensor([1.0], requires_grad=True)
+        y = compiled(x)
+        expected = 3 * scale[0] * weight.item()
+        if change is not None:
+            change()
+            with pytest.raises(RuntimeError, match="has changed since it was called"):
+                adjoint.autograd.grad(y, x, create_graph=True)
+        else:
+            assert adjoint.autograd.grad(y, x, create_graph=True)[0].item() == expected

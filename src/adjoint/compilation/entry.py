@@ -29,7 +29,9 @@ from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
+from adjoint.transforms.batching.batched import BatchedArray
 from adjoint.transforms.custom_functions.function import Function
+from adjoint.transforms.forward import tangent_of
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
@@ -44,6 +46,12 @@ HISTORY = (
 
 class Refused(Exception):
     """A recording that cannot be replayed; the message says why."""
+
+
+CHANGED = (
+    "adjoint.compile: the gradient of a compiled function with a history of its own (create_graph=True) is computed by "
+    "the function itself, and a tensor or a variable that the function uses has changed since it was called"
+)
 
 
 class External:
@@ -425,16 +433,37 @@ class Entry:
     def pull(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
         """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
         saved = [tensor._array for tensor in ctx.saved_tensors[: ctx.n_kept]]
-        arrays = [
-            None if g is None else _laid_out(g._array, model)
-            for g, model in zip(cotangents, self.cotangents, strict=True)
+        arrays = [None if g is None else plain_array(g._array) for g in cotangents]
+        return [None if array is None else new_tensor(array) for array in self._gradients(arrays, saved)]
+
+    def _gradients(self, cotangents: list[Any], saved: list[Any]) -> list[Any]:
+        """The gradients as arrays; of cotangents in a batch member by member."""
+        level = max((array.level for array in cotangents if type(array) is BatchedArray), default=None)
+        if level is None:
+            models = zip(cotangents, self.cotangents, strict=True)
+            return self.pulls.run([None if g is None else _laid_out(g, model) for g, model in models], saved)
+        is_here = [type(array) is BatchedArray and array.level == level for array in cotangents]
+        n = next(len(array.data) for array, here in zip(cotangents, is_here, strict=True) if here)
+        members = [
+            self._gradients([a.data[i] if here else a for a, here in zip(cotangents, is_here, strict=True)], saved)
+            for i in range(n)
         ]
-        return [None if array is None else new_tensor(array) for array in self.pulls.run(arrays, saved)]
+        if not members:
+            shapes = [self.externals[k].array.shape for k in self.by]
+            return [BatchedArray(level, numpy.zeros((0, *shape))) for shape in shapes]
+        columns = zip(*members, strict=True)
+        return [None if column[0] is None else BatchedArray(level, _stacked(column)) for column in columns]
 
     def derive_again(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
         """The gradients with a history of their own: the function itself runs, and is differentiated."""
         if self.written or self.grads or self.draws:
             raise RuntimeError(HISTORY)
+        if (
+            ctx.versions != versions_of(ctx.held)
+            or any(True for _ in self.reach.changes())
+            or not self.reach.is_unchanged()
+        ):
+            raise RuntimeError(CHANGED)
         leaves, structure = ctx.call
         args, kwargs = structure.unflatten(leaves)
         with enable_grad():
@@ -482,6 +511,13 @@ def as_tensor(value: Any) -> TensorBase:
     return value if isinstance(value, TensorBase) else new_tensor(value)
 
 
+def _stacked(arrays: Any, axis: int = 0) -> Any:
+    """Arrays along a new axis; those of another batch have theirs in front."""
+    if type(arrays[0]) is BatchedArray:
+        return BatchedArray(arrays[0].level, _stacked([array.data for array in arrays], axis + 1))
+    return numpy.stack(arrays, axis)
+
+
 def _laid_out(array: Any, model: Any) -> Any:
     """An array with the strides of another one."""
     if array.strides == model.strides:
@@ -489,6 +525,17 @@ def _laid_out(array: Any, model: Any) -> Any:
     result = numpy.empty_like(model)
     result[...] = array
     return result
+
+
+def versions_of(tensors: list[Any]) -> list[int]:
+    """How often each Tensor was modified in place; caller's arrays are not counted."""
+    return [version_of(tensor) if isinstance(tensor, TensorBase) else 0 for tensor in tensors]
+
+
+def has_tangents(cotangents: list[Any]) -> bool:
+    """True if forward mode follows one of the cotangents."""
+    levels = current().dual_stack
+    return any(g is not None and tangent_of(g, number) is not None for number in levels for g in cotangents)
 
 
 class Replay(Function):
@@ -499,6 +546,7 @@ class Replay(Function):
         """Run the first program."""
         made = entry.forward(arrays)
         ctx.entry, ctx.call, ctx.inputs = entry, call, inputs
+        ctx.held, ctx.versions = tensors, versions_of(tensors)
         ctx.set_materialize_grads(False)
         saved = [new_tensor(array) for array in made[entry.n_made :]]
         kept = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
@@ -515,7 +563,7 @@ class Replay(Function):
         """Run the second program on the cotangents."""
         entry = ctx.entry
         own = [cotangents[k] for k in entry.with_history]
-        pull = entry.derive_again if current().grad_enabled else entry.pull
+        pull = entry.derive_again if current().grad_enabled or has_tangents(own) else entry.pull
         return (None, None, None, None, *pull(ctx, own))
 
 

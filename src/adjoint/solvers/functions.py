@@ -16,7 +16,7 @@ from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
-from adjoint.transforms.passing import calls_back, has_tensor_leaf
+from adjoint.transforms.passing import calls_back, has_tensor_leaf, to_results, values
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -56,7 +56,7 @@ class FlatFunction:
 
     Subclasses say what of it they give. `flat` is the layout of the argument. allow_constant: derivatives are zeros
     where the result does not depend on x, instead of an error. recorded: False where no derivatives are expected;
-    they are given all the same, from a second run.
+    they are given all the same, from a second run. compile: evaluations are replayed (`adjoint.compile`).
     """
 
     def __init__(
@@ -67,8 +67,11 @@ class FlatFunction:
         name: str,
         allow_constant: bool = False,
         recorded: bool = True,
+        compile: bool = False,
     ) -> None:
         self.function, self.args, self.name = function, args, name
+        self.compile = compile
+        self.compiled: dict[Flat, Callable[..., Any]] = {}
         self.allow_constant, self.recorded = allow_constant, recorded
         if isinstance(x0, Flat):
             self.flat = x0
@@ -102,7 +105,15 @@ class FlatFunction:
     @calls_back
     def value(self, vector: Tensor) -> Tensor:
         """The function's result for a vector."""
+        if self.compile:
+            return self.checked(self.replayed()(vector))
         return self.checked(self.function(self.flat.argument(vector), *self.args))
+
+    def replayed(self) -> Callable[..., Any]:
+        """The compiled function of a vector, one for each layout of the argument."""
+        if self.flat not in self.compiled:
+            self.compiled[self.flat] = values.compile(evaluation(self.function, self.flat, self.args))
+        return self.compiled[self.flat]
 
     def check_closure(self, value: Callable[[], Tensor]) -> None:
         """Raise LostDerivativeError where a differentiated function would take the solution for a constant.
@@ -150,6 +161,16 @@ class FlatFunction:
         """A vector in the structure of x0, as arrays."""
         leaves, structure = flatten(self.flat.unravel(from_numpy(vector_of(x))))
         return structure.unflatten(to_numpy(leaf) for leaf in leaves)
+
+
+def evaluation(function: Callable[..., Any], flat: Flat, args: tuple[Any, ...]) -> Callable[[Tensor], Any]:
+    """A function of a tree as one of a vector, whose results are Tensors."""
+
+    @calls_back
+    def evaluate(vector: Tensor) -> Any:
+        return to_results(function(flat.argument(vector), *args))
+
+    return evaluate
 
 
 def slope(end: Tensor, by: Tensor, driver: Tensor | None = None, **options: Any) -> Tensor:
@@ -258,7 +279,12 @@ class VectorFunction(FlatFunction):
 
 
 def scipy_function(
-    fun: Callable[..., Any], x0: Any = None, *, args: tuple[Any, ...] = (), allow_constant: bool = False
+    fun: Callable[..., Any],
+    x0: Any = None,
+    *,
+    args: tuple[Any, ...] = (),
+    allow_constant: bool = False,
+    compile: bool = False,
 ) -> ScalarFunction:
     """A real function as SciPy and others want it: `.fun`, `.jac`, `.hess`, `.hessp` of flat float64 arrays.
 
@@ -270,6 +296,7 @@ def scipy_function(
             vector apart.
         args: further arguments of fun.
         allow_constant: derivatives are zeros where fun's result does not depend on x.
+        compile: fun is recorded once, and replayed at other points (`adjoint.compile`).
 
     Raises RuntimeError when a derivative is requested and fun's result does not depend on x by any recorded operation,
     unless constants are allowed; ValueError if fun does not return one real number.
@@ -284,7 +311,7 @@ def scipy_function(
     array([6., 0., 2.])
     """
     kind = ScalarFunction if x0 is not None else AnyLength
-    return kind(fun, 0.0 if x0 is None else x0, args, "scipy_function()", allow_constant)
+    return kind(fun, 0.0 if x0 is None else x0, args, "scipy_function()", allow_constant, compile=compile)
 
 
 class AnyLength(ScalarFunction):

@@ -57,6 +57,7 @@ def minimize(
     constraints: Any = (),
     hess: Any = "exact",
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.minimize with exact gradients and Hessians, in whatever form the method takes them.
@@ -75,6 +76,7 @@ def minimize(
             constraints, are sparse matrices from few products (`adjoint.sparse.hessian`); or a value that SciPy
             accepts: BFGS(), SR1(), "2-point" ...
         allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
+        compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
         options: passed on (tol, callback, options).
 
     Returns:
@@ -96,7 +98,7 @@ def minimize(
     args = args if isinstance(args, tuple) else (args,)
     name = method.lower() if isinstance(method, str) else method
     supplied: Any = DERIVATIVES.get(name, ()) if name is None or isinstance(name, str) else _ALL
-    function = ScalarFunction(fun, x0, args, "minimize()", allow_constant, bool(supplied))
+    function = ScalarFunction(fun, x0, args, "minimize()", allow_constant, bool(supplied), compile)
     derivatives: dict[str, Any] = {what: getattr(function, what) for what in supplied}
     if name == "trust-constr" and function.flat.size > _LARGE and hess == "exact":
         matrix = paying_derivative(SparseHessian, function, _LARGE)
@@ -171,7 +173,7 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool, is_spar
     name = "minimize(): constraint"
     if isinstance(constraint, NonlinearConstraint):
         vector_function = VectorFunction(
-            constraint.fun, function.flat, (), name, function.allow_constant, function.recorded
+            constraint.fun, function.flat, (), name, function.allow_constant, function.recorded, function.compile
         )
         jac: Any = vector_function.jac
         hess: Any = vector_function.hess
@@ -189,7 +191,7 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool, is_spar
     if isinstance(constraint, Mapping):
         more = tuple(constraint.get("args", ()))
         vector_function = VectorFunction(
-            constraint["fun"], function.flat, more, name, function.allow_constant, function.recorded
+            constraint["fun"], function.flat, more, name, function.allow_constant, function.recorded, function.compile
         )
         return {
             **constraint,
@@ -209,6 +211,7 @@ def least_squares(
     jac_sparsity: Any = None,
     args: tuple[Any, ...] = (),
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.least_squares with exact Jacobians.
@@ -222,6 +225,7 @@ def least_squares(
             is checked for entries that it lacks. By default it is traced in one run of fun
             (`adjoint.sparse.prepare_jacobian`).
         allow_constant: the Jacobian is zero where the residuals do not depend on x.
+        compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
         options: passed on (method, ftol, loss, x_scale, max_nfev ...).
 
     Returns:
@@ -240,7 +244,7 @@ def least_squares(
     """
     from scipy import optimize
 
-    function = VectorFunction(fun, x0, args, "least_squares()", allow_constant)
+    function = VectorFunction(fun, x0, args, "least_squares()", allow_constant, compile=compile)
     limits = bounds_of(bounds, function)
     result = optimize.least_squares(
         function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity), bounds=limits, **options
@@ -266,6 +270,7 @@ def curve_fit(
     sigma: Any = None,
     *,
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> tuple[np.ndarray, ...]:
     """scipy.optimize.curve_fit with exact Jacobians: (parameters, their covariance), and more with full_output.
@@ -273,6 +278,7 @@ def curve_fit(
     f: gets xdata and the parameters, and returns an array in the shape of ydata. If xdata or p0 are tensors, it gets
         tensors, else NumPy's array and differentiable numbers with NumPy's meaning.
     allow_constant: the Jacobian is zero where what f returns depends on no parameter.
+    compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
 
     Raises RuntimeError if the result of f depends on no parameter by any recorded operation; ValueError if p0 is
     missing and f does not name its parameters; and SciPy's errors.
@@ -300,6 +306,7 @@ def curve_fit(
         (),
         "curve_fit()",
         allow_constant,
+        compile=compile,
     )
     model.flat.of_arrays = not of_tensors
     return optimize.curve_fit(
@@ -315,6 +322,7 @@ def root(
     jac: str = "dense",
     *,
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.root with an exact Jacobian, for the methods that take one ("hybr" and "lm").
@@ -323,6 +331,7 @@ def root(
     jac: "dense"; or "sparse", from as few products as the colours of its columns or rows (MINPACK gets it as a dense
         array).
     allow_constant: the Jacobian is zero where fun's result does not depend on x.
+    compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
 
     Raises RuntimeError where fun's result does not depend on x by any recorded operation and the method takes a
     Jacobian; and SciPy's errors.
@@ -337,7 +346,7 @@ def root(
 
     args = args if isinstance(args, tuple) else (args,)
     takes_jacobian = method in ("hybr", "lm")
-    function = VectorFunction(fun, x0, args, "root()", allow_constant, takes_jacobian)
+    function = VectorFunction(fun, x0, args, "root()", allow_constant, takes_jacobian, compile)
     if jac not in ("dense", "sparse"):
         raise ValueError(f"root(): unknown jac={jac!r}; known are dense and sparse")
     derivative = {}
@@ -354,6 +363,7 @@ def root_scalar(
     *,
     x0: float | None = None,
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.optimize.root_scalar with the first and second derivative of f, where the method takes them.
@@ -361,6 +371,7 @@ def root_scalar(
     f: gets a differentiable number and args; returns a number.
     method: by default "newton" if there is x0, else by bracket.
     allow_constant: derivatives are zero where f's result does not depend on x.
+    compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
 
     Raises RuntimeError where f's result does not depend on x by any recorded operation and the method takes a
     derivative; and SciPy's errors.
@@ -376,7 +387,7 @@ def root_scalar(
         method = "newton"
     derivative_names = {"newton": ("fprime",), "halley": ("fprime", "fprime2")}.get(str(method).lower(), ())
     function = ScalarFunction(
-        calls_back(lambda x: f(x[0], *args)), 0.0, (), "root_scalar()", allow_constant, bool(derivative_names)
+        calls_back(lambda x: f(x[0], *args)), 0.0, (), "root_scalar()", allow_constant, bool(derivative_names), compile
     )
     derivatives = {
         "fprime": lambda x: float(function.jac(x)[0]),

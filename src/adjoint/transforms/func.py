@@ -31,7 +31,7 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
 from adjoint.transforms.batching.vmap import described, vmap
 from adjoint.transforms.jacobians import Block, Job, zero_block
-from adjoint.transforms.passing import for_calls, for_primals
+from adjoint.transforms.passing import for_calls, for_primals, values
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -220,6 +220,11 @@ def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
     return positions
 
 
+def replayed(function: Function, compile: bool) -> Function:
+    """A function, or what `adjoint.compile` makes of it."""
+    return values.compile(function) if compile else function
+
+
 def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     """The result and the further outputs of the function."""
     if not has_aux:
@@ -230,12 +235,13 @@ def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 
 @for_calls
-def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
     """A function that gives the gradient of `func`, and its value: (gradient, value), or (gradient, (value, aux)).
 
     Args:
         func: gives a scalar Tensor (real), or (scalar, aux) with has_aux.
         argnums: which arguments to differentiate by; a tuple gives a tuple of gradients.
+        compile: run a recording of the function and its gradient from the second call on (`adjoint.compile`).
 
     Raises:
         RuntimeError: the result is no real scalar Tensor; there is no argument of such a number.
@@ -245,11 +251,11 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     >>> adjoint.func.grad_and_value(lambda x: (x**2).sum())(adjoint.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
     """
-    return with_gradient(func, argnums, has_aux)
+    return replayed(with_gradient(func, argnums, has_aux), compile)
 
 
 @for_calls
-def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
     """A function that gives the value of `func` and its gradient: (value, gradient), or ((value, aux), gradient).
 
     Arguments and errors are those of `grad_and_value`.
@@ -264,7 +270,7 @@ def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[::-1]
 
-    return wrapper
+    return replayed(wrapper, compile)
 
 
 def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
@@ -292,7 +298,7 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
 
 
 @for_calls
-def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
     """A function that gives the gradient of `func`; see `grad_and_value`. With has_aux: (gradient, aux).
 
     >>> import adjoint
@@ -306,7 +312,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
         gradient, value = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return wrapper
+    return replayed(wrapper, compile)
 
 
 @for_primals
@@ -496,10 +502,17 @@ def in_structures(
 
 
 @for_calls
-def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
+def jacrev(
+    func: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    compile: bool = False,
+) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
 
-    chunk_size: how many elements at once (default: all), for less memory.
+    chunk_size: how many elements at once (default: all), for less memory. compile: as in `grad_and_value`.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
     result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines the entries for
@@ -526,7 +539,7 @@ def jacrev(func: Function, argnums: Argnums = 0, *, has_aux: bool = False, chunk
         jacobian = by_rows(recording, argnums, chunk_size)
         return (jacobian, recording.released(aux)) if has_aux else jacobian
 
-    return wrapper
+    return replayed(wrapper, compile)
 
 
 def by_rows(recording: Recording, argnums: Argnums, chunk_size: int | None) -> Tree:
@@ -546,11 +559,11 @@ def by_rows(recording: Recording, argnums: Argnums, chunk_size: int | None) -> T
 
 
 @for_calls
-def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
     """A function that gives the Jacobian of `func`, by reverse or forward mode, whichever takes fewer passes.
 
     Where the results have more elements than the arguments, `func` is run again, in forward mode. Structure, shapes,
-    errors and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
+    errors, compile and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
 
     >>> import adjoint, numpy
     >>> adjoint.jacobian(lambda x: x**2)(numpy.array([1.0, 2.0]))
@@ -570,7 +583,7 @@ def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Fun
         result = by_rows(recording, argnums, None)
         return (result, recording.released(aux)) if has_aux else result
 
-    return wrapper
+    return replayed(wrapper, compile)
 
 
 @for_calls
@@ -581,6 +594,7 @@ def jacfwd(
     *,
     randomness: str = "error",
     chunk_size: int | None = None,
+    compile: bool = False,
 ) -> Function:
     """A function that gives the Jacobian of `func` by forward mode, for all elements of an argument in one mapped run.
 
@@ -589,6 +603,7 @@ def jacfwd(
     gives aux and the shapes of the results.
 
     randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all).
+    compile: as in `grad_and_value`.
 
     Raises:
         RuntimeError: a result is no Tensor; there is no argument of such a number; randomness is not one of "error",
@@ -639,16 +654,18 @@ def jacfwd(
         jacobian = in_structures(blocks, shape, structure.unflatten, argnums)
         return (jacobian, aux) if has_aux else jacobian
 
-    return wrapper
+    return replayed(wrapper, compile)
 
 
 @for_calls
-def hessian(func: Function, argnums: Argnums = 0) -> Function:
+def hessian(func: Function, argnums: Argnums = 0, *, compile: bool = False) -> Function:
     """A function that gives the Hessian of `func`, the Jacobian of its Jacobian: forward mode over reverse mode.
+
+    compile: as in `grad_and_value`.
 
     >>> import adjoint
     >>> adjoint.func.hessian(lambda x: (x**3).sum())(adjoint.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums, compile=compile)

@@ -37,7 +37,7 @@ class Values:
     for a plain array of floating-point numbers, None for anything else. is_held(value): whether it is a differentiable
     array. give(tensor): what a function gets for it. take(value): the Tensor of what a function returned, or the value
     itself if it is no array; constants become Tensors, too, with take(value, True). leave(tensor, held): what the
-    caller gets; held: as a differentiable array. plain(tensor): its values.
+    caller gets; held: as a differentiable array. plain(tensor): its values. compile(function): `adjoint.compile`.
     """
 
     load: Callable[[], dict[str, Function]] = dict
