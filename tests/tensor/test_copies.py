@@ -7,6 +7,7 @@ import importlib
 import pickle
 import pkgutil
 import sys
+import types
 import typing
 
 import numpy
@@ -45,6 +46,7 @@ def _public(module):
     for name in dir(space):
         value = getattr(space, name)
         own = value is not getattr(library, name, None) and typing.get_origin(value) is None
+        own = own and not isinstance(value, types.ModuleType)
         if callable(value) and not name.startswith("_") and own:
             yield name, value
 
