@@ -15,10 +15,10 @@ import inspect
 import io
 import sys
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import adjoint
@@ -75,14 +75,14 @@ def operation_examples() -> dict[str, str]:
     }
 
 
-def module_examples(module: ModuleType) -> list[doctest.DocTest]:
+def module_examples(module: types.ModuleType) -> list[doctest.DocTest]:
     """The examples of a module's own docstrings."""
     # names of adjoint such as `float` are not Python's; its functions' examples import what they need
     tests = doctest.DocTestFinder().find(module, globs={} if module is adjoint else None)
     return [test for test in tests if _is_ours(module, test.name)]
 
 
-def _is_ours(module: ModuleType, name: str) -> bool:
+def _is_ours(module: types.ModuleType, name: str) -> bool:
     """False for a function of a library that also takes Tensors: its docstring is the library's."""
     value = getattr(module, name.removeprefix(f"{module.__name__}."), None)
     return str(getattr(inspect.unwrap(value) if callable(value) else None, "__module__", "adjoint")).startswith(

@@ -7,7 +7,6 @@ import importlib
 import pickle
 import pkgutil
 import sys
-import types
 import typing
 
 import numpy
@@ -46,7 +45,6 @@ def _public(module):
     for name in dir(space):
         value = getattr(space, name)
         own = value is not getattr(library, name, None) and typing.get_origin(value) is None
-        own = own and not isinstance(value, types.ModuleType)
         if callable(value) and not name.startswith("_") and own:
             yield name, value
 
