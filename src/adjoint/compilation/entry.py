@@ -6,7 +6,7 @@ import gc
 import random as python_random
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -60,15 +60,25 @@ class External:
     position: the number of the argument, or None. The rest: what it held before the recording.
     """
 
-    __slots__ = ("array", "grad", "grad_version", "needs_grad", "node", "position", "requires", "tensor", "version")
+    __slots__ = (
+        "array", "grad", "grad_version", "has_grad", "needs_grad", "node", "position", "requires", "shape", "tensor",
+        "version",
+    )  # fmt: skip
 
     def __init__(self, tensor: TensorBase, position: int | None) -> None:
         self.tensor, self.position = tensor, position
         self.array, self.grad = tensor._array, tensor._grad
+        self.shape, self.has_grad = tensor._array.shape, tensor._grad is not None
         self.node, self.requires = tensor._node, tensor._requires
         self.needs_grad = bool(tensor.requires_grad)
         self.version = version_of(tensor)
         self.grad_version = 0 if self.grad is None else version_of(self.grad)
+
+    def forget(self) -> None:
+        """Let go of what the recorded call had; what the function sees stays."""
+        self.array = self.grad = self.node = None
+        if self.position is not None:
+            del self.tensor
 
 
 class Entry:
@@ -346,9 +356,22 @@ class Entry:
             for external, view in zip(self.externals, lowering.externals, strict=False)
             if view.buffer.number in written
         ]
+        lowering.memory.release()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the recorded call: of its arguments, results and graph."""
         self.recording.steps.clear()
         self.recording.captures.clear()
-        lowering.memory.release()
+        self.recording.originals.clear()
+        self.cotangents = [Model(array.shape, array.strides, array.dtype) for array in self.cotangents]
+        for pull in self.pulls.of.values():
+            pull.forget()
+        for external in self.externals:
+            external.forget()
+        for parts in (self.made, self.outputs, self.effects, self.grads_before):
+            parts.clear()
+        self.of_arrays.clear()
 
     def _check_surroundings(self) -> None:
         why = self.reach.why_not()
@@ -392,7 +415,7 @@ class Entry:
         if not self.aliasing.holds(arrays) or not self.reach.is_unchanged():
             raise CheckFailed
         if self.has_history:
-            held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.grad is not None]]
+            held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]]
             made = Replay.apply(self, arrays, held, (leaves, structure), *[tensors[k] for k in self.by])
         else:
             made = self.forward(arrays)
@@ -449,7 +472,7 @@ class Entry:
             for i in range(n)
         ]
         if not members:
-            shapes = [self.externals[k].array.shape for k in self.by]
+            shapes = [self.externals[k].shape for k in self.by]
             return [BatchedArray(level, numpy.zeros((0, *shape))) for shape in shapes]
         columns = zip(*members, strict=True)
         return [None if column[0] is None else BatchedArray(level, _stacked(column)) for column in columns]
@@ -518,11 +541,19 @@ def _stacked(arrays: Any, axis: int = 0) -> Any:
     return numpy.stack(arrays, axis)
 
 
-def _laid_out(array: Any, model: Any) -> Any:
-    """An array with the strides of another one."""
+class Model(NamedTuple):
+    """The layout of a cotangent in the recording; its axes are dense in some order."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+
+
+def _laid_out(array: Any, model: Model) -> Any:
+    """An array with the strides of the recorded one."""
     if array.strides == model.strides:
         return array
-    result = numpy.empty_like(model)
+    result = numpy.ndarray(model.shape, model.dtype, numpy.empty(array.nbytes, numpy.uint8), 0, model.strides)
     result[...] = array
     return result
 

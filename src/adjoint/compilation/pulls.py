@@ -34,6 +34,7 @@ class Pull:
 
     def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
+        self.is_there = [array is not None for array in arrays]
         self._program: Program | None = None
         self._parts: tuple[Any, ...] = ()
 
@@ -65,7 +66,11 @@ class Pull:
     def run(self, arrays: list[Any]) -> list[Any]:
         """The gradients of all inputs, None for those that the results do not depend on."""
         made = iter(self.program.run(arrays))
-        return [None if array is None else next(made) for array in self.arrays]
+        return [next(made) if is_there else None for is_there in self.is_there]
+
+    def forget(self) -> None:
+        """Let go of the gradients of the recording."""
+        self.arrays = []
 
 
 class Pulls:
