@@ -39,15 +39,31 @@ def _(ops, g, values, layout):
 @sparse_product.batched
 def _(batch, values, input, layout):
     if batch.has(values):
-        return NotImplemented
+        return batch.join(_for_members(batch, "sparse_product", values, input, layout, layout.shape[0]))
     data, _ = batch.strip(input)
-    ops = batch.ops_for([data])
+    ops = batch.ops_for([values, data])
     # one product with the columns of all members
     columns = ops.permute(data, (1, 0)) if data.ndim == 2 else ops.permute(data, (1, 0, 2))
     product = ops.sparse_product(values, ops.reshape(columns, (data.shape[1], -1)), layout)
     if data.ndim == 2:
         return batch.join(ops.permute(product, (1, 0)))
-    return batch.join(ops.permute(ops.reshape(product, (layout.shape[0], data.shape[0], -1)), (1, 0, 2)))
+    shape = (layout.shape[0], data.shape[0], data.shape[2])
+    return batch.join(ops.permute(ops.reshape(product, shape), (1, 0, 2)))
+
+
+def _for_members(batch, name, first, second, layout, n):
+    """The operation for all members at once: that of a matrix with the matrices of the members along its diagonal.
+
+    n: the length of the result of a member.
+    """
+    stripped = [batch.strip(first), batch.strip(second)]
+    ops = batch.ops_for([data for data, _ in stripped])
+    (size,) = {data.shape[0] for data, dim in stripped if dim is not None}
+    members = [data if dim == 0 else ops.expand(data, (size, *data.shape)) for data, dim in stripped]
+    # the members stand below each other
+    operands = [ops.reshape(data, (size * data.shape[1], *data.shape[2:])) for data in members]
+    result = getattr(ops, name)(*operands, layout.repeated(size))
+    return ops.reshape(result, (size, n, *result.shape[1:]))
 
 
 @sparse_product.pairs
@@ -79,6 +95,11 @@ def _(ops, g, right, layout):
 @sampled_product.vjp("right")
 def _(ops, g, left, layout):
     return ops.sparse_product(g, ops.conjugated(left), layout.transposed())
+
+
+@sampled_product.batched
+def _(batch, left, right, layout):
+    return batch.join(_for_members(batch, "sampled_product", left, right, layout, layout.nnz))
 
 
 @sampled_product.pairs

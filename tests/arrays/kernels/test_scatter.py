@@ -41,6 +41,37 @@ def test_rows_are_added(dtype: Any) -> None:
         assert scatter.add_rows(values[:1], np.array([row]), (40, 7), 40) is None
 
 
+class Other:
+    """An array that is not NumPy's."""
+
+    dtype, shape, size, itemsize = np.dtype(float), (2,), 2, 8
+
+
+def test_only_arrays_of_numpy_are_read() -> None:
+    rows = np.array([0, 1])
+    for values in (Other(), np.ones(2, int)):
+        with pytest.raises(TypeError, match="expected an array of float32 or float64"):
+            scatter.add_rows(values, rows, (3,), 3)
+        with pytest.raises(TypeError, match="expected an array of float32 or float64"):
+            scatter.add_elements(values, rows, 1, 3)
+    with pytest.raises(TypeError, match="one of ints, got ndarray and Other"):
+        scatter.add_rows(np.ones(2), Other(), (3,), 3)
+
+
+def test_only_arrays_of_one_type_are_sampled() -> None:
+    places = np.zeros((2, 1), int)
+    for image in (Other(), np.ones((1, 3), np.float32)):
+        with pytest.raises(TypeError, match="expected arrays of float32 or of float64"):
+            scatter.sampled_weights(np.ones((1, 3)), places, image)
+
+
+def test_sizes_are_those_of_the_arrays() -> None:
+    with pytest.raises(ValueError, match="2 elements need as many places, got 1"):
+        scatter.add_elements(np.ones(2), np.array([0]), 1, 3)
+    with pytest.raises(ValueError, match=r"3 rows of 2 elements do not fit in an array of shape \(3, 1\)"):
+        scatter.add_rows(np.ones((2, 2)), np.array([0, 1]), (3, 1), 3)
+
+
 def test_integers_are_within_bounds() -> None:
     numbers = np.array([[0, 3], [2, -1]])
     assert scatter.are_within(numbers, -1, 4) is True

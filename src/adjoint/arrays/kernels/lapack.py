@@ -177,3 +177,47 @@ def geqrf(a: Any) -> tuple[Any, Any]:
         for index in numpy.ndindex(*batch):
             factors[index], tau[index], _, _ = factorize(a[index], lwork=size)
     return factors, tau
+
+
+def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
+    """x with a @ x = b for triangular a, batched over leading axes; only the named triangle of a is read.
+
+    A zero on the diagonal gives infinite or undefined elements, as division does.
+
+    >>> triangular_solution(numpy.array([[2.0, 7.0], [0.0, 4.0]]), numpy.array([[9.0], [4.0]]), lower=False)
+    array([[1.],
+           [1.]])
+    """
+    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape, kind = batch + b.shape[-2:], numpy.result_type(a, b)
+    if 0 in shape:
+        return numpy.empty(shape, kind)
+    if batched_lapack.can_do("trsm", numpy.empty(0, kind)):
+        return _triangular_solutions(a.astype(kind, copy=False), b, shape, lower, unit_diagonal)
+    from scipy.linalg.blas import get_blas_funcs
+
+    result = numpy.empty(shape, kind)
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+    # BLAS reads columns: a row-major array is its transpose there, and needs no copy
+    turned = numpy.matrix_transpose(numpy.broadcast_to(a, batch + a.shape[-2:]))
+    sides = numpy.broadcast_to(b, result.shape)
+    for index in numpy.ndindex(*batch):
+        result[index] = trsm(1, turned[index], sides[index], lower=not lower, trans_a=1, diag=unit_diagonal)
+    return result
+
+
+def _triangular_solutions(a: Any, b: Any, shape: tuple[int, ...], lower: bool, unit_diagonal: bool) -> Any:
+    # by columns, as BLAS reads them, rows of x are x.T: x.T @ a.T = b.T, solved in the place of b
+    result = numpy.array(numpy.broadcast_to(b, shape), a.dtype, order="C")
+    count, n, columns = prod(shape[:-2]), *shape[-2:]
+    if a.size != count * n * n:
+        a = a.reshape(1, n, n) if a.size == n * n else numpy.broadcast_to(a, (*shape[:-2], n, n))
+    turned = not a.flags.c_contiguous and a.mT.flags.c_contiguous
+    matrices = numpy.ascontiguousarray(a.mT if turned else a).reshape(-1, n, n)
+    triangle, form = b"L" if turned == lower else b"U", b"T" if turned else b"N"
+    diagonal, one = b"U" if unit_diagonal else b"N", numpy.ones((), a.dtype)
+    batched_lapack.each(
+        "trsm", a.dtype, count, b"R", triangle, form, diagonal, columns, n, one, matrices, n,
+        result.reshape(count, n, columns), columns,
+    )  # fmt: skip
+    return result

@@ -18,20 +18,26 @@ _INT64 = numpy.dtype("int64")
 
 def can_do(*values):
     """True if there are loops for these values."""
-    first = values[0]
-    return compiled and all(
-        [type(array) is numpy.ndarray and array.dtype == first.dtype and array.dtype in _FLOATS for array in values]
-    )
+    return compiled and _are_of_one_kind(*values)
+
+
+def _are_of_one_kind(*values):
+    dtype = values[0].dtype
+    return dtype in _FLOATS and all([type(array) is numpy.ndarray and array.dtype == dtype for array in values])
 
 
 if compiled:
 
     def add_elements(g, indices, n_images, n):
         """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
+        if not _are_of_one_kind(g):
+            raise TypeError(f"expected an array of float32 or float64, got {type(g).__name__}")
         g, indices = numpy.ascontiguousarray(g), numpy.ascontiguousarray(indices, numpy.int64)
         out = numpy.zeros((n_images, n), g.dtype)
         if not g.size:
             return out
+        if indices.size != g.size:
+            raise ValueError(f"{g.size} elements need as many places, got {indices.size}")
         if indices.min() < 0 or indices.max() >= n:
             raise IndexError(f"a place lies outside of an image of {n} elements")
         images, size, each, length = n_images, g.itemsize, g.size // n_images, n
@@ -45,6 +51,11 @@ if compiled:
 
         None if a number is that of no row.
         """
+        if not _are_of_one_kind(values) or type(rows) is not numpy.ndarray:
+            raise TypeError(
+                f"expected an array of float32 or float64 and one of ints, got {type(values).__name__} and "
+                f"{type(rows).__name__}"
+            )
         if not values.flags.c_contiguous:
             values = numpy.ascontiguousarray(values)
         if rows.dtype is not _INT64 or not rows.flags.c_contiguous:
@@ -54,6 +65,8 @@ if compiled:
             return None
         out = numpy.zeros(shape, values.dtype)
         size, width = values.itemsize, values.size // length if length else 0
+        if out.size < n * width:
+            raise ValueError(f"{n} rows of {width} elements do not fit in an array of shape {shape}")
         source, first, second = adj_bytes(values), adj_bytes(rows), adj_bytes(out)
         with cython.nogil:
             adj_add_rows(size, source, first, length, width, second)
@@ -121,6 +134,8 @@ if compiled:
         return _sample(ADJ_SAMPLED_IMAGES, places, image, weights, results, image.shape)
 
     def _sample(which, places, image, weights, results, shape):
+        if not _are_of_one_kind(image, weights, results) or type(places) is not numpy.ndarray:
+            raise TypeError("expected arrays of float32 or of float64, and an array of places")
         arrays = [numpy.ascontiguousarray(array) for array in (image, weights, results)]
         places = numpy.ascontiguousarray(places, numpy.int64)
         result = arrays[(2, 1, 0)[which]]

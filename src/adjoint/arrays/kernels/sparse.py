@@ -24,6 +24,7 @@ class SparseLayout:
         self._transposed: SparseLayout | None = None
         self._template: Any = None
         self._order: Any = None
+        self._repeated: SparseLayout | None = None
         #: What others keep with the layout: factors of systems.
         self.kept: dict[Any, Any] = {}
 
@@ -40,6 +41,19 @@ class SparseLayout:
             if self._template is not None:
                 other._template, other._order = self._template.T, self._order
         return self._transposed
+
+    def repeated(self, n: int) -> SparseLayout:
+        """The layout of n such matrices along a diagonal, whose values follow each other; the last one is kept.
+
+        >>> SparseLayout((1, 2), [0], [1]).repeated(2).columns
+        array([1, 3])
+        """
+        shape = n * self.shape[0], n * self.shape[1]
+        if self._repeated is None or self._repeated.shape != shape:
+            blocks = numpy.arange(n)[:, None]
+            rows, columns = self.rows + blocks * self.shape[0], self.columns + blocks * self.shape[1]
+            self._repeated = SparseLayout(shape, rows.reshape(-1), columns.reshape(-1))
+        return self._repeated
 
     def template(self) -> Any:
         """A matrix of SciPy's with these places, in compressed rows or columns; `_order` sorts the values for it."""

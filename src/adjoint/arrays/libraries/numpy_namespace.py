@@ -7,13 +7,12 @@ is imported at the first use of one of its functions, so that importing adjoint 
 
 import functools
 import importlib
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from adjoint.arrays.kernels import batched_lapack, products_and_sums, scatter, vector_ufuncs
+from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size
 from adjoint.runtime import crossovers
@@ -501,50 +500,6 @@ def average(array: Any) -> Any:
 # for the linear algebra family
 
 
-def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = False) -> Any:
-    """x with a @ x = b for triangular a, batched over leading axes; only the named triangle of a is read.
-
-    A zero on the diagonal gives infinite or undefined elements, as division does.
-
-    >>> triangular_solution(numpy.array([[2.0, 7.0], [0.0, 4.0]]), numpy.array([[9.0], [4.0]]), lower=False)
-    array([[1.],
-           [1.]])
-    """
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    shape, kind = batch + b.shape[-2:], numpy.result_type(a, b)
-    if 0 in shape:
-        return numpy.empty(shape, kind)
-    if batched_lapack.can_do("trsm", numpy.empty(0, kind)):
-        return _triangular_solutions(a.astype(kind, copy=False), b, shape, lower, unit_diagonal)
-    from scipy.linalg.blas import get_blas_funcs
-
-    result = numpy.empty(shape, kind)
-    (trsm,) = get_blas_funcs(("trsm",), (a, b))
-    # BLAS reads columns: a row-major array is its transpose there, and needs no copy
-    turned = numpy.matrix_transpose(numpy.broadcast_to(a, batch + a.shape[-2:]))
-    sides = numpy.broadcast_to(b, result.shape)
-    for index in numpy.ndindex(*batch):
-        result[index] = trsm(1, turned[index], sides[index], lower=not lower, trans_a=1, diag=unit_diagonal)
-    return result
-
-
-def _triangular_solutions(a: Any, b: Any, shape: tuple[int, ...], lower: bool, unit_diagonal: bool) -> Any:
-    # by columns, as BLAS reads them, rows of x are x.T: x.T @ a.T = b.T, solved in the place of b
-    result = numpy.array(numpy.broadcast_to(b, shape), a.dtype, order="C")
-    count, n, columns = math.prod(shape[:-2]), *shape[-2:]
-    if a.size != count * n * n:
-        a = a.reshape(1, n, n) if a.size == n * n else numpy.broadcast_to(a, (*shape[:-2], n, n))
-    turned = not a.flags.c_contiguous and a.mT.flags.c_contiguous
-    matrices = numpy.ascontiguousarray(a.mT if turned else a).reshape(-1, n, n)
-    triangle, form = b"L" if turned == lower else b"U", b"T" if turned else b"N"
-    diagonal, one = b"U" if unit_diagonal else b"N", numpy.ones((), a.dtype)
-    batched_lapack.each(
-        "trsm", a.dtype, count, b"R", triangle, form, diagonal, columns, n, one, matrices, n,
-        result.reshape(count, n, columns), columns,
-    )  # fmt: skip
-    return result
-
-
 def expm(a: Any) -> Any:
     """The matrix exponential of square matrices, batched over leading axes."""
     from scipy.linalg import expm as exponential
@@ -763,7 +718,9 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
 
 
 # LAPACK's factorizations, imported when first used
-_LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf")
+_LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf") + (
+    "triangular_solution",
+)
 _MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
 # names under which functions of this file replace numpy's in the namespace
