@@ -250,3 +250,13 @@ def test_gradients_with_a_history_are_of_what_the_function_saw():
                 adjoint.autograd.grad(y, x, create_graph=True)
         else:
             assert adjoint.autograd.grad(y, x, create_graph=True)[0].item() == expected
+
+
+def test_functions_that_do_nothing_are_refused():
+    compiled = adjoint.compile(lambda x: None)
+    with pytest.raises(TypeError, match="<lambda> returns nothing and changes no tensor"):
+        compiled(adjoint.ones(3))
+    writing = adjoint.compile(lambda x: x.add_(1) and None)
+    x = adjoint.zeros(1)
+    assert [writing(x) for _ in range(3)] == [None] * 3
+    assert x.item() == 3

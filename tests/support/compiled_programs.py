@@ -149,7 +149,6 @@ simple(
     recorded=False,
 )
 simple("no_arguments_used", lambda x: 3, MAT)
-simple("result_none", lambda x: None, MAT)
 simple("result_mixed", lambda x: (x * 2, 3, "text", None, {"a": x.sum()}), MAT)
 simple("result_argument", lambda x: x, MAT)
 simple("result_twice", lambda x: (lambda y: (y, y))(x * 2), MAT)

@@ -30,6 +30,7 @@ _ndarray = numpy.ndarray
 #: So many recordings has a function; calls of further kinds run it as it is.
 MOST_RECORDINGS = 8
 UNSUPPORTED = "adjoint.compile: {name} cannot be recorded as a whole: it {why}"
+NOTHING = "adjoint.compile: {name} returns nothing and changes no tensor, so there is nothing to replay"
 _every: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
@@ -108,6 +109,8 @@ class Compiled:
                 entry.finish()
             except Refused as why:
                 recording.reason = str(why)
+        if recording.reason is None and entry.is_idle:
+            raise TypeError(NOTHING.format(name=name_of(self.function)))
         if recording.reason is None:
             self.n_recordings += 1
             self.entries.insert(0, entry)

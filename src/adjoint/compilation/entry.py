@@ -359,6 +359,12 @@ class Entry:
         lowering.memory.release()
         self._forget()
 
+    @property
+    def is_idle(self) -> bool:
+        """True if the function neither returns nor changes anything."""
+        returns = any(each != (CONSTANT, None) for each in self.returned)
+        return not (returns or self.written or self.grads or self.draws or self.bumps)
+
     def _forget(self) -> None:
         """Let go of the recorded call: of its arguments, results and graph."""
         self.recording.steps.clear()
