@@ -330,7 +330,7 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
         result = numpy.zeros(shape, values.dtype)
         result[where] = values
         return result
-    if scatter.compiled and values.dtype in _FLOATS and len(arrays) == len(where):
+    if scatter.can_do(values) and len(arrays) == len(where):
         sums = _sums_at_places(shape, where, values)
         if sums is not None:
             return sums
@@ -398,7 +398,6 @@ def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
 #: NumPy's own: types that others register, as bfloat16, have their loops there and not in our copy of the ufunc.
 nextafter_of_halves = numpy.nextafter
 
-_FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 #: From this number of elements on a product with a sparse matrix is faster than numpy.add.at.
 _MANY = 4096
 
@@ -410,7 +409,7 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
         raise IndexError(f"index {outside} is out of bounds for axis 0 with size {shape[0]}")
     n = rows.size
     rows = numpy.where(rows < 0, rows + shape[0], rows)
-    if scatter.compiled and values.dtype in _FLOATS:
+    if scatter.can_do(values):
         return scatter.add_rows(values, rows, shape, shape[0])
     from scipy.sparse import csr_matrix
 
