@@ -99,8 +99,13 @@ def _basic(name, node):
     def _(ops, g, input_shape, index):
         return ops.embed_view(g, input_shape, index)
 
+    @getitem.batch
+    def _(index):
+        return {"index": (slice(None), *index)}
+
     @getitem.batched
     def _(batch, input, index):
+        # the same without the way through the arguments
         return input[index]
 
 
