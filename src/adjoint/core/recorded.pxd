@@ -100,6 +100,7 @@ cdef class OpNode(Node):
     cdef object entry(self, Py_ssize_t k)
     cdef object value(self, Py_ssize_t k, bint create_graph)
     cdef object edge_shape(self, Py_ssize_t i)
+    cdef bint frees_saved(self)
     cdef bint is_spent(self)
     cdef bint holds_any(self)
     cdef dict attributes(self)

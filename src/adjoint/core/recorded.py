@@ -549,13 +549,17 @@ class OpNode(Node):
     def _ad_release(self):
         """Free saved values; a node that saved no tensor, where torch's does not either, can still be run again."""
         plan: Plan = self.plan
-        if self._ad_runs_once():
+        if self.frees_saved():
             self.freed = True
             for k in range(plan.n_saved):
                 drop(self.entry(k))
             self.saved0 = self.saved1 = self.saved_others = None
 
     def _ad_runs_once(self):
+        """True if the node cannot run again once its saved values are freed."""
+        return self.frees_saved()
+
+    def frees_saved(self):
         """True if the node frees saved values when it has run, so that it cannot run again."""
         plan: Plan = self.plan
         if plan.holds_tensors and (not plan.overloads or self.holds_any()):
