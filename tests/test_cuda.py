@@ -133,7 +133,7 @@ def test_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     adjoint.cuda.nvtx.range_end(adjoint.cuda.nvtx.range_start("long"))
     assert seen == ["step 3", "here", "pop", ("id", "long")]
     monkeypatch.setitem(sys.modules, "nvtx", None)  # type: ignore[arg-type]
-    with pytest.raises(ImportError, match="adjoint\\[nvtx\\]"):
+    with pytest.raises(ImportError, match="adjoint-autograd\\[nvtx\\]"):
         adjoint.cuda.nvtx.mark("x")
 
 
