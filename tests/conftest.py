@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
+import numpy as np
 import pytest
 
 from support.quick_round import cases_of, choose
@@ -21,7 +23,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chosen
 
 
-def pytest_collection_finish() -> None:
+#: The generators of random numbers of each module, with their states after its import.
+_generators: dict[Any, list[tuple[np.random.Generator, Any]]] = {}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # each test gets the same random numbers, whichever tests ran before
+    for generator, state in _generators.get(getattr(item, "module", None), ()):
+        generator.bit_generator.state = state
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    for module in {getattr(item, "module", None) for item in session.items} - {None}:
+        own = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
+        _generators[module] = [(generator, generator.bit_generator.state) for generator in own]
     # tens of thousands of tests would be searched each time that one of them calls gc.collect()
     gc.collect()
     gc.freeze()

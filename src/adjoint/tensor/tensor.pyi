@@ -33,6 +33,15 @@ class EigenvaluesEigenvectors(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
+class HiddenGates(NamedTuple):
+    hidden: Tensor
+    gates: Tensor
+
+class HiddenMemoryGates(NamedTuple):
+    hidden: Tensor
+    memory: Tensor
+    gates: Tensor
+
 class Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -1767,10 +1776,10 @@ class Tensor(TensorBase):
     def ldexp_(self, other: Tensor) -> Tensor:
         """In-place version of ldexp()."""
 
-    def lerp(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+    def lerp(self, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
         """input + weight * (end - input), exact at both ends."""
 
-    def lerp_(self, end: Tensor | builtins.complex, weight: Tensor | builtins.complex) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Tensor | builtins.complex) -> Tensor:
         """In-place version of lerp()."""
 
     def logaddexp2(self, other: Tensor) -> Tensor:
