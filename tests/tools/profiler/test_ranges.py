@@ -81,7 +81,9 @@ def test_disabled_not_reentrant_and_custom_functions(ranges):
 @pytest.mark.parametrize(("make", "package"), [(emit_nvtx, "nvtx"), (emit_itt, "ittapi")])
 def test_missing_package_is_named_with_its_extra(make, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf'{make.__name__} needs the package {package}.*"adjoint\[{package}\]"'):
+    with pytest.raises(
+        ImportError, match=rf'{make.__name__} needs the package {package}.*"adjoint-autograd\[{package}\]"'
+    ):
         make().__enter__()
     assert current_profiler() is None
 

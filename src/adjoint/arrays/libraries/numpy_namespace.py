@@ -136,7 +136,7 @@ def stack(arrays: Any, axis: int = 0) -> Any:
     >>> stack([numpy.zeros(3), numpy.ones(3)], 1).shape
     (3, 2)
     """
-    return numpy.concatenate([expand_dims(array, axis) for array in arrays], axis)
+    return numpy.concatenate([expand_dims(numpy.asarray(array), axis) for array in arrays], axis)
 
 
 def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
