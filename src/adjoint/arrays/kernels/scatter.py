@@ -22,8 +22,10 @@ def can_do(*values):
 
 
 def _are_of_one_kind(*values):
+    if any([type(array) is not numpy.ndarray for array in values]):
+        return False
     dtype = values[0].dtype
-    return dtype in _FLOATS and all([type(array) is numpy.ndarray and array.dtype == dtype for array in values])
+    return dtype in _FLOATS and all([array.dtype == dtype for array in values])
 
 
 if compiled:
@@ -89,7 +91,9 @@ if compiled:
 
     def add_along(array, index, axis, values):
         """Add values, an array, at the places that an index names along one axis; False where this has no loop."""
-        return array.dtype in _FLOATS and _along_axis(ADJ_ADD, array, index, axis, values)
+        return (
+            type(array) is numpy.ndarray and array.dtype in _FLOATS and _along_axis(ADJ_ADD, array, index, axis, values)
+        )
 
     def _along_axis(what, array, index, axis, values):
         if type(array) is not numpy.ndarray or type(index) is not numpy.ndarray or type(values) is not numpy.ndarray:
