@@ -60,9 +60,17 @@ def square(n: int = 3) -> np.ndarray:
 
 
 def check(
-    function: Call, *arrays: np.ndarray, over_tensors: Call | None = None, rtol: float = 1e-9, rel: float = 2e-5
+    function: Call,
+    *arrays: np.ndarray,
+    over_tensors: Call | None = None,
+    rtol: float = 1e-9,
+    rel: float = 2e-5,
+    of_eigenvectors: bool = False,
 ) -> None:
-    """Compare values with SciPy's, and the gradient by all arrays with central differences in a random direction."""
+    """Compare values with SciPy's, and the gradient by all arrays with central differences in a random direction.
+
+    of_eigenvectors: the results are eigenvalues and eigenvectors, whose signs LAPACK chooses by rounding.
+    """
     expected = results(function(*arrays))
     tensors = [adjoint.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
     found = results((over_tensors or function)(*tensors))
@@ -79,6 +87,8 @@ def check(
     ahead, behind = (
         results(function(*[a + sign * 1e-6 * v for a, v in zip(arrays, steps, strict=True)])) for sign in (1, -1)
     )
+    if of_eigenvectors:
+        ahead, behind = ([values, with_signs_of(expected[1], vectors)] for values, vectors in (ahead, behind))
     numeric = sum(inner(w, (ahead[i] - behind[i]) / 2e-6) for w, i in zip(weights, places, strict=True))
     moved = [v for a, v in zip(arrays, steps, strict=True) if a.dtype.kind in "fc"]
     exact = sum(inner(g.numpy(), v) for g, v in zip(gradients, moved, strict=True))
@@ -99,6 +109,11 @@ def results(value: Any) -> list[Any]:
 def noise(a: np.ndarray) -> np.ndarray:
     made = RNG.normal(size=a.shape)
     return made + 1j * RNG.normal(size=a.shape) if a.dtype.kind == "c" else np.asarray(made)
+
+
+def with_signs_of(expected: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Vectors in columns, each turned to the side of the expected one."""
+    return np.asarray(vectors * np.sign(np.sum(expected * vectors, axis=0)))
 
 
 def inner(a: Any, b: Any) -> float:
@@ -711,7 +726,12 @@ def test_functions(name: str, arguments: tuple[Any, ...], options: dict[str, Any
     if name == "stats.dirichlet.logpdf":
         arrays = arrays[1:]
         places = places[1:]
-    check(with_arrays(of_scipy(name)), *arrays, over_tensors=with_arrays(FUNCTIONS[f"scipy.{name}"]))
+    check(
+        with_arrays(of_scipy(name)),
+        *arrays,
+        over_tensors=with_arrays(FUNCTIONS[f"scipy.{name}"]),
+        of_eigenvectors=name == "linalg.eigh" and not options,
+    )
 
 
 F = {name.removeprefix("scipy."): function for name, function in FUNCTIONS.items() if name.startswith("scipy.")}

@@ -133,8 +133,13 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
     def call(*pieces: Any) -> Any:
         return kernel(**{name: filled(value, pieces) for name, value in template.items()})
 
+    samples = [harmless(leaf.shape, leaf.dtype) for leaf in leaves]
     with numpy.errstate(all="ignore"):
-        sample = call(*[harmless(leaf.shape, leaf.dtype) for leaf in leaves])
+        try:
+            sample = call(*samples)
+        except numpy.linalg.LinAlgError:
+            # Riccati's equation asks for a first matrix that can be stabilized; minus half the identity is stable
+            sample = call(-samples[0], *samples[1:])
     pieces = [dask_delayed(leaf) for leaf in leaves]
     if not isinstance(sample, tuple):
         return lazily(call, pieces, sample)
