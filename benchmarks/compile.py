@@ -21,6 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from .programs.document import with_section
+
+#: The title of the section of the page, and what stands above the table.
+TITLE = "## Compiled functions"
+INTRODUCTION = """\
+`adjoint.compile` beside eager adjoint and JAX's jit: a function and its gradient by all arrays, float64 unless said,
+elapsed time on two threads, the best of seven blocks taken in turn. A first call records or compiles; eager's first one
+of all imports what it needs. Written by `python -m benchmarks.compile --document docs/benchmarks.md`."""
 #: Seconds for one block of calls, and how many blocks.
 BLOCK, BLOCKS = 0.05, 7
 
@@ -321,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compile", description=__doc__)
     parser.add_argument("--only", action="append", choices=[workload.name for workload in WORKLOADS])
     parser.add_argument("--peers", default="jax,torch", help="whom to compare with, where they are installed")
-    parser.add_argument("--document", type=Path, help="write the table to a file too")
+    parser.add_argument("--document", type=Path, help="write the table into a page, too")
     options = parser.parse_args(arguments)
     peers = [name for name in options.peers.split(",") if name and importlib.util.find_spec(name)]
     names = ["eager", "compiled", *peers]
@@ -334,7 +342,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table(rows, names)
     print("\n" + text)
     if options.document:
-        options.document.write_text(text + "\n", encoding="utf-8")
+        page = options.document.read_text(encoding="utf-8") if options.document.exists() else "# Benchmarks\n"
+        options.document.write_text(with_section(page, f"{TITLE}\n\n{INTRODUCTION}\n\n{text}\n"), encoding="utf-8")
     return 0
 
 
