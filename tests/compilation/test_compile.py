@@ -260,3 +260,17 @@ def test_functions_that_do_nothing_are_refused():
     x = adjoint.zeros(1)
     assert [writing(x) for _ in range(3)] == [None] * 3
     assert x.item() == 3
+
+
+def test_empty_batches_of_cotangents_have_the_dtype_of_the_input():
+    def function(x, y):
+        return x * 2, y * 3
+
+    compiled = adjoint.compile(function)
+    for each in (function, compiled, compiled):
+        x, y = (adjoint.ones(3, dtype=adjoint.float32, requires_grad=True) for _ in range(2))
+        batch = adjoint.ones(0, 3, dtype=adjoint.float32)
+        first, second = adjoint.autograd.grad(each(x, y)[0], (x, y), batch, is_grads_batched=True, allow_unused=True)
+        assert first.shape == (0, 3)
+        assert first.dtype is adjoint.float32
+        assert second is None

@@ -42,16 +42,14 @@ HISTORY = (
     "adjoint.compile: the gradient of a compiled function that writes to tensors, or sets .grad, cannot be recorded "
     "(create_graph=True), since the function would have to run again; call the function itself"
 )
-
-
-class Refused(Exception):
-    """A recording that cannot be replayed; the message says why."""
-
-
 CHANGED = (
     "adjoint.compile: the gradient of a compiled function with a history of its own (create_graph=True) is computed by "
     "the function itself, and a tensor or a variable that the function uses has changed since it was called"
 )
+
+
+class Refused(Exception):
+    """A recording that cannot be replayed; the message says why."""
 
 
 class External:
@@ -61,14 +59,13 @@ class External:
     """
 
     __slots__ = (
-        "array", "grad", "grad_version", "has_grad", "needs_grad", "node", "position", "requires", "shape", "tensor",
-        "version",
+        "array", "grad", "grad_version", "has_grad", "needs_grad", "node", "position", "requires", "tensor", "version",
     )  # fmt: skip
 
     def __init__(self, tensor: TensorBase, position: int | None) -> None:
         self.tensor, self.position = tensor, position
         self.array, self.grad = tensor._array, tensor._grad
-        self.shape, self.has_grad = tensor._array.shape, tensor._grad is not None
+        self.has_grad = tensor._grad is not None
         self.node, self.requires = tensor._node, tensor._requires
         self.needs_grad = bool(tensor.requires_grad)
         self.version = version_of(tensor)
@@ -473,15 +470,14 @@ class Entry:
             return self.pulls.run([None if g is None else _laid_out(g, model) for g, model in models], saved)
         is_here = [type(array) is BatchedArray and array.level == level for array in cotangents]
         n = next(len(array.data) for array, here in zip(cotangents, is_here, strict=True) if here)
-        members = [
-            self._gradients([a.data[i] if here else a for a, here in zip(cotangents, is_here, strict=True)], saved)
-            for i in range(n)
-        ]
+        batches = list(zip(cotangents, is_here, strict=True))
+        members = [self._gradients([a.data[i] if here else a for a, here in batches], saved) for i in range(n)]
         if not members:
-            shapes = [self.externals[k].shape for k in self.by]
-            return [BatchedArray(level, numpy.zeros((0, *shape))) for shape in shapes]
+            # a member of zeros shows which gradients there are, and their dtypes
+            zeros = [numpy.zeros(a.data.shape[1:], a.data.dtype) if here else a for a, here in batches]
+            members = [self._gradients(zeros, saved)]
         columns = zip(*members, strict=True)
-        return [None if column[0] is None else BatchedArray(level, _stacked(column)) for column in columns]
+        return [None if column[0] is None else BatchedArray(level, _stacked(column)[:n]) for column in columns]
 
     def derive_again(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
         """The gradients with a history of their own: the function itself runs, and is differentiated."""
