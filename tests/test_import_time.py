@@ -28,10 +28,11 @@ def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     assert [name for name in HEAVY if name in imported(program)] == []
 
 
-#: Parts of the standard library that take long to import; some NumPy imports itself.
+#: Parts of the standard library that take long to import; some NumPy imports itself. Signatures need inspect, which NumPy
+#: imports since 2.3.
 SLOW = [
-    "argparse", "asyncio", "concurrent.futures", "csv", "datetime", "dis", "email", "importlib.metadata", "inspect",
-    "json", "logging", "pickle", "platform", "subprocess", "tokenize", "traceback", "typing", "unittest",
+    "argparse", "asyncio", "concurrent.futures", "csv", "datetime", "email", "importlib.metadata", "json", "logging",
+    "pickle", "platform", "subprocess", "traceback", "typing", "unittest",
 ]  # fmt: skip
 #: The files of these folders, but for those that serve them all, are imported when one of their names is first used.
 FAMILIES = {

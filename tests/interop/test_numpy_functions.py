@@ -11,10 +11,10 @@ import pytest
 import adjoint
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.protocols import numpy_name
-from support.numpy_checks import check_gradients, check_values, function_of
+from support.numpy_checks import NOT_OVERRIDABLE, check_gradients, check_values, function_of
 from support.numpy_samples import IN_PLACE, SAMPLES
 
-ALL = SAMPLES | IN_PLACE
+ALL = {name: samples for name, samples in (SAMPLES | IN_PLACE).items() if name not in NOT_OVERRIDABLE}
 #: Functions whose float results are constants: they do not depend on the values of what is given.
 CONSTANT = {"zeros_like", "ones_like", "empty_like", "zeros", "ones", "empty", "eye", "identity", "tri", "frombuffer",
             "fromiter", "fromstring", "fromfunction", "array", "asarray", "asanyarray", "ascontiguousarray",
@@ -71,7 +71,7 @@ HERMITIAN = {"linalg.eigh", "linalg.eigvalsh", "linalg.cholesky"}
 def test_every_function_has_a_sample() -> None:
     """The ones whose arguments are files have a test of their own."""
     own = {name for name in FUNCTIONS if not name.startswith("scipy.")}
-    assert own - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"}
+    assert own - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"} | NOT_OVERRIDABLE
     assert [name for name in ALL if name not in FUNCTIONS] == []
     assert all(numpy_name(function_of(name)).split(".")[-1] for name in ALL)
 

@@ -27,6 +27,7 @@ import adjoint
 from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.interop.reasons import REASONS
 from support.array_checks import check, weighted
+from support.numpy_checks import NOT_OVERRIDABLE
 
 Function = Callable[..., Any]
 X = np.array([0.7, 1.2, 2.3])
@@ -198,8 +199,8 @@ KEPT: dict[str, Function] = {
     "np.histogram2d": lambda x: np.histogram2d([0.1, 0.5, 0.9], [0.1, 0.5, 0.9], bins=2, weights=x)[0],
     "np.histogramdd": lambda x: np.histogramdd(np.eye(3)[:, :2], bins=2, weights=x)[0],
     "np.ix_": lambda x: np.multiply(*np.ix_(x, x)),
-    "polyval2d": lambda x: np.polynomial.polynomial.polyval2d(x, x, np.ones((2, 2))),
-    "polygrid2d": lambda x: np.polynomial.polynomial.polygrid2d(x, x, np.ones((2, 3))),
+    "polynomial.polynomial.polyval2d": lambda x: np.polynomial.polynomial.polyval2d(x, x, np.ones((2, 2))),
+    "polynomial.polynomial.polygrid2d": lambda x: np.polynomial.polynomial.polygrid2d(x, x, np.ones((2, 3))),
     "polynomial.polyval": lambda x: np.polynomial.polynomial.polyval(x, [1.0, 2.0, 3.0]),
     "chebval": lambda x: np.polynomial.chebyshev.chebval(x, [1.0, 2.0, 3.0]),
     "legval": lambda x: np.polynomial.legendre.legval(x, [1.0, 2.0, 3.0]),
@@ -234,7 +235,7 @@ def test_what_raises_another_error(name: str) -> None:
         adjoint.grad(lambda x: weighted(function(x)) + np.sum(x))(X)
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", sorted(KEPT.keys() - NOT_OVERRIDABLE))
 def test_what_keeps_the_derivative(name: str) -> None:
     assert check(KEPT[name], X)
 

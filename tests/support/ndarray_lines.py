@@ -327,4 +327,8 @@ ABSENT: dict[str, str] = {
     "__array_finalize__": "for subclasses of ndarray",
     "__array_wrap__": "for subclasses of ndarray",
     "__setstate__": "__reduce__ makes the array anew",
+    "itemset": "gone since NumPy 2.0, where the name of an ndarray raises an error",
+    "newbyteorder": "gone since NumPy 2.0, where the name of an ndarray raises an error",
+    "ptp": "gone since NumPy 2.0, where the name of an ndarray raises an error",
+    "tostring": "gone since NumPy 2.3: the old name of tobytes",
 }

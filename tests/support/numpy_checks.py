@@ -20,6 +20,11 @@ def function_of(name: str) -> Any:
     return found
 
 
+#: Functions that NumPy lets others override since 2.4: those before take nothing but arrays.
+OVERRIDABLE_SINCE_2_4 = {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"}
+NOT_OVERRIDABLE = OVERRIDABLE_SINCE_2_4 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else set[str]()
+
+
 def flat(result: Any) -> list[Any]:
     """All arrays and numbers in a result."""
     if isinstance(result, (list, tuple)):

@@ -19,6 +19,14 @@ _FAMILIES = (
     "gegenbauer", "sh_legendre", "sh_chebyt", "sh_chebyu", "sh_jacobi",
 )  # fmt: skip
 
+#: Functions that SciPy 1.17 has no more, and what is in their place.
+_GONE = {
+    "clpmn": "assoc_legendre_p_all(n, m, z)",
+    "lpmn": "assoc_legendre_p_all(n, m, z)",
+    "lpn": "legendre_p_all(n, z)",
+    "sph_harm": "sph_harm_y(n, m, theta, phi)",
+}
+
 #: By name, why a function is not differentiated.
 REASONS: dict[str, str] = {
     **{name: _WHOLE for name in scipy.special.__all__ if name.endswith("_zeros")},
@@ -28,6 +36,7 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("pbdv_seq", "pbvv_seq"), "SciPy's last slope is wrong; call pbdv or pbvv for each order"),
     "pbdn_seq": "its argument is complex; pbdv is the function of a real one",
     **dict.fromkeys(("mathieu_even_coef", "mathieu_odd_coef"), "mathieu_cem and mathieu_sem have derivatives by q"),
+    **{old: f"SciPy 1.17 has it no more; {new} has one" for old, new in _GONE.items()},
     **dict.fromkeys(("ellip_harm", "ellip_harm_2", "ellip_normal"), _LAME),
 }
 

@@ -126,7 +126,8 @@ def multivariate_normal_cdf(
     points, mean, cov, shape = gaussian(x, mean, cov)
 
     def integral(limits: Any, cov: Any) -> Any:
-        options = {"maxpts": maxpts, "abseps": abseps, "releps": releps, "rng": rng}
+        # SciPy before 1.16 has no rng
+        options = {"maxpts": maxpts, "abseps": abseps, "releps": releps} | ({} if rng is None else {"rng": rng})
         return scipy.stats.multivariate_normal.cdf(limits, None, cov, allow_singular, **options)
 
     symmetric = 0.5 * (cov + ops.transpose(cov, 0, 1))
