@@ -36,7 +36,7 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(("pbdv_seq", "pbvv_seq"), "SciPy's last slope is wrong; call pbdv or pbvv for each order"),
     "pbdn_seq": "its argument is complex; pbdv is the function of a real one",
     **dict.fromkeys(("mathieu_even_coef", "mathieu_odd_coef"), "mathieu_cem and mathieu_sem have derivatives by q"),
-    **{old: f"SciPy 1.17 has it no more; {new} has one" for old, new in _GONE.items()},
+    **{old: f"SciPy 1.17 has it no more; {new} has one" for old, new in _GONE.items() if old in scipy.special.__all__},
     **dict.fromkeys(("ellip_harm", "ellip_harm_2", "ellip_normal"), _LAME),
 }
 
