@@ -28,7 +28,7 @@ def test_arithmetic_and_gradients_bring_in_nothing_heavy():
     assert [name for name in HEAVY if name in imported(program)] == []
 
 
-#: Parts of the standard library that take long to import; some NumPy imports itself. The inspect that signatures need is
+#: Parts of the standard library that take long to import; some NumPy imports itself. Signatures need inspect, which is
 #: one of these since NumPy 2.3.
 SLOW = [
     "argparse", "asyncio", "concurrent.futures", "csv", "datetime", "email", "importlib.metadata", "json", "logging",
