@@ -51,6 +51,33 @@ def test_a_trace_sees_every_primitive() -> None:
         assert tracer.trace(Depth.new_root(), lambda x: 3.0, 1.0) == (3.0, None)
 
 
+class Names(tracer.Node):
+    """Keeps the names of all calls of a trace."""
+
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+        self.calls = parents[0].calls
+        self.calls.append(fun.__name__)
+
+    def initialize_root(self) -> None:
+        self.calls: list[str] = []
+
+
+def test_a_trace_sees_the_derivatives_inside_it() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x + x) * x)
+
+    value, node = tracer.trace(Names.new_root(), ag.grad(f), X)
+    onp.testing.assert_allclose(value, ag.grad(f)(X))
+    assert node.calls.index("sin") < node.calls.index("cos") and node.calls.count("add") >= 2
+    value, node = tracer.trace(Depth.new_root(), lambda x: ag.grad(f)(x) * x, X)
+    onp.testing.assert_allclose(value, ag.grad(f)(X) * X)
+    assert node.depth > 5 and node.name == "multiply"
+    value, node = tracer.trace(Depth.new_root(), ag.grad(lambda x: ag.grad(lambda y: y**3)(x[0])), X)
+    onp.testing.assert_allclose(value, [6 * X[0], 0, 0])
+    value, _ = tracer.trace(Depth.new_root(), ag.grad(lambda pair: pair["a"][0] * pair["b"]), {"a": [2.0], "b": 3.0})
+    assert value == {"a": [3.0], "b": 2.0}
+
+
 def test_what_a_traced_value_can_do() -> None:
     def check(x: Any) -> Any:
         assert (x.shape, x.ndim, x.size, x.dtype, len(x), bool(x[0])) == ((3,), 1, 3, onp.float64, 3, True)

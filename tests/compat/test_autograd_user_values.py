@@ -206,3 +206,75 @@ def test_complex_spaces_of_users_types_are_refused() -> None:
     type("PhaseSpace", (PointSpace,), {"iscomplex": True}).register(Phase)
     with pytest.raises(TypeError, match="PhaseSpace is complex"):
         autograd.grad(lambda value: 1.0)(Phase(1.0, 2.0))
+
+
+# values of a space without a basis ------------------------------------------------------------------------------------
+
+
+class Sines:
+    """A sum of multiples of sin(k t), by k: a member of a space of functions."""
+
+    def __init__(self, weights: dict[int, float]) -> None:
+        self.weights = weights
+
+    @primitive
+    def __call__(self, t: float) -> float:
+        return sum([a * numpy.sin(k * t) for k, a in self.weights.items()], 0.0)
+
+    @primitive
+    def derivative(self) -> Sines:
+        """The function with k in place of sin(k t), which keeps the space."""
+        return Sines({k: k * a for k, a in self.weights.items()})
+
+
+class SinesBox(Box, Sines):
+    __slots__: list[str] = []
+
+
+class SinesSpace(VSpace):
+    def __init__(self, value: Sines) -> None:
+        pass
+
+    def zeros(self) -> Sines:
+        return Sines({})
+
+    def _add(self, f: Sines, g: Sines) -> Sines:
+        return Sines({k: f.weights.get(k, 0.0) + g.weights.get(k, 0.0) for k in {*f.weights, *g.weights}})
+
+    def _scalar_mul(self, f: Sines, a: float) -> Sines:
+        return Sines({k: a * w for k, w in f.weights.items()})
+
+
+SinesBox.register(Sines)
+SinesSpace.register(Sines)
+TERMS = range(1, 4)
+defvjp(Sines.__dict__["__call__"], lambda ans, f, t: lambda g: Sines({k: g * numpy.sin(k * t) for k in TERMS}))
+defvjp(Sines.__dict__["derivative"], lambda ans, f: lambda g: Sines({k: k * w for k, w in g.weights.items()}))
+
+
+def test_a_space_without_a_basis_has_gradients() -> None:
+    def loss(f: Any) -> Any:
+        return (f(0.3) - 1.0) ** 2 + anp.exp(f(0.7)) * f.derivative()(0.2)
+
+    def of_weights(weights: Any) -> Any:
+        f = [anp.sum(weights * anp.sin(anp.array(TERMS) * t)) for t in (0.3, 0.7)]
+        return (f[0] - 1.0) ** 2 + anp.exp(f[1]) * anp.sum(weights * anp.array(TERMS) * anp.sin(anp.array(TERMS) * 0.2))
+
+    f = Sines({1: 0.5, 2: -0.25, 3: 0.125})
+    value, gradient = autograd.value_and_grad(loss)(f)
+    weights = numpy.array([0.5, -0.25, 0.125])
+    assert float(value) == pytest.approx(float(of_weights(weights)))
+    expected = autograd.grad(of_weights)(weights)
+    assert [float(gradient.weights[k]) for k in TERMS] == pytest.approx(list(expected))
+
+
+def test_a_constant_function_of_such_a_value_has_the_gradient_zero() -> None:
+    with pytest.warns(UserWarning, match="Output seems independent"):
+        assert autograd.grad(lambda f: 3.0)(Sines({1: 2.0})).weights == {}
+
+
+def test_such_a_value_made_of_numbers_is_an_error() -> None:
+    made = primitive(lambda a: Sines({1: a}))
+    defvjp(made, lambda ans, a: lambda g: g.weights[1])
+    with pytest.raises(TypeError, match=r"returned a Sines, .* whose VSpace has no standard_basis\(\)"):
+        autograd.grad(lambda a: made(a)(0.5))(2.0)

@@ -35,12 +35,16 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 __all__ = [
-    "CONNECT", "FOREIGN", "HOLDERS", "NAMESPACES", "NO_TRACE", "ArrayBox", "Box", "dispatch", "getval", "holds_box",
-    "in_double", "carries_derivative", "isbox", "operands", "raw", "to_read", "to_tensor", "unwrap", "values", "wrap",
+    "CONNECT", "FOREIGN", "HOLDERS", "NAMESPACES", "NO_TRACE", "OPAQUE", "ArrayBox", "Box", "dispatch", "getval",
+    "holds_box", "in_double", "carries_derivative", "isbox", "operands", "raw", "to_read", "to_tensor", "unwrap",
+    "values", "wrap",
 ]  # fmt: skip
 
 #: Types of values for which users registered boxes or spaces of their own.
 FOREIGN: set[type] = set()
+
+#: Box classes of values without coordinates: their vector spaces have no basis.
+OPAQUE: set[type] = set()
 
 #: What is to be done when a box or a space is registered for a type.
 CONNECT: list[Callable[[type], None]] = []
@@ -52,7 +56,8 @@ NAMESPACES: list[Any] = []
 class Box:
     """The base of all boxes. Users' own hold values of a type for which they registered a vector space, too.
 
-    Such a value is in the graph by its coordinates in that space; see `_user_values`.
+    Such a value is in the graph by its coordinates in that space; see `_user_values`. One of a space without a basis
+    has the nodes of a trace instead; see `_node_derivatives`.
     """
 
     __slots__ = ("__dict__",)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.compat.autograd._boxes import ArrayBox, Box
+from adjoint.compat.autograd._boxes import OPAQUE, ArrayBox, Box
 from adjoint.compat.autograd._sequences import subvals
 from adjoint.core.modes.state import ATTRIBUTE, ModeBlock
 from adjoint.runtime.caches import cached
@@ -207,11 +207,16 @@ class Regrouped:
         return self.fun(*args, **kwargs)
 
 
+def is_traced(value: Any) -> bool:
+    """True for a value of a trace: of an array, or of an opaque value."""
+    return type(value) is TracedBox or type(value) in OPAQUE
+
+
 def holds_traced(value: Any) -> bool:
     """True for a traced value, or a container with one in it."""
     if trace_stack.top < 0:
         return False
-    return any(type(leaf) is TracedBox for leaf in flatten(value)[0])
+    return any(is_traced(leaf) for leaf in flatten(value)[0])
 
 
 def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> Any:
@@ -222,13 +227,13 @@ def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> 
 
 def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, int]:
     leaves, structure = flatten((args, kwargs))
-    boxes = [leaf for leaf in leaves if type(leaf) is TracedBox]
+    boxes = [leaf for leaf in leaves if is_traced(leaf)]
     trace = max(box._trace for box in boxes)
     arguments, fun = args, primitive
     inner = [box for box in boxes if box._trace == trace]
-    if sum(type(arg) is TracedBox and arg._trace == trace for arg in args) < len(inner):
+    if sum(is_traced(arg) and arg._trace == trace for arg in args) < len(inner):
         arguments, fun, kwargs = tuple(leaves), Regrouped(primitive, structure), {}
-    argnums = tuple(n for n, arg in enumerate(arguments) if type(arg) is TracedBox and arg._trace == trace)
+    argnums = tuple(n for n, arg in enumerate(arguments) if is_traced(arg) and arg._trace == trace)
     values = subvals(arguments, [(n, arguments[n]._value) for n in argnums])
     parents = tuple(arguments[n]._node for n in argnums)
     kind = type(parents[0])
@@ -248,6 +253,11 @@ def new_box(value: Any, trace: int, node: Any) -> Any:
         keys = structure.unflatten(list(range(len(leaves))))
         paths = {number: path for path, number in _paths(keys)}
         return structure.unflatten([_part(value, paths[i], trace, node) for i in range(len(leaves))])
+    kind: Any = Box.type_mappings.get(type(value))
+    if kind in OPAQUE:
+        box: Any = kind.__new__(kind)
+        box._content, box._trace, box._node = value, trace, node
+        return box
     if not isinstance(value, (Box, numpy.ndarray, numpy.generic, float, complex, int, bool)):
         raise TypeError(f"Can't differentiate w.r.t. type {type(value)}")
     return TracedBox(value if isinstance(value, Box) else numpy.asarray(value)[()], trace, node)
@@ -275,8 +285,8 @@ def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
     """
     with trace_stack.new_trace() as number:
         end = fun(new_box(x, number, start_node))
-        own = [leaf for leaf in flatten(end)[0] if type(leaf) is TracedBox and leaf._trace == number]
-        if own and type(end) is TracedBox:
+        own = [leaf for leaf in flatten(end)[0] if is_traced(leaf) and leaf._trace == number]
+        if own and is_traced(end):
             return end._value, end._node
         if own:
             return _recorded(_as_it_is, (end,), {})[:2]

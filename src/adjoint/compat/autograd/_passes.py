@@ -5,13 +5,14 @@ The differential operators do not use these: they go through adjoint's engine.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy
 
-from adjoint.compat.autograd._boxes import NO_TRACE, Box, getval
+from adjoint.compat.autograd._boxes import NO_TRACE, OPAQUE, Box, getval
 from adjoint.compat.autograd._nodes import Node, notrace_primitives, toposort
 from adjoint.compat.autograd._primitives import Primitive, defjvp_argnums, defvjp_argnums, notrace_primitive
 from adjoint.compat.autograd._sequences import subvals
@@ -32,7 +33,14 @@ def _of_arguments(fun: Function, args: Any, kwargs: Any, argnums: Sequence[int])
 
 
 def _is_inexact(value: Any) -> bool:
-    return all(isinstance(leaf, Box) or numpy.asarray(leaf).dtype.kind in "fc" for leaf in flatten(value)[0])
+    return all(
+        isinstance(leaf, Box) or Box.type_mappings.get(type(leaf)) in OPAQUE or numpy.asarray(leaf).dtype.kind in "fc"
+        for leaf in flatten(value)[0]
+    )
+
+
+def _vjp_from_author(primitive: Primitive, argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
+    return lambda g: tuple(primitive.pull(tuple(argnums), g, ans, args, kwargs))
 
 
 class VJPNode(Node):
@@ -49,7 +57,11 @@ class VJPNode(Node):
         moving = [i for i, n in enumerate(parent_argnums) if _is_inexact(args[n])]
         self.parents = [parents[i] for i in moving]
         if moving and _is_inexact(value):
-            self.vjp = make_vjp(*_of_arguments(fun, args, kwargs, [parent_argnums[i] for i in moving]))[0]
+            argnums = tuple(parent_argnums[i] for i in moving)
+            if isinstance(fun, Primitive) and (fun.joint_vjp is not None or fun.vjps):
+                self.vjp = _vjp_from_author(fun, argnums, value, args, kwargs)
+            else:
+                self.vjp = make_vjp(*_of_arguments(fun, args, kwargs, argnums))[0]
         else:
             self.parents, self.vjp = [], lambda g: ()
 
@@ -118,7 +130,7 @@ def _is_of_numpy(primitive: Primitive) -> bool:
 
 def _vjp_of(primitive: Primitive) -> Function | None:
     if primitive.joint_vjp is not None or primitive.vjps:
-        return lambda argnums, ans, args, kwargs: lambda g: tuple(primitive.pull(argnums, g, ans, args, kwargs))
+        return functools.partial(_vjp_from_author, primitive)
     if not _is_of_numpy(primitive):
         return None
     return lambda argnums, ans, args, kwargs: make_vjp(*_of_arguments(primitive, args, kwargs, argnums))[0]

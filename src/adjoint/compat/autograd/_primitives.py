@@ -170,8 +170,9 @@ class Call:
             if type(leaf) in FOREIGN:
                 raise TypeError(
                     f"{self.primitive.__name__}() returned a {type(leaf).__name__}, for which a Box or VSpace was "
-                    "registered, but not both: register the other, or let primitives take and return numbers, arrays, "
-                    "and lists, tuples and dictionaries of these"
+                    "registered, but not both, or whose VSpace has no standard_basis(): register the other, define the "
+                    "basis, or let primitives take and return numbers, arrays, and lists, tuples and dictionaries of "
+                    "these"
                 )
         arrays = [in_double(numpy.asarray(leaf)) if _is_inexact(leaf) else None for leaf in self.constants]
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.compat.autograd._boxes import (
+    OPAQUE,
     ArrayBox,
     carries_derivative,
     dispatch,
@@ -24,6 +25,7 @@ from adjoint.compat.autograd._boxes import (
     unwrap,
     wrap,
 )
+from adjoint.compat.autograd._nodes import trace_stack
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import ATTRIBUTE, PUSH, SET, ModeBlock, current
@@ -36,6 +38,10 @@ from adjoint.transforms import forward
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
+
+#: What makes the vjp by nodes for an x that the engine does not take, and None for others: `_node_derivatives`, which
+#: is imported with the modules that make such values possible.
+BY_NODES: list[Callable[[Function, Any, list[Any]], tuple[Function, Any] | None]] = []
 
 INDEPENDENT = "Output seems independent of input."
 
@@ -122,12 +128,25 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
     """
     refuse_in_graph()
     leaves, structure = taken_apart(x)
+    if OPAQUE or trace_stack.top >= 0:
+        for make in BY_NODES:
+            by_nodes = make(fun, x, leaves)
+            if by_nodes is not None:
+                return by_nodes
+    return vjp_of_leaves(fun, leaves, structure)
+
+
+def vjp_of_leaves(fun: Function, leaves: list[Any], structure: TreeDef, create: bool = False) -> tuple[Function, Any]:
+    """See `make_vjp`; x is given by its numbers and arrays and its containers.
+
+    create: results are boxes and have derivatives.
+    """
     targets = [_target(leaf) for leaf in leaves]
     kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
     with tracing():
         # the function may write into its arguments, which must not reach those of the caller
         y = joined(fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets])))
-    return _pullback(y, targets, structure, kinds)
+    return _pullback(y, targets, structure, kinds, create)
 
 
 def joined(y: Any) -> Any:
@@ -164,12 +183,15 @@ def _target(leaf: Any) -> Tensor:
     return tensor
 
 
-def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any]) -> tuple[Function, Any]:
+def _pullback(
+    y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any], create: bool
+) -> tuple[Function, Any]:
     outputs, shape_of_y = flatten(y)
     positions = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
     roots = [outputs[i]._tensor for i in positions]
     # a target that is no leaf depends on something: another derivation goes on around
-    nested = _depth.count > 0 and (any(not t.is_leaf for t in targets) or leads_elsewhere(roots, targets))
+    is_inner = any(not t.is_leaf for t in targets) or leads_elsewhere(roots, targets)
+    nested = create or (_depth.count > 0 and is_inner)
     if not any(root.requires_grad for root in roots):
         roots, positions = [], []
         warnings.warn(INDEPENDENT, stacklevel=4)
@@ -184,12 +206,12 @@ def _pullback(y: Any, targets: list[Tensor], structure: TreeDef, kinds: list[Any
             return structure.unflatten(zeros)
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
-        create = nested or any(carries_derivative(c) for c in cotangents)
+        is_recorded = nested or any(carries_derivative(c) for c in cotangents)
         # one tensor takes the quick way through `grad`
         ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
-        leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=create, allow_unused=True)
+        leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=is_recorded, allow_unused=True)
         gradients = [
-            zeros_like(target) if t is None else (wrap if create else plain_value)(conjugated(t))
+            zeros_like(target) if t is None else (wrap if is_recorded else plain_value)(conjugated(t))
             for target, t in zip(targets, leaf_gradients, strict=True)
         ]
         return structure.unflatten([_as_given(g, kind) for g, kind in zip(gradients, kinds, strict=True)])

@@ -1,7 +1,8 @@
 """Values of users' own types, for which they registered a box and a vector space.
 
 In the graph such a value is the vector of its coordinates: its inner products with the basis of its space. So its type
-is a container with this vector in it, and a box of the type one with the vector's box.
+is a container with this vector in it, and a box of the type one with the vector's box. A space without
+standard_basis() has no coordinates; its values are opaque, see `_node_derivatives`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, HOLDERS, ArrayBox, Box
+from adjoint.compat.autograd._boxes import CONNECT, FOREIGN, HOLDERS, OPAQUE, ArrayBox, Box
 from adjoint.compat.autograd._vspaces import VSpace, vspace
 from adjoint.runtime import pytree
 
@@ -21,12 +22,19 @@ def connect(value_type: type) -> None:
     box = Box.type_mappings.get(value_type)
     if box is None or value_type not in VSpace.mappings:
         return
+    if not _has_basis(VSpace.mappings[value_type]):
+        OPAQUE.add(box)
+        return
     if not pytree.is_registered(value_type):
         pytree.register(value_type, taken_apart, put_together)
     if not pytree.is_registered(box):
         pytree.register_stand_in(box, value_type)
     HOLDERS.add(box)
     FOREIGN.discard(value_type)
+
+
+def _has_basis(maker: Any) -> bool:
+    return getattr(maker, "standard_basis", None) is not VSpace.standard_basis
 
 
 def taken_apart(value: Any) -> tuple[Sequence[Any], VSpace]:

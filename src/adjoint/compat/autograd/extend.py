@@ -1,5 +1,6 @@
 """Functions and classes for the definition of new primitives."""
 
+from adjoint.compat.autograd import _node_derivatives  # noqa: F401  (registers itself)
 from adjoint.compat.autograd._boxes import Box
 from adjoint.compat.autograd._passes import JVPNode, VJPNode, register_notrace
 from adjoint.compat.autograd._primitives import (

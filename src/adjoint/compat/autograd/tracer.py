@@ -1,5 +1,6 @@
 """Boxes, primitives and traces, under the names of autograd.tracer."""
 
+from adjoint.compat.autograd import _node_derivatives  # noqa: F401  (registers itself)
 from adjoint.compat.autograd._boxes import Box, getval, isbox
 from adjoint.compat.autograd._nodes import (
     Node,
