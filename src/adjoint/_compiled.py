@@ -31,5 +31,6 @@ COMPILED = (
     "adjoint.core.view_steps",
     "adjoint.core.operations.operation",
     "adjoint.tensor.arithmetic",
+    "adjoint.transforms.batching.levels",
     "adjoint.compilation.matching",
 )

@@ -809,7 +809,7 @@ def _(ops, t, y):
 def linalg_cross(xp, input: Array, other: Array, *, dim=-1):
     """The vector product along an axis of length 3, broadcast."""
     # three products of slices are several times faster than numpy.linalg.cross
-    a, b = xp.broadcast_arrays(input, other)
+    a, b = (input, other) if input.shape == other.shape else xp.broadcast_arrays(input, other)
     result = xp.empty(a.shape, dtype=xp.result_type(input, other))
     components = [(*(slice(None),) * dim, k, ...) for k in range(3)]
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):

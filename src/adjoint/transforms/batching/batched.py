@@ -22,15 +22,11 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.namespace import register
-from adjoint.core.modes.batches import live_levels
-from adjoint.core.modes.state import current
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule
-
-_ALL = slice(None)
-_NUMBERS = frozenset((int, float, bool, complex, type(None)))
-numpy_ops = raw_ops(numpy.zeros(0))
+from adjoint.transforms.batching.levels import BatchedBase, BatchedKernel, is_alive, set_kind, stripped
+from adjoint.transforms.batching.levels import batches_of as batches_of
 
 #: The batches that an array is batched over, as (level, size), outermost level first.
 Batches = tuple[tuple[int, int], ...]
@@ -89,39 +85,11 @@ def _refused(message: str) -> Callable[..., Any]:
     return method
 
 
-class BatchedArray:
-    """All members of a batch, seen as one of them.
+class BatchedArray(BatchedBase):
+    """The class of batched arrays: with the operators and methods of arrays."""
 
-    data: an array with the batch axis in front, perhaps batched at lower levels itself.
-    """
-
-    __slots__ = ("data", "level")
+    __slots__ = ()
     __array_ufunc__ = None
-
-    def __init__(self, level: int, data: Any) -> None:
-        self.level = level
-        self.data = data
-
-    @property
-    def batches(self) -> Batches:
-        """Level and size of each batch, the outermost first."""
-        return ((self.level, self.data.shape[0]), *batches_of(self.data))
-
-    @property
-    def underlying(self) -> Any:
-        """The array that holds all members of all batches."""
-        data = self.data
-        return data.underlying if isinstance(data, BatchedArray) else data
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of a member."""
-        return self.data.shape[1:]
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes of a member."""
-        return self.data.ndim - 1
 
     @property
     def size(self) -> int:
@@ -130,11 +98,6 @@ class BatchedArray:
         for n in self.shape:
             size *= n
         return size
-
-    @property
-    def dtype(self) -> Any:
-        """The data type."""
-        return self.data.dtype
 
     @property
     def itemsize(self) -> int:
@@ -168,10 +131,6 @@ class BatchedArray:
     def copy(self, order: str = "C") -> BatchedArray:
         """The same members in memory of their own."""
         return BatchedArray(self.level, self.data.copy(order))
-
-    def __getitem__(self, index: Any) -> BatchedArray:
-        index = index if isinstance(index, tuple) else (index,)
-        return BatchedArray(self.level, self.data[(slice(None), *index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         index = index if isinstance(index, tuple) else (index,)
@@ -226,11 +185,6 @@ class BatchedArray:
     __bool__ = any = all = _refused(CONTROL_FLOW)
     reshape = item = __float__ = __int__ = __complex__ = __index__ = _refused(ITEM)
     tolist = __array__ = _refused(NO_STORAGE)
-
-
-def batches_of(array: Any) -> Batches:
-    """The levels and sizes of all batch axes of an array; () for other arrays."""
-    return array.batches if isinstance(array, BatchedArray) else ()
 
 
 def of_underlying(array: Any, function: Callable[[Any], Any]) -> Any:
@@ -296,31 +250,6 @@ class _Levels(dict[int, BatchLevel]):
 _levels = _Levels()
 
 
-def level_of(operands: Iterator[Any]) -> int:
-    """The highest level among operands, 0 if none is batched."""
-    return max((value.level for value in operands if isinstance(value, BatchedArray)), default=0)
-
-
-def operands_of(rule: Rule, values: dict[str, Any]) -> Iterator[Any]:
-    """All array arguments, one by one."""
-    for name in rule.inputs + rule.constants:
-        value = values[name]
-        if name == rule.sequence:
-            yield from value
-        else:
-            yield value
-
-
-def stripped(level: int, value: Any) -> tuple[Any, Any]:
-    """An argument without one level, and where its batch axis is then (None: it has none); lists for a sequence."""
-    if isinstance(value, BatchedArray):
-        return (value.data, 0) if value.level == level else (value, None)
-    if isinstance(value, (list, tuple)):
-        pairs = [stripped(level, member) for member in value]
-        return [data for data, _ in pairs], [dim for _, dim in pairs]
-    return value, None
-
-
 def inner_ops(operands: Sequence[Any]) -> Any:
     """The operations for arrays of which some may be batched."""
     plain = None
@@ -332,24 +261,34 @@ def inner_ops(operands: Sequence[Any]) -> Any:
     return raw_ops(plain)
 
 
-def at_level(rule: Rule, values: dict[str, Any], level: int) -> Any:
-    """Run the batch form of an operation over the members of one level."""
-    if rule.batch_kernel is not None:
-        result = rule.batch_kernel(_levels[level], **values)
-        if result is not NotImplemented:
+def other_form(rule: Rule) -> Callable[[int, dict[str, Any]], Any]:
+    """The batch form that derives from a rule for all arguments, as a function of a level and arguments by name."""
+
+    def form(level: int, values: dict[str, Any]) -> Any:
+        data, dims = dict(values), {}
+        for name in rule.inputs + rule.constants:
+            data[name], dim = stripped(level, values[name])
+            if dim is not None:
+                dims[name] = dim
+        inside = inner_ops(list(operands_of(rule, data)))
+        result, dim = derive.batch(rule, inside, data, dims, warn_of_loop)
+        if dim is None:
             return result
-    data, dims = dict(values), {}
+        if rule.outputs is None:
+            return BatchedArray(level, result)
+        return tuple(BatchedArray(level, part) for part in result)
+
+    return form
+
+
+def operands_of(rule: Rule, values: dict[str, Any]) -> Iterator[Any]:
+    """All array arguments, one by one."""
     for name in rule.inputs + rule.constants:
-        data[name], dim = stripped(level, values[name])
-        if dim is not None:
-            dims[name] = dim
-    inside = inner_ops(list(operands_of(rule, data)))
-    result, dim = derive.batch(rule, inside, data, dims, warn_of_loop)
-    if dim is None:
-        return result
-    if rule.outputs is None:
-        return BatchedArray(level, result)
-    return tuple(BatchedArray(level, part) for part in result)
+        value = values[name]
+        if name == rule.sequence:
+            yield from value
+        else:
+            yield value
 
 
 _slow: set[str] = set()
@@ -366,60 +305,7 @@ def kernel_of(rule: Rule) -> Callable[..., Any]:
     """The kernel of an operation on operands of which some may be batched."""
     if isinstance(rule, LevelRule):
         return rule.kernel_on(None)
-    defaults = {p.name: p.default for p in rule.parameters if p.default is not p.empty}
-    positional = [p.name for p in rule.parameters if p.kind is not p.KEYWORD_ONLY]
-    is_aligned = rule.batching == "align" and rule.batch_kernel is None and rule.batch_form is None
-    is_aligned = is_aligned and rule.outputs is None and rule.sequence is None
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        if is_aligned:
-            result = aligned(rule.name, args, kwargs)
-            if result is not None:
-                return result
-        arguments = {**defaults, **dict(zip(positional, args, strict=False)), **kwargs}
-        values = {name: arguments[name] for name in rule.names}
-        level = level_of(operands_of(rule, values))
-        if not level:
-            return getattr(inner_ops(list(operands_of(rule, values))), rule.name)(*args, **kwargs)
-        return at_level(rule, values, level)
-
-    kernel.__name__ = kernel.__qualname__ = rule.name
-    return kernel
-
-
-def aligned(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """An operation whose operands broadcast, for all levels at once; None for other arrays than NumPy's.
-
-    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in
-    front of one that it has, it gets one of size 1.
-    """
-    operands, held, rank = [], [], 0
-    every: tuple[int, ...] = ()
-    for value in args:
-        levels: tuple[int, ...] = ()
-        while isinstance(value, BatchedArray):
-            levels = (value.level, *levels)
-            value = value.data
-        if type(value) is numpy.ndarray:
-            rank = max(rank, value.ndim - len(levels))
-            if levels and levels != every:
-                every = tuple(sorted({*every, *levels})) if every else levels
-        elif type(value) not in _NUMBERS and hasattr(value, "ndim"):
-            return None
-        operands.append(value)
-        held.append(levels)
-    if not every or any(hasattr(value, "ndim") for value in options.values()):
-        return None
-    for i, levels in enumerate(held):
-        value = operands[i]
-        if levels and (levels != every or value.ndim - len(levels) != rank):
-            missing = rank - value.ndim + len(levels)
-            axes = [_ALL if level in levels else None for level in every if level >= levels[0]]
-            operands[i] = value[(*axes, *(None,) * missing)]
-    result = getattr(numpy_ops, name)(*operands, **options)
-    for level in every:
-        result = BatchedArray(level, result)
-    return result
+    return BatchedKernel(rule, _levels, other_form(rule))
 
 
 class Namespace:
@@ -486,13 +372,8 @@ class Namespace:
 
     def check_alive(self, array: Any) -> None:
         """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
-        state = current()
-        if state.run is None and not state.replaying:
-            live = live_levels()
-            while isinstance(array, BatchedArray):
-                if array.level not in live:
-                    raise RuntimeError(ESCAPED)
-                array = array.data
+        if not is_alive(array):
+            raise RuntimeError(ESCAPED)
 
     def in_batch_of(self, array: Any, model: Any) -> Any:
         """The array as a batched one with memory of its own, over all that `model` is batched over."""
@@ -516,3 +397,4 @@ class Namespace:
 namespace = Namespace()
 register(BatchedArray, namespace)
 batched_ops: Any = RawOps(namespace)
+set_kind(BatchedArray, batched_ops)

@@ -1,0 +1,408 @@
+"""What runs at each operation under vmap: arrays with a hidden batch axis, and kernels on them.
+
+A `BatchedKernel` runs the same batch forms as `adjoint.rules.derive.batch`, by positions instead of names: those that
+put the batch axis in front of all operands and shift the axes that are counted. All others it leaves to a function.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.runtime import cython_shim as cython
+
+import numpy
+
+from adjoint.core.recorded import raw_ops
+from adjoint.rules.derive import core_ranks
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import dtype_of, shape_of
+    from adjoint.core.modes.state import ThreadState, current
+
+_ndarray = numpy.ndarray
+_ALL = slice(None)
+_NUMBERS = frozenset((int, float, bool, complex, type(None)))
+_ABSENT = object()
+numpy_ops = raw_ops(numpy.zeros(0))
+#: How the operands of a whole batch are made fit for one run: not at all, as rules of these kinds say.
+_OTHER, _ALIGNED, _AXES = range(3)
+_WAYS = {"align": _ALIGNED, "core": _ALIGNED, "axes": _AXES}
+
+# arrays ---------------------------------------------------------------------------------------------------------------
+
+
+@cython.cclass
+class BatchedBase:
+    """All members of a batch, seen as one of them.
+
+    data: an array with the batch axis in front, perhaps batched at lower levels itself.
+    """
+
+    def __init__(self, level, data) -> None:
+        self.level = level
+        self.data = data
+
+    @property
+    def batches(self):
+        """Level and size of each batch, the outermost first."""
+        return ((self.level, self.data.shape[0]), *batches_of(self.data))
+
+    @property
+    def underlying(self):
+        """The array that holds all members of all batches."""
+        data = self.data
+        while isinstance(data, BatchedBase):
+            data = cython.cast(BatchedBase, data).data
+        return data
+
+    @property
+    def shape(self):
+        """The shape of a member."""
+        data = self.data
+        return shape_of(data)[1:] if type(data) is _ndarray else data.shape[1:]
+
+    @property
+    def ndim(self):
+        """The number of axes of a member."""
+        return self.data.ndim - 1
+
+    @property
+    def dtype(self):
+        """The data type."""
+        data = self.data
+        return dtype_of(data) if type(data) is _ndarray else data.dtype
+
+    def __getitem__(self, index):
+        index = index if isinstance(index, tuple) else (index,)
+        return batched(self.level, self.data[(_ALL, *index)])
+
+
+_kind = BatchedBase
+_batched_ops = None
+
+
+def set_kind(kind, ops):
+    """Declare the class of batched arrays, which adds operators, and the operations on them."""
+    global _kind, _batched_ops
+    _kind, _batched_ops = kind, ops
+
+
+def batched(level, data):
+    """An array whose first axis is the batch of a level."""
+    if cython.compiled:
+        made = cython.cast(object, instantiate(_kind, BatchedBase))
+    else:
+        made = _kind.__new__(_kind)
+    array: BatchedBase = made
+    array.level = level
+    array.data = data
+    return array
+
+
+def batches_of(array):
+    """The levels and sizes of all batch axes of an array; () for other arrays."""
+    return array.batches if isinstance(array, BatchedBase) else ()
+
+
+def is_alive(array):
+    """True unless the array is of a mapping that is over, outside of backward passes and of views made again."""
+    state: ThreadState = current()
+    if state.run is not None or state.replaying:
+        return True
+    while isinstance(array, BatchedBase):
+        level = cython.cast(BatchedBase, array).level
+        for batch in state.batches:
+            if batch[0] == level:
+                break
+        else:
+            return False
+        array = cython.cast(BatchedBase, array).data
+    return True
+
+
+def stripped(level, value):
+    """An argument without one level, and where its batch axis is then (None: it has none); lists for a sequence."""
+    if isinstance(value, BatchedBase):
+        array: BatchedBase = value
+        return (array.data, 0) if array.level == level else (value, None)
+    if isinstance(value, (list, tuple)):
+        pairs = [stripped(level, member) for member in value]
+        return [data for data, _ in pairs], [dim for _, dim in pairs]
+    return value, None
+
+
+# kernels --------------------------------------------------------------------------------------------------------------
+
+
+@cython.final
+@cython.cclass
+class BatchedKernel:
+    """The kernel of an operation on operands of which some may be batched.
+
+    operands: the places of arrays in the signature; core: how many axes the operation itself takes of each.
+    levels: a `BatchLevel` for each number, which whole batch forms of rules take. others: the batch form where the ways
+    of this class do not fit; takes (level, arguments by name).
+    is_joint: the operands broadcast, so that the axes of all levels can stand in front of them at once.
+    """
+
+    def __init__(self, rule, levels, others) -> None:
+        self.rule = rule
+        self.__name__ = self.name = rule.name
+        self.names = rule.names
+        self.n_positional = len(rule.positional)
+        self.defaults = tuple([_ABSENT if p.default is p.empty else p.default for p in rule.parameters])
+        self.operands = tuple([i for i, name in enumerate(self.names) if name in rule.inputs + rule.constants])
+        self.constants = frozenset([self.names.index(name) for name in rule.constants])
+        self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
+        self.axes = tuple([self.names.index(name) for name in rule.axes])
+        self.new_axes = tuple([self.names.index(name) for name in rule.new_axes])
+        self.way = _WAYS.get(rule.batching, _OTHER)
+        self.core = None
+        if self.way == _ALIGNED:
+            ranks = core_ranks(rule) if rule.batching == "core" else {}
+            self.core = tuple([ranks.get(self.names[place], 0) for place in self.operands])
+            if self.sequence >= 0 or self.axes or self.new_axes or not self.operands:
+                self.way = _OTHER
+        self.form = rule.batch_form
+        self.needs = ()
+        if self.form is not None:
+            self.needs = tuple([-1 if name == "ndim" else self.names.index(name) for name in self.form.needs])
+        self.returns_one = rule.outputs is None
+        self.levels = levels
+        self.others = others
+        is_declared = rule.batch_kernel is not None or self.form is not None
+        self.is_joint = rule.batching == "align" and not is_declared and self.returns_one and self.sequence < 0
+
+    def __call__(self, *args, **kwargs):
+        if self.is_joint:
+            result = joint(self.name, args, kwargs)
+            if result is not None:
+                return result
+        values = self.bound(args, kwargs)
+        level: cython.longlong = self.level_of(values)
+        if level == 0:
+            return getattr(self.ops_of(values), self.name)(*args, **kwargs)
+        return self.at_level(values, level)
+
+    def bound(self, args: tuple, kwargs: dict):
+        """The arguments in the order of the signature."""
+        values: list = list(args)
+        i: cython.Py_ssize_t
+        for i in range(len(values), len(self.names)):
+            value = kwargs.get(self.names[i], self.defaults[i]) if kwargs else self.defaults[i]
+            if value is _ABSENT:
+                raise TypeError(f"{self.name}() misses the argument {self.names[i]!r}")
+            values.append(value)
+        return values
+
+    def level_of(self, values: list):
+        """The highest level among the operands, 0 if none is batched."""
+        level: cython.longlong = 0
+        for place in self.operands:
+            value = values[place]
+            if isinstance(value, BatchedBase):
+                level = max(level, cython.cast(BatchedBase, value).level)
+            elif place == self.sequence:
+                for member in value:
+                    if isinstance(member, BatchedBase):
+                        level = max(level, cython.cast(BatchedBase, member).level)
+        return level
+
+    def ops_of(self, values: list):
+        """The operations for the operands, of which none is batched."""
+        for place in self.operands:
+            for value in values[place] if place == self.sequence else (values[place],):
+                if hasattr(value, "ndim"):
+                    return raw_ops(value)
+        return numpy_ops
+
+    def at_level(self, values: list, level: cython.longlong):
+        """The batch form of the operation over the members of one level."""
+        if self.rule.batch_kernel is not None:
+            result = self.rule.batch_kernel(self.levels[level], **dict(zip(self.names, values)))
+            if result is not NotImplemented:
+                return result
+        if self.way != _OTHER:
+            result = self.in_one_run(values, level)
+            if result is not NotImplemented:
+                return result
+        return self.others(level, dict(zip(self.names, values)))
+
+    def in_one_run(self, values: list, level: cython.longlong):
+        """The operation on the data of one level, with arguments for one axis more; NotImplemented where that fails."""
+        data: list = list(values)
+        own: list = []
+        model = None
+        size = None
+        is_inner: cython.bint = False
+        for place in self.operands:
+            value = values[place]
+            if place == self.sequence:
+                members = [stripped(level, member) for member in value]
+                data[place] = [member for member, _ in members]
+                arrays = data[place]
+                flags = [dim is not None for _, dim in members]
+            else:
+                is_own: cython.bint = isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level
+                if is_own:
+                    value = data[place] = cython.cast(BatchedBase, value).data
+                flags = is_own
+                arrays = (value,)
+            for n, array in enumerate(arrays):
+                if isinstance(array, BatchedBase):
+                    is_inner = True
+                elif model is None and hasattr(array, "ndim"):
+                    model = array
+                if size is None and (flags[n] if place == self.sequence else flags):
+                    size = array.shape[0]
+            own.append(flags)
+        first = data[self.operands[0]]
+        is_own = own[0]
+        if self.operands[0] == self.sequence:
+            if not first:
+                return NotImplemented
+            first, is_own = first[0], own[0][0]
+        ndim: cython.Py_ssize_t = (first.ndim if hasattr(first, "ndim") else 0) - is_own
+        fits: cython.bint = self.align(data, own) if self.way == _ALIGNED else self.shift(data, own, size, ndim)
+        ops = _batched_ops if is_inner else raw_ops(model)
+        if not fits or (self.form is not None and not self.reform(ops, data, size, ndim)):
+            return NotImplemented
+        n = self.n_positional
+        kernel = getattr(ops, self.name)
+        if n == len(data):
+            result = kernel(*data)
+        else:
+            result = kernel(*data[:n], **dict(zip(self.names[n:], data[n:])))
+        if self.returns_one:
+            # what has no axis holds for all members
+            return batched(level, result) if type(result) is _ndarray or getattr(result, "ndim", 0) else result
+        return tuple([batched(level, part) for part in result])
+
+    def align(self, data: list, own: list):
+        """Axes of size 1 behind the batch axis, until operands have equal ranks in front of their core axes."""
+        ranks: list = []
+        highest: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        for i in range(len(self.operands)):
+            value = data[self.operands[i]]
+            rank: cython.Py_ssize_t = 0
+            if hasattr(value, "ndim"):
+                rank = value.ndim - own[i] - self.core[i]
+                if rank < 0:
+                    return False
+                highest = max(highest, rank)
+            ranks.append(rank)
+        for i in range(len(self.operands)):
+            if own[i] and ranks[i] != highest:
+                place = self.operands[i]
+                data[place] = data[place][(_ALL, *(None,) * (highest - ranks[i]))]
+        return True
+
+    def shift(self, data: list, own: list, size, ndim: cython.Py_ssize_t):
+        """The batch axis on all inputs, and axes counted behind it; False for constants that have it."""
+        if ndim == 0 and self.axes:
+            # arrays without axes are treated as vectors when dim is given
+            return False
+        i: cython.Py_ssize_t
+        for place in self.axes:
+            dim = self.shifted(data[place], self.defaults[place], ndim)
+            if dim is NotImplemented:
+                return False
+            data[place] = dim
+        for place in self.new_axes:
+            dim = self.shifted(data[place], self.defaults[place], ndim + 1)
+            if dim is NotImplemented:
+                return False
+            data[place] = dim
+        for i in range(len(self.operands)):
+            place = self.operands[i]
+            if place in self.constants:
+                if own[i]:
+                    return False
+            elif place == self.sequence:
+                data[place] = [
+                    member if is_own else on_all(member, size) for member, is_own in zip(data[place], own[i])
+                ]
+            elif not own[i]:
+                data[place] = on_all(data[place], size)
+        return True
+
+    def shifted(self, dim, default, n: cython.Py_ssize_t):
+        """An axis parameter for arrays with one axis more in front; NotImplemented where it is none of a member."""
+        if dim is None or (dim == () and (default is None or default == ())):
+            if self.form is not None:
+                return dim
+            dim = tuple(range(n))
+        if type(dim) is int:
+            return shifted_axis(dim, n)
+        if not isinstance(dim, (tuple, list)) or not dim:
+            # an empty dim may mean all axes
+            return NotImplemented
+        axes = tuple([shifted_axis(d, n) for d in dim])
+        return NotImplemented if NotImplemented in axes else axes
+
+    def reform(self, ops, data: list, size, ndim: cython.Py_ssize_t):
+        """The other arguments as the rule says; False if it refuses."""
+        needs = [ndim if place < 0 else data[place] for place in self.needs]
+        changed = self.form.call(ops, size, *needs)
+        if changed is None:
+            return False
+        for name, value in changed.items():
+            data[self.names.index(name)] = value
+        return True
+
+
+def shifted_axis(dim, n: cython.Py_ssize_t):
+    """An axis counted from the front behind one axis more; NotImplemented where there is none."""
+    if type(dim) is not int or not -n <= dim < n:
+        return NotImplemented
+    return dim % n + 1
+
+
+def on_all(array, size):
+    """An array repeated along a batch axis in front."""
+    return raw_ops(array).expand(array, (size, *array.shape)) if hasattr(array, "shape") else array
+
+
+def joint(name, args: tuple, options: dict):
+    """An operation whose operands broadcast, for all levels at once; None for other arrays than NumPy's.
+
+    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in
+    front of one that it has, it gets one of size 1.
+    """
+    operands: list = []
+    held: list = []
+    rank: cython.Py_ssize_t = 0
+    own: cython.Py_ssize_t
+    every: tuple = ()
+    levels: tuple
+    for value in args:
+        levels = ()
+        while isinstance(value, BatchedBase):
+            levels = (cython.cast(BatchedBase, value).level, *levels)
+            value = cython.cast(BatchedBase, value).data
+        if type(value) is _ndarray:
+            own = value.ndim - len(levels)
+            rank = max(rank, own)
+            if levels and levels != every:
+                every = tuple(sorted({*every, *levels})) if every else levels
+        elif type(value) not in _NUMBERS and hasattr(value, "ndim"):
+            return None
+        operands.append(value)
+        held.append(levels)
+    if not every:
+        return None
+    for value in options.values():
+        if type(value) not in _NUMBERS and hasattr(value, "ndim"):
+            return None
+    i: cython.Py_ssize_t
+    for i in range(len(operands)):
+        levels = held[i]
+        value = operands[i]
+        if levels and (levels != every or value.ndim - len(levels) != rank):
+            axes = [_ALL if level in levels else None for level in every if level >= levels[0]]
+            operands[i] = value[(*axes, *(None,) * (rank - value.ndim + len(levels)))]
+    result = getattr(numpy_ops, name)(*operands, **options)
+    for level in every:
+        result = batched(level, result)
+    return result
