@@ -176,7 +176,8 @@ class TensorBase:
 
     @requires_grad.setter
     def requires_grad(self, value):
-        errors.check_flag("requires_grad", value)
+        if value is not True and value is not False:
+            errors.check_flag("requires_grad", value)
         if not is_leaf_tensor(self):
             raise RuntimeError(errors.REQUIRES_GRAD_OF_NON_LEAF if not value else errors.REQUIRES_GRAD_OF_NON_LEAF_ON)
         if value and not errors.is_differentiable(from_numpy_dtype(self._array.dtype)):

@@ -38,9 +38,10 @@ _ndarray = numpy.ndarray
 
 def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
     """The tensor itself, a leaf that requires grad, or not; also inside of transformations."""
-    if requires_grad and tensor.is_leaf and not errors.is_differentiable(tensor.dtype):
+    is_leaf = tensor.is_leaf
+    if requires_grad and is_leaf and kind_of(tensor._array) not in "fcV":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    if tensor.is_leaf or not requires_grad:
+    if is_leaf or not requires_grad:
         tensor.requires_grad = requires_grad
     return tensor
 

@@ -115,7 +115,7 @@ class Recording:
         with recording_run(self.inputs) as run:
             run.take_in(self.inputs)
             self.result = function(*arguments, **kwargs)
-            run.hand_out(flatten(self.result)[0])
+            run.hand_out((self.result,) if isinstance(self.result, TensorBase) else flatten(self.result)[0])
         for tensor, edge in zip(self.inputs, self.edges, strict=True):
             if gradient_edge(tensor) is not edge:
                 raise errors.LEAF_IN_PLACE.error()
@@ -150,7 +150,7 @@ class Recording:
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
-        record = is_grad_enabled() and (self.outer or any(c is not None and c.requires_grad for _, c in pairs))
+        record = is_grad_enabled() and (self.outer or any([c is not None and c.requires_grad for _, c in pairs]))
         # one tensor takes the quick way through `grad`
         ends, drivers = pairs[0] if len(pairs) == 1 else zip(*pairs, strict=True)
         gradients = differentiate.grad(
@@ -273,8 +273,8 @@ def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, 
     return replayed(wrapper, compile)
 
 
-def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
-    """The body of `grad_and_value`, for Tensors."""
+def with_gradient(func: Function, argnums: Argnums, has_aux: bool, has_value: bool = True) -> Function:
+    """The body of `grad_and_value`, for Tensors, or of `grad`, which has no value."""
     name = "grad_and_value(f)(*args)"
 
     @wraps(func)
@@ -291,8 +291,8 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool) -> Function:
         recording.finish(value, name)
         gradients = recording.gradients(recording.pull(recording.outputs, [None], False))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
-        value = recording.released(value)
-        return gradient, (value, recording.released(aux)) if has_aux else value
+        more = ([recording.release(value)] if has_value else []) + ([recording.released(aux)] if has_aux else [])
+        return (gradient, more[0] if len(more) == 1 else tuple(more)) if more else gradient
 
     return wrapper
 
@@ -305,14 +305,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile
     >>> adjoint.func.grad(adjoint.func.grad(adjoint.sin))(adjoint.tensor(1.0))
     tensor(-0.8415)
     """
-    both = with_gradient(func, argnums, has_aux)
-
-    @wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
-
-    return replayed(wrapper, compile)
+    return replayed(with_gradient(func, argnums, has_aux, has_value=False), compile)
 
 
 @for_primals

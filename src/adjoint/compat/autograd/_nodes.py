@@ -214,8 +214,6 @@ def is_traced(value: Any) -> bool:
 
 def holds_traced(value: Any) -> bool:
     """True for a traced value, or a container with one in it."""
-    if trace_stack.top < 0:
-        return False
     return any(is_traced(leaf) for leaf in flatten(value)[0])
 
 

@@ -24,7 +24,7 @@ from adjoint.compat.autograd._boxes import (
     values,
     wrap,
 )
-from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitives_map
+from adjoint.compat.autograd._nodes import holds_traced, record, trace_primitives_map, trace_stack
 from adjoint.compat.autograd._tracing import conjugated
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -60,9 +60,9 @@ class Primitive(KeptByName):
         self.joint_jvp: Function | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if holds_traced((args, kwargs)):
+        if trace_stack.top >= 0 and holds_traced((args, kwargs)):
             return record(self, args, **kwargs)
-        if not holds_box(args) and not (kwargs and holds_box(kwargs)):
+        if type(args[0] if args else None) is not ArrayBox and not holds_box(args) and not holds_box(kwargs):
             return self.fun(*args, **kwargs)
         if self.of_boxes is not None and not (self.vjps or self.jvps or self.joint_vjp or self.joint_jvp):
             return self.of_boxes(*args, **kwargs)

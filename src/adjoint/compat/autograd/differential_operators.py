@@ -47,6 +47,8 @@ def grad(fun: Function, x: Any) -> Any:
 
 
 def _one(ans: Any) -> Any:
+    if type(ans) is np.float64:
+        return 1.0
     space = vspace(ans)
     if space.size != 1:
         raise TypeError(_NOT_SCALAR)

@@ -7,7 +7,7 @@ there, which names the line. Outside, the caller may intend the conversion, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
@@ -38,17 +38,18 @@ def history(tensors: Iterable[TensorBase]) -> list[Any]:
 
 def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:
     """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
-    own_ids = {id(tensor) for tensor in own}
-    return holds_leaf_outside(history(outputs), own_ids)
+    return holds_leaf_outside(history(outputs), [id(tensor) for tensor in own])
 
 
-def holds_leaf_outside(nodes: list[Any], own_ids: set[int]) -> bool:
+def holds_leaf_outside(nodes: list[Any], own_ids: Container[int]) -> bool:
     """True if one of these nodes is that of a leaf.
 
     The known leaves do not count, nor those of a differentiated run that is over.
     """
-    leaves = [node.variable for node in nodes if isinstance(node, AccumulateGrad)]
-    return any([id(leaf) not in own_ids and not is_over(leaf) for leaf in leaves])
+    for node in nodes:
+        if isinstance(node, AccumulateGrad) and id(node.variable) not in own_ids and not is_over(node.variable):
+            return True
+    return False
 
 
 def is_over(tensor: Tensor) -> bool:
@@ -107,7 +108,8 @@ class recording_run(transforming):
 
     def _after_exit(self, error: BaseException | None) -> None:
         super()._after_exit(error)
-        show_cause(error)
+        if error is not None:
+            show_cause(error)
 
 
 def show_cause(error: BaseException | None) -> None:

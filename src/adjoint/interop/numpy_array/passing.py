@@ -82,7 +82,8 @@ def take(value: Any, constants: bool = False) -> Any:
 
 def leave(tensor: Any, is_held: bool) -> Any:
     """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
-    if is_held or carries_derivative(tensor) or hasattr(tensor._array, "batches"):
+    array = tensor._array
+    if is_held or carries_derivative(tensor) or (type(array) is not numpy.ndarray and hasattr(array, "batches")):
         return Array._wrap(tensor)
     return plain(tensor)
 
@@ -90,9 +91,11 @@ def leave(tensor: Any, is_held: bool) -> Any:
 def plain(tensor: Any) -> Any:
     """The values of a Tensor as an array or a number. Raises RuntimeError under vmap."""
     array = tensor._array
+    if type(array) is numpy.ndarray:
+        return raw(tensor)
     if hasattr(array, "batches"):
         raise RuntimeError(BATCHED)
-    return raw(tensor) if type(array) is numpy.ndarray else array
+    return array
 
 
 def answers() -> dict[str, Callable[..., Any]]:
