@@ -228,6 +228,7 @@ def stubs() -> dict[Path, str]:
         "masked/__init__.pyi": adjoint.masked,
         "special/__init__.pyi": adjoint.special,
     }
+    faces["nn/__init__.pyi"] = adjoint.nn
     faces["nn/functional/__init__.pyi"] = adjoint.nn.functional
     faces["signal/windows/__init__.pyi"] = adjoint.signal.windows
     texts = {Path("tensor/tensor.pyi"): tensor_stub()}

@@ -1,19 +1,21 @@
-"""The functions of torch.nn: `functional`, `init` and `utils`, and its Parameter. Modules are not part of adjoint."""
+"""Modules, layers and losses with parameters of their own, and what they are made of: torch.nn's names."""
 
 import typing as _typing
 
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
-if _typing.TYPE_CHECKING:
-    from . import functional, init, parameter, utils
-    from .parameter import Parameter
-else:
+from .homes import HOMES as _HOMES
+
+_MODULES = ("functional", "init", "modules", "parameter", "utils")
+_LAYERS = _by_name(_HOMES)
+if not _typing.TYPE_CHECKING:
     __getattr__ = _LateAttributes(
         __name__,
-        dict.fromkeys(("functional", "init", "parameter", "utils"), "") | {"Parameter": "adjoint.nn.parameter"},
+        dict.fromkeys(_MODULES, "") | dict.fromkeys(("Buffer", "Parameter"), "adjoint.nn.parameter") | _LAYERS,
         missing=_AttributeOf(__name__),
     )
     __dir__ = __getattr__.listed
 
-__all__ = ["Parameter", "functional", "init", "parameter", "utils"]
+__all__ = sorted(["Buffer", "Parameter", *_MODULES, *_LAYERS])

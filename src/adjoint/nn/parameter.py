@@ -1,4 +1,4 @@
-"""Parameter: a tensor that a model is fitted by."""
+"""Parameter and Buffer: the tensors that a module owns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.subclasses import disabled_torch_function
 from adjoint.tensor.tensor import Tensor
 
-__all__ = ["Parameter"]
+__all__ = ["Buffer", "Parameter", "is_lazy"]
 
 
 class Parameter(Tensor):
@@ -33,6 +33,44 @@ class Parameter(Tensor):
 
     def __repr__(self, **options: Any) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(**options)
+
+
+class _BufferClass(type(Tensor)):  # type: ignore[misc]
+    """Tensors that are marked as buffers are instances."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and bool(getattr(instance, "_is_buffer", False))
+
+
+class Buffer(Tensor, metaclass=_BufferClass):
+    """A tensor that is registered as a buffer where a module gets it as an attribute: `Buffer(data, persistent=True)`.
+
+    The result is a plain Tensor over the memory of the data, with a mark.
+
+    >>> import adjoint
+    >>> module = adjoint.nn.Module()
+    >>> module.mean = adjoint.nn.Buffer(adjoint.zeros(2))
+    >>> module.state_dict()["mean"]
+    tensor([0., 0.])
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        buffer: Any = (creation.empty(0) if data is None else data).detach()
+        buffer.requires_grad_(data is not None and data.requires_grad)
+        buffer.persistent, buffer._is_buffer = persistent, True
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter has no shape yet: never, since modules get all sizes when they are made.
+
+    >>> import adjoint
+    >>> adjoint.nn.parameter.is_lazy(adjoint.nn.Parameter())
+    False
+    """
+    return False
 
 
 if not _typing.TYPE_CHECKING:

@@ -156,6 +156,32 @@ def _owner(module: Any, name: str) -> tuple[Any, str]:
     return module, last
 
 
+class Entry:
+    """An entry of a dictionary as an attribute: a module looks its tensors up in dictionaries."""
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        object.__setattr__(self, "_table", table)
+
+    def __getattr__(self, name: str) -> Any:
+        table: dict[str, Any] = self._table
+        if name not in table:
+            raise AttributeError(name)
+        return table[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._table[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self._table[name]
+
+
+def _holder(owner: Any, name: str) -> Any:
+    """What holds the attribute of an object: the object, or a table of parameters or buffers."""
+    state = getattr(owner, "__dict__", {})
+    tables = [state.get(table) for table in ("_parameters", "_buffers")]
+    return next((Entry(table) for table in tables if isinstance(table, dict) and name in table), owner)
+
+
 class replaced(ModeBlock):
     """A block in which attributes of an object, under dotted names, are others."""
 
@@ -164,7 +190,7 @@ class replaced(ModeBlock):
 
     def _changes(self) -> tuple[Any, ...]:
         attributes = [(*_owner(self.module, name), value) for name, value in self.values.items()]
-        return tuple((ATTRIBUTE, name, (owner, value)) for owner, name, value in attributes)
+        return tuple((ATTRIBUTE, name, (_holder(owner, name), value)) for owner, name, value in attributes)
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:

@@ -25,41 +25,31 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group(
-        "Modules and layers",
-        "adjoint differentiates functions of arrays and brings no layers that own their weights",
-        "the functions of adjoint.nn.functional with weights of your own (adjoint.nn.Parameter, adjoint.nn.init); "
-        "adjoint.func.functional_call takes any object with named_parameters()",
+        "Modules without sizes, and for several devices",
+        "a module gets all sizes when it is made, and runs in one process on one device",
+        "the class without Lazy and with its sizes, the module itself in place of DataParallel",
         {
             "nn": """
-                AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
-                AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss
-                BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle CircularPad1d
-                CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d Conv2d Conv3d
-                ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity CrossEntropyLoss
-                CrossMapLRN2d DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
-                FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
-                GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
-                Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LSTM
-                LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
+                DataParallel LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d
                 LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
-                LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss LinearCrossEntropyOptions
-                LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d
-                MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss
-                MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss NLLLoss2d PReLU PairwiseDistance
-                ParameterDict ParameterList PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RNN RNNBase RNNCell
-                RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d
-                ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax
-                Softmax2d Softmin Softplus Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer
-                TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
-                TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample
-                UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention common_types intrinsic
-                modules parallel
+                LazyInstanceNorm3d LazyLinear SyncBatchNorm UninitializedBuffer UninitializedParameter parallel
             """,
-            "nn.parameter": "Buffer UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy",
+            "nn.parameter": "UninitializedBuffer UninitializedParameter UninitializedTensorMixin",
+        },
+    ),
+    Group(
+        "Rare modules, and parts of modules",
+        "it is a module for few programs, or a part of PyTorch's own workings",
+        "the functions of adjoint.nn.functional with parameters of a Module of your own",
+        {
+            "nn": """
+                AdaptiveLogSoftmaxWithLoss Container CrossMapLRN2d LinearCrossEntropyLoss LinearCrossEntropyOptions
+                attention common_types intrinsic
+            """,
             "nn.utils": """
                 fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights fusion
                 convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format parametrizations
-                parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm stateless weight_norm
+                parametrize remove_spectral_norm remove_weight_norm skip_init spectral_norm stateless weight_norm
                 init
             """,
             "func": "replace_all_batch_norm_modules_",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.arguments import check_functions
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.creation import tensor as as_tensor
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.table import ops
@@ -159,10 +160,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start = stop
 
 
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
-
 check_functions(globals(), __all__)
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _LateAttributes(__name__, {"rnn": ""}, missing=_AttributeOf(__name__))
+__all__ += ["rnn"]
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,1 @@
+"""How modules are called with hooks, and how classes of layers are made from declarations."""

@@ -1,0 +1,344 @@
+"""Hooks of modules: the tables, those of all modules, and how calls and backward passes run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.autograd import Function
+from adjoint.core.hooks import HookTable, RemovableHandle
+from adjoint.tensor.tensor import Tensor
+
+Hook = Callable[..., Any]
+
+#: The tables of hooks that each module has.
+TABLES = (
+    "_forward_pre_hooks",
+    "_forward_hooks",
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+#: Keys of hooks with a property: of those that take keyword arguments, and of those that run after errors as well.
+MARKS = ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
+#: Hooks of all modules, by the kind.
+OF_ALL = {
+    kind: HookTable()
+    for kind in ("forward_pre", "forward", "backward_pre", "backward", "parameter", "buffer", "module")
+}
+#: Whether the backward hooks of all modules are of the full kind; None while there are none.
+_full_of_all: bool | None = None
+
+
+def add(table: HookTable, hook: Hook, prepend: bool = False) -> RemovableHandle:
+    """Enter a hook behind the others or before them."""
+    earlier = dict(table) if prepend else {}
+    for key in earlier:
+        del table[key]
+    handle = RemovableHandle(table, hook)
+    table.update(earlier)
+    return handle
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, args)` before the forward method of every module; it may return other arguments.
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_forward_pre_hook(lambda module, args: print(module)):
+    ...     _ = nn.Tanh()(ones(2))
+    Tanh()
+    """
+    return add(OF_ALL["forward_pre"], hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call `hook(module, args, output)` after the forward method of every module; it may return another output.
+
+    with_kwargs: the hook takes the keyword arguments after args. always_call: also after an error.
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_forward_hook(lambda module, args, output: output + 1):
+    ...     nn.ReLU()(ones(2))
+    tensor([2., 2.])
+    """
+
+    def run(module: Any, args: Any, kwargs: Any, output: Any) -> Any:
+        return hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
+
+    run.always_call = always_call  # type: ignore[attr-defined]
+    return add(OF_ALL["forward"], run)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_output)` before the backward pass through each module; it may return other cotangents.
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_full_backward_pre_hook(lambda module, grads: print(module)):
+    ...     nn.Tanh()(ones(2, requires_grad=True)).sum().backward()
+    Tanh()
+    """
+    return add(OF_ALL["backward_pre"], hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` after the backward pass through each module.
+
+    Raises RuntimeError if there are hooks of register_module_backward_hook().
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_full_backward_hook(lambda module, grads, _: print(grads)):
+    ...     nn.ReLU()(ones(2, requires_grad=True)).sum().backward()
+    (tensor([1., 1.]),)
+    """
+    return _of_all_backward(hook, True)
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` after the last operation of each module ran backward; deprecated.
+
+    Raises RuntimeError if there are hooks of register_module_full_backward_hook().
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_backward_hook(lambda module, grads, _: print(module)):
+    ...     nn.ReLU()(ones(2, requires_grad=True)).sum().backward()
+    ReLU()
+    """
+    return _of_all_backward(hook, False)
+
+
+def _of_all_backward(hook: Hook, full: bool) -> RemovableHandle:
+    global _full_of_all
+    if OF_ALL["backward"] and _full_of_all is not full:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+            "one of them."
+        )
+    _full_of_all = full
+    return add(OF_ALL["backward"], hook)
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, parameter)` when a module gets a parameter; it may return another one.
+
+    >>> from adjoint import nn
+    >>> with nn.modules.module.register_module_parameter_registration_hook(lambda module, name, _: print(name)):
+    ...     _ = nn.Linear(2, 3)
+    weight
+    bias
+    """
+    return add(OF_ALL["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` when a module gets a buffer; it may return another one.
+
+    >>> from adjoint import nn, ones
+    >>> with nn.modules.module.register_module_buffer_registration_hook(lambda module, name, _: print(name)):
+    ...     nn.Module().register_buffer("mean", ones(2))
+    mean
+    """
+    return add(OF_ALL["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` when a module gets a submodule; it may return another one.
+
+    >>> from adjoint import nn
+    >>> with nn.modules.module.register_module_module_registration_hook(lambda module, name, _: print(name)):
+    ...     _ = nn.Sequential(nn.ReLU())
+    0
+    """
+    return add(OF_ALL["module"], hook)
+
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """A parameter, buffer or submodule as the hooks of all modules let it be entered."""
+    for hook in OF_ALL[kind].values():
+        other = hook(module, name, value)
+        value = value if other is None else other
+    return value
+
+
+def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The output of a module with hooks."""
+    done: set[Any] = set()
+    try:
+        return _call(module, args, kwargs, done)
+    except Exception:
+        # hooks that are always called see the error's arguments, and no output
+        for key, hook, with_kwargs, always in _forward_hooks(module):
+            if always and key not in done:
+                _try_hook(hook, (module, args, *((kwargs,) if with_kwargs else ()), None))
+        raise
+
+
+def _try_hook(hook: Hook, arguments: tuple[Any, ...]) -> None:
+    try:
+        hook(*arguments)
+    except Exception as error:
+        import warnings
+
+        warnings.warn(
+            f"module forward hook with ``always_call=True`` raised an exception that was silenced as another error "
+            f"was raised in forward: {error}",
+            stacklevel=5,
+        )
+
+
+def _forward_hooks(module: Any) -> list[tuple[Any, Hook, bool, bool]]:
+    of_all = [(("all", key), hook, True, hook.always_call) for key, hook in OF_ALL["forward"].items()]
+    with_kwargs, always = module._forward_hooks_with_kwargs, module._forward_hooks_always_called
+    return of_all + [
+        (key, hook, key in with_kwargs, key in always) for key, hook in list(module._forward_hooks.items())
+    ]
+
+
+def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[Any]) -> Any:
+    for key, hook in [*OF_ALL["forward_pre"].items(), *module._forward_pre_hooks.items()]:
+        args, kwargs = _other_arguments(module, hook, key in module._forward_pre_hooks_with_kwargs, args, kwargs)
+    full = list(module._backward_hooks.values()) if module._is_full_backward_hook is not False else []
+    plain = list(module._backward_hooks.values()) if module._is_full_backward_hook is False else []
+    of_all = list(OF_ALL["backward"].values())
+    full, plain = (of_all + full, plain) if _full_of_all else (full, of_all + plain)
+    before = [*OF_ALL["backward_pre"].values(), *module._backward_pre_hooks.values()]
+    passing = BackwardHooks(module, full, before) if full or before else None
+    if passing is not None:
+        args = passing.inputs(args)
+    output = module.forward(*args, **kwargs)
+    for key, hook, with_kwargs, _ in _forward_hooks(module):
+        done.add(key)
+        other = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
+        output = output if other is None else other
+    if passing is not None:
+        output = passing.outputs(output)
+    if plain:
+        _register_on_last(module, plain, output)
+    return output
+
+
+def _other_arguments(module: Any, hook: Hook, with_kwargs: bool, args: Any, kwargs: Any) -> Any:
+    if not with_kwargs:
+        other = hook(module, args)
+        return (args if other is None else other if isinstance(other, tuple) else (other,)), kwargs
+    other = hook(module, args, kwargs)
+    if other is None:
+        return args, kwargs
+    if not isinstance(other, tuple) or len(other) != 2:
+        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {other}.")
+    return other
+
+
+def _register_on_last(module: Any, hooks: list[Hook], output: Any) -> None:
+    while not isinstance(output, Tensor):
+        output = (
+            next((v for v in output.values() if isinstance(v, Tensor)), None) if isinstance(output, dict) else output[0]
+        )
+    if output.grad_fn is not None:
+        for hook in hooks:
+            output.grad_fn.register_hook(lambda grads, cotangents, hook=hook: hook(module, grads, cotangents))
+
+
+class _Passing(Function):
+    """The tensors themselves, with one node that all their cotangents meet in."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        return cotangents
+
+
+class BackwardHooks:
+    """The full backward hooks of one call of a module: nodes at its inputs and outputs run them.
+
+    full: hooks after the pass, with grad_input and grad_output. before: hooks of grad_output before the pass.
+    """
+
+    def __init__(self, module: Any, full: list[Hook], before: list[Hook]) -> None:
+        self.module, self.full, self.before = module, full, before
+        self.n_inputs = -1
+        self.places: list[int] = []
+        self.grad_outputs: Any = None
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, their tensors behind the node at the inputs."""
+        result, self.places, node = _passed(args)
+        self.n_inputs = len(args)
+        if node is not None:
+            node.register_hook(self.after_pass)
+        self.has_node = node is not None
+        return result
+
+    def outputs(self, output: Any) -> Any:
+        """The output, its tensors before the node at the outputs."""
+        values = output if isinstance(output, tuple) else (output,)
+        result, places, node = _passed(values)
+        if node is not None:
+            node.register_prehook(lambda cotangents: self.before_pass(cotangents, places, len(values)))
+        return result if isinstance(output, tuple) else result[0]
+
+    def before_pass(self, cotangents: Any, places: list[int], n: int) -> Any:
+        """Run the hooks of grad_output; without inputs that require grad, the others as well."""
+        grads = _spread(cotangents, places, n)
+        for hook in self.before:
+            other = hook(self.module, grads)
+            grads = grads if other is None else _checked_tuple(other, grads)
+        self.grad_outputs = grads
+        if self.full and not self.has_node:
+            for hook in self.full:
+                if hook(self.module, _spread((), [], self.n_inputs), grads) is not None:
+                    raise RuntimeError(
+                        "backward hook for Modules where no input requires gradient should always return None or None "
+                        "for all gradients."
+                    )
+            self.grad_outputs = None
+        return tuple(grads[place] for place in places)
+
+    def after_pass(self, grad_inputs: Any, _: Any) -> Any:
+        """Run the hooks of grad_input and grad_output."""
+        if self.grad_outputs is None:
+            raise RuntimeError(
+                "Module backward hook for grad_input is called before the grad_output one. This happens because the "
+                "gradient in your nn.Module flows to the Module's input without passing through the Module's output. "
+                "Make sure that the output depends on the input and that the loss is computed based on the output."
+            )
+        grads = _spread(grad_inputs, self.places, self.n_inputs)
+        for hook in self.full:
+            other = hook(self.module, grads, self.grad_outputs)
+            grads = grads if other is None else _checked_tuple(other, grads)
+        self.grad_outputs = None
+        return tuple(grads[place] for place in self.places)
+
+
+def _passed(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
+    """Values whose tensors went through one node, the places of these tensors, and the node; None without one."""
+    places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
+    if not any(values[k].requires_grad for k in places):
+        return values, places, None
+    results = _Passing.apply(*(values[k] for k in places))
+    node = next((result.grad_fn for result in results if result.grad_fn is not None), None)
+    by_place = dict(zip(places, results, strict=True))
+    return tuple(by_place.get(k, value) for k, value in enumerate(values)), places, node
+
+
+def _spread(values: Any, places: list[int], n: int) -> tuple[Any, ...]:
+    """Values at their places among n, None elsewhere."""
+    by_place = dict(zip(places, values, strict=True))
+    return tuple(by_place.get(k) for k in range(n))
+
+
+def _checked_tuple(other: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    other = other if isinstance(other, tuple) else (other,)
+    if len(other) != len(grads):
+        raise RuntimeError(
+            f"Backward hook returned an invalid number of grad_input, got {len(other)}, but expected {len(grads)}"
+        )
+    return other

@@ -1,0 +1,154 @@
+"""Tables of vectors that integers choose from: Embedding, EmbeddingBag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.nn import functional as F
+from adjoint.nn import init
+from adjoint.nn.modules.module import Module
+from adjoint.nn.parameter import Parameter
+from adjoint.tensor import creation
+from adjoint.tensor.tensor import Tensor
+
+
+class _Table(Module):
+    """What both share: a weight (num_embeddings, embedding_dim) of normal numbers, with zeros at padding_idx."""
+
+    weight: Tensor
+    padding_idx: int | None
+    _shown: dict[str, Any] = {}
+
+    def _make(
+        self, size: tuple[int, int], padding_idx: int | None, weight: Any, freeze: bool, device: Any, dtype: Any
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = size
+        if padding_idx is not None:
+            if not -size[0] <= padding_idx < size[0]:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= size[0]
+        self.padding_idx = padding_idx
+        if weight is None:
+            self.weight = Parameter(creation.empty(size, device=device, dtype=dtype), requires_grad=not freeze)
+            self.reset_parameters()
+        else:
+            if tuple(weight.shape) != size:
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Any:
+        """A layer with these vectors; freeze: they do not require grad. Further arguments as the class takes them.
+
+        Raises AssertionError unless the vectors are the rows of a matrix.
+
+        >>> import adjoint
+        >>> adjoint.nn.Embedding.from_pretrained(adjoint.ones(3, 2))
+        Embedding(3, 2)
+        """
+        if embeddings.ndim != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        made = cls(*embeddings.shape, _weight=embeddings, **options)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        shown = [(name, getattr(self, name)) for name in self._shown]
+        parts += [f"{name}={value!r}" for name, value in shown if value != self._shown[name]]
+        return ", ".join(parts)
+
+
+class Embedding(_Table):
+    """The vectors of a table at integers, as nn.functional.embedding(): shapes (...) and (..., embedding_dim).
+
+    padding_idx: a row of zeros without gradient. max_norm: longer vectors are shortened.
+
+    Raises AssertionError for a padding_idx outside of the table.
+
+    >>> import adjoint
+    >>> adjoint.nn.Embedding(10, 3)(adjoint.tensor([[1, 2], [4, 5]])).shape
+    adjoint.Size([2, 2, 3])
+    """
+
+    _shown = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._make((num_embeddings, embedding_dim), padding_idx, _weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of the vectors of bags of integers, as nn.functional.embedding_bag().
+
+    Raises AssertionError for a padding_idx outside of the table.
+
+    >>> import adjoint
+    >>> bags = adjoint.tensor([1, 2, 4, 5]), adjoint.tensor([0, 3])
+    >>> adjoint.nn.EmbeddingBag(10, 3, mode="sum")(*bags).shape
+    adjoint.Size([2, 3])
+    """
+
+    _shown = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": None, "padding_idx": None}
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+        self._make((num_embeddings, embedding_dim), padding_idx, _weight, False, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
