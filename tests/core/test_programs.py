@@ -78,6 +78,16 @@ def test_numbers_in_formulas_are_told_apart():
         assert x.grad.item() == pytest.approx((k + 0.25) * 1.5 ** (k - 0.75) / (k + 1), rel=1e-13)
 
 
+def test_a_number_is_an_operand_whichever_way_led_to_the_program():
+    x = adjoint.tensor([0.5, 1.5, 2.0], dtype=adjoint.float64)
+    for number in (2, 3):
+        expected = (x * number).numpy()  # the program is found with this number
+        for _ in range(3):
+            value, tangent = adjoint.func.jvp(lambda x, number=number: x * number, (x,), (x,))
+            np.testing.assert_array_equal(value.numpy(), expected)
+            np.testing.assert_array_equal(tangent.numpy(), expected)
+
+
 # what NumPy reports ---------------------------------------------------------------------------------------------------
 
 

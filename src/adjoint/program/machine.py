@@ -99,6 +99,8 @@ if compiled:
 
         def several(self, inputs: list, quiet, flat_only):
             """The result for as many arrays and numbers as there are inputs."""
+            if len(inputs) != self.code.n_inputs:
+                raise ValueError(f"a program of {self.code.n_inputs} inputs cannot run on {len(inputs)}")
             return run_elementwise(self, adj_items(inputs), quiet, flat_only)
 
         def fits(self, values: list):

@@ -5,7 +5,7 @@ from adjoint.arrays.kernels.products_and_sums cimport NativeKernel, meet_in_shor
 from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport TensorBase, dtype_of
 from adjoint.core.in_place cimport check_current
-from adjoint.program.fused cimport Fused
+from adjoint.program.fused cimport Fused, inputs_among
 from adjoint.program.machine cimport Elementwise
 
 cdef object _ndarray, _asarray, _FLOAT32, _FLOAT64

@@ -22,6 +22,7 @@ if not cython.compiled:
     from adjoint.arrays.kernels.products_and_sums import meet_in_short_rows
     from adjoint.core.graph import TensorBase, dtype_of
     from adjoint.core.in_place import check_current
+    from adjoint.program.fused import inputs_among
     from adjoint.runtime.crossovers import is_large
 
 _ndarray = numpy.ndarray
@@ -199,7 +200,7 @@ class Kernel:
             return self.plain.attempt(raw, False) if flat is None else flat.several(raw, False, False)
         flat = self.fused_call.flat_for(first)
         if flat is not None and flat.fits(raw):
-            return flat.several([value for value in raw if type(value) is _ndarray], False, False)
+            return flat.several(inputs_among(raw, self.fused_call.numbers), False, False)
         parameters = [None if type(value) is _ndarray else value for value in raw]
         if parameters != self.parameters:
             # a number that changes from call to call would need a program each time
