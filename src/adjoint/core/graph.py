@@ -88,6 +88,8 @@ class Tangents(dict):
     """The tangents of a tensor by the number of the level, shared with the nodes that saved the tensor."""
 
     __slots__ = ("__weakref__",)
+    # weak references to two of them differ, whatever they contain
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None:

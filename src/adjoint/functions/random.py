@@ -53,6 +53,7 @@ def _array_of(function: str, tensor: object) -> Any:
 
 def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     """Write numbers into a tensor that `draw` makes for a shape."""
+    errors.check_captured(tensor, f"{name}_")
     there = _levels(tensor._array)
     if any(batch.level not in there for batch in _differing()):
         raise RuntimeError(_SAME_FOR_ALL)

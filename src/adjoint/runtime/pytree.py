@@ -8,6 +8,7 @@ Everything else is a leaf, also an instance of a subclass of these (a Size is a 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -179,7 +180,7 @@ class TreeDef:
         """True for the structure of a single leaf."""
         return self.type is None
 
-    @property
+    @functools.cached_property
     def n_leaves(self) -> int:
         """The number of leaves."""
         return 1 if self.type is None else sum(child.n_leaves for child in self.children)
@@ -198,6 +199,8 @@ class TreeDef:
             return values[0]
         if len(values) != self.n_leaves:
             raise ValueError(f"a tree with {self.n_leaves} leaves cannot be made from {len(values)}")
+        if self.type is tuple and len(self.children) == len(values) and self is flat_tuple(len(values)):
+            return tuple(values)
         return self._take(iter(values))
 
     def _take(self, leaves: Iterator[Any]) -> Any:
@@ -239,6 +242,12 @@ class TreeDef:
 LEAF = TreeDef(None)
 
 
+@cached(64)
+def flat_tuple(n: int) -> TreeDef:
+    """The structure of a tuple of n leaves, which most trees have."""
+    return TreeDef(tuple, tuple(range(n)), (LEAF,) * n)
+
+
 def _at(path: str) -> str:
     return f" at {path}" if path else ""
 
@@ -256,6 +265,9 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """
     if _kind_of(type(tree)) is None:
         return [tree], LEAF
+    if type(tree) is tuple and tree and not any([_kind_of(type(child)) for child in tree]):
+        if is_leaf is None or not is_leaf(tree):
+            return list(tree), flat_tuple(len(tree))
     leaves: list[Any] = []
     return leaves, _read(tree, leaves, is_leaf)
 

@@ -592,8 +592,8 @@ def jacfwd(
     """A function that gives the Jacobian of `func` by forward mode, for all elements of an argument in one mapped run.
 
     The structure and the meaning of complex entries are those of `jacrev`. The function gets copies of the arguments,
-    which it may change in place. It runs under `vmap`, once for each argument, and before that once as it is, which
-    gives aux and the shapes of the results.
+    which it may change in place. It runs under `vmap`, once for each argument; with has_aux, or without elements to
+    differentiate by, also once as it is, which gives aux and the shapes of the results.
 
     randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all).
     compile: as in `grad_and_value`.
@@ -631,16 +631,26 @@ def jacfwd(
                 block.hand_out([*outputs, *flatten(aux)[0]])
             return outputs, shape, aux
 
+        outputs: list[Tensor] = []
+        shape, aux = LEAF, None
+
         def on_duals(duals: list[Tensor]) -> functional.Tree:
+            nonlocal shape
             with differentiating(()):
-                return functional.Tree(*transformed(duals)[:2])
+                tensors, structure, _ = transformed(duals)
+            if not outputs:
+                # from here on their shapes and dtypes are known
+                outputs.extend(tensors)
+                shape = structure
+            return functional.Tree(tensors, structure)
 
         def push_one(k: int, direction: Tensor) -> tuple[Tensor, ...]:
             directions = [direction if i == k else None for i in range(len(inputs))]
             return tuple(functional.push(on_duals, inputs, directions, True)[1])
 
         push = vmap(push_one, (None, 0), randomness=randomness)
-        outputs, shape, aux = transformed([ops.clone(x) for x in inputs])
+        if has_aux or not inputs or not all(x._array.size for x in inputs):
+            outputs, shape, aux = transformed([ops.clone(x) for x in inputs])
         job = Job("jacfwd", chunk_size)
         blocks = job.by_columns(push, outputs, inputs)
         job.warn()

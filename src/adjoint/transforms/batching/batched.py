@@ -25,7 +25,7 @@ from adjoint.arrays.namespace import register
 from adjoint.core.recorded import RawOps, raw_ops
 from adjoint.rules import derive
 from adjoint.rules.declare import Linear, Rule
-from adjoint.transforms.batching.levels import BatchedBase, BatchedKernel, is_alive, set_kind, stripped
+from adjoint.transforms.batching.levels import BatchedBase, BatchedKernel, check_alive, set_kind, stripped
 from adjoint.transforms.batching.levels import batches_of as batches_of
 
 #: The batches that an array is batched over, as (level, size), outermost level first.
@@ -38,10 +38,6 @@ ITEM = (
 CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet; use adjoint.where() instead."
-)
-ESCAPED = (
-    "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or it is used "
-    "after the mapping has ended: return it from the function instead."
 )
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 IN_PLACE = (
@@ -314,6 +310,7 @@ class Namespace:
     __name__ = "adjoint.transforms.batching.batched"
 
     kernel_of = staticmethod(kernel_of)
+    check_alive = staticmethod(check_alive)
     float32, float64, int64 = numpy.float32, numpy.float64, numpy.int64
     # results without operands are the same for all members
     zeros, ones, empty = staticmethod(numpy.zeros), staticmethod(numpy.ones), staticmethod(numpy.empty)
@@ -369,11 +366,6 @@ class Namespace:
     def imag(self, array: Any) -> Any:
         """The imaginary part."""
         return batched_ops.imag(array)
-
-    def check_alive(self, array: Any) -> None:
-        """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
-        if not is_alive(array):
-            raise RuntimeError(ESCAPED)
 
     def in_batch_of(self, array: Any, model: Any) -> Any:
         """The array as a batched one with memory of its own, over all that `model` is batched over."""

@@ -16,7 +16,7 @@ cdef class BatchedBase:
 
 cpdef object batched(long long level, object data)
 cpdef tuple batches_of(object array)
-cpdef bint is_alive(object array)
+cpdef object check_alive(object array)
 cpdef tuple stripped(long long level, object value)
 
 

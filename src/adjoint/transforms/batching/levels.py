@@ -28,6 +28,11 @@ numpy_ops = raw_ops(numpy.zeros(0))
 _OTHER, _ALIGNED, _AXES = range(3)
 _WAYS = {"align": _ALIGNED, "core": _ALIGNED, "axes": _AXES}
 
+ESCAPED = (
+    "Either your tensor may have escaped from inside a function being vmapped and this is a user error, or it is used "
+    "after the mapping has ended: return it from the function instead."
+)
+
 # arrays ---------------------------------------------------------------------------------------------------------------
 
 
@@ -104,20 +109,19 @@ def batches_of(array):
     return array.batches if isinstance(array, BatchedBase) else ()
 
 
-def is_alive(array):
-    """True unless the array is of a mapping that is over, outside of backward passes and of views made again."""
+def check_alive(array):
+    """Raise RuntimeError for the array of a tensor that escaped from a mapped function, outside of passes."""
     state: ThreadState = current()
     if state.run is not None or state.replaying:
-        return True
+        return
     while isinstance(array, BatchedBase):
         level = cython.cast(BatchedBase, array).level
         for batch in state.batches:
             if batch[0] == level:
                 break
         else:
-            return False
+            raise RuntimeError(ESCAPED)
         array = cython.cast(BatchedBase, array).data
-    return True
 
 
 def stripped(level, value):
