@@ -1,7 +1,7 @@
 # Everything this repository does, one word each: `make help`.
 #
 # Each interpreter has its own environment, .venv-3.11 and so on. The stamp files in it (.venv, .build, .demo, .test,
-# .bench, .release, .extensions) say what has been done there, so that a second call does only what has changed since.
+# .bench, .docs, .browser, .release, .extensions) say what has been done there, so that a second call does only what has changed since.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -34,6 +34,8 @@ RUN := $(VENV)/bin/python
 DECLARATIONS := $(shell find src -name '*.pxd')
 HEADERS := $(shell find src -name '*.h')
 COMPILED_FROM := $(HEADERS) $(DECLARATIONS) $(DECLARATIONS:.pxd=.py) src/adjoint/_compiled.py setup.py
+PAGE_TESTS := tests/test_doc_pages.py tests/test_error_pages.py tests/test_reference.py
+SITE := build/docs
 CORE_TESTS := $(wildcard tests/core tests/rules tests/functions)
 
 # Tests of a compiled environment must not pass by falling back on the sources; elsewhere the sources are asked for.
@@ -43,7 +45,7 @@ FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT
 PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 2 $(ARGS)
 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
-.PHONY: release-check clean
+.PHONY: release-check docs docs-browser clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -57,6 +59,8 @@ help:
 	@echo 'make agreement  how far adjoint agrees with PyTorch, entry by entry (installs it: large)'
 	@echo 'make bench    speed beside other libraries (installs them: large)'
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
+	@echo 'make docs     the documentation site, with its gallery, in build/docs (installs Sphinx; some minutes)'
+	@echo 'make docs-browser  every page of it in a browser, wide and narrow; needs chromium'
 	@echo 'make lint     ruff (rules and format) and mypy'
 	@echo 'make release-check  build what a release needs, and check it (six minutes)'
 	@echo 'make clean    remove all that was built'
@@ -108,6 +112,17 @@ lint: $(VENV)/.test
 	@$(RUN) -m ruff format --check
 	@$(RUN) -m mypy
 
+# The programs of the pages run as tests; the gallery's run while Sphinx builds. A warning is an error.
+docs: $(VENV)/.docs $(VENV)/.extensions
+	@echo 'Running the programs of the pages'
+	@$(FORM) $(PYTEST) $(PAGE_TESTS)
+	@echo 'Building the pages'
+	@OPENBLAS_NUM_THREADS=1 $(FORM) $(RUN) -m sphinx -q -W --keep-going -j 2 -d build/doctrees docs $(SITE)
+	@$(RUN) docs/_extensions/check_site.py $(SITE)
+
+docs-browser: docs $(VENV)/.browser
+	@$(RUN) docs/_extensions/check_in_browser.py $(SITE) $(ARGS)
+
 release-check: $(VENV)/.release
 	@$(RUN) scripts/check_release.py $(ARGS)
 
@@ -120,11 +135,11 @@ $(VENV)/.venv:
 	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
 	@touch $@
 
-$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.release: pyproject.toml $(VENV)/.venv
+$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: pyproject.toml $(VENV)/.venv
 	@sh scripts/install.sh $(RUN) $(@F:.%=%)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.release: $(VENV)/.build
+$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: $(VENV)/.build
 
 $(VENV)/.extensions: $(COMPILED_FROM) $(VENV)/.build
 	@$(RUN) scripts/build_extensions.py $@

@@ -1,4 +1,7 @@
-"""Logistic regression on data larger than the memory that the process may have: a lazy tape over dask arrays.
+"""Data larger than memory, with Dask
+==================================
+
+Logistic regression on data larger than the memory that the process may have: a lazy tape over dask arrays.
 
     python examples/dask_logistic_regression.py [MILLIONS OF ROWS]
 

@@ -1,4 +1,7 @@
-"""Data-parallel training over MPI: each rank differentiates its share of the data, all make the same steps.
+"""Training in several processes, with MPI
+=======================================
+
+Data-parallel training over MPI: each rank differentiates its share of the data, all make the same steps.
 
     mpiexec -n 2 python examples/mpi_training.py
 

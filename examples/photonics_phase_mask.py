@@ -1,4 +1,7 @@
-"""An inverse problem of optics: the phase mask that sends a laser beam, some way behind it, into a given picture.
+"""A phase mask for a laser beam
+=============================
+
+An inverse problem of optics: the phase mask that sends a laser beam, some way behind it, into a given picture.
 
 Light travels by the angular spectrum method: a Fourier transform, a phase for each plane wave, and the transform back.
 The loss is a real number of complex fields; its gradient in 4096 phases is one backward pass.

@@ -1,4 +1,7 @@
-"""A pymanopt backend: cost functions on manifolds, written with tensors, with gradients and Hessians from adjoint.
+"""A backend for optimisation on manifolds
+=======================================
+
+A pymanopt backend: cost functions on manifolds, written with tensors, with gradients and Hessians from adjoint.
 
 pymanopt asks its backends for a function of arrays, its gradient, and its Hessian times a vector.
 """

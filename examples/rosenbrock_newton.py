@@ -1,4 +1,7 @@
-"""Newton's method for the Rosenbrock function of 200 variables, with exact Hessians in one batched pass each."""
+"""Newton's method in 200 dimensions
+=================================
+
+Newton's method for the Rosenbrock function of 200 variables, with exact Hessians in one batched pass each."""
 
 import numpy as np
 from rich.progress import Progress

@@ -1,4 +1,7 @@
-"""A statsmodels model from a likelihood alone: score and Hessian come from adjoint instead of finite differences.
+"""Score and Hessian for a statsmodels model
+=========================================
+
+A statsmodels model from a likelihood alone: score and Hessian come from adjoint instead of finite differences.
 
 Counts that vary more than Poisson's: the negative binomial distribution with mean exp(x b) and variance m + a m^2.
 statsmodels has this model built in, with derivatives by hand, to compare with.

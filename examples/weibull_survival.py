@@ -1,4 +1,7 @@
-"""Survival times with censoring: a Weibull regression with standard errors, and against SciPy a fit of one group.
+"""Survival times with censoring
+=============================
+
+Survival times with censoring: a Weibull regression with standard errors, and against SciPy a fit of one group.
 
 The data are the remission times, in weeks, of 42 patients with leukaemia, half of whom were given 6-mercaptopurine
 (E. Gehan, Biometrika 52 (1965) 203-223). The regression is a standard example; R's survreg, for one, gives the results

@@ -91,6 +91,7 @@ if _typing.TYPE_CHECKING:
     from .func import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from .interop.choice import safe_where
     from .tools.configuration import show_config
+    from .tools.explanation import explain
 
 __version__ = "0.1.0"
 
@@ -157,6 +158,7 @@ _HELD = {
         ShortTensor set_default_tensor_type
     """,
     "adjoint.tools.configuration": "show_config",
+    "adjoint.tools.explanation": "explain",
     "adjoint.transforms.batching.vmap": "vmap",
 }
 

@@ -655,6 +655,8 @@ def exp_(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, size: Sequence[builtins.int], *, implicit: builtins.bool = False, out: Any = None) -> Tensor:
     """A copy of what expand() gives a view of."""
 
+from adjoint.tools.explanation import explain as explain
+
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.expm1, elementwise."""
 

@@ -8,6 +8,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import backward, grad
+from adjoint.core.errors import PAGES
 
 f64 = adjoint.float64
 
@@ -525,17 +526,17 @@ def test_messages_of_operations(call, error, text):
             [
                 "This one has shape [2]: reduce it to one element, as in y.sum(), or give the gradient with respect to "
                 "it.",
-                "See docs/errors/not-a-scalar.md",
+                f"See {PAGES}/not-a-scalar.html or call adjoint.explain(error)",
             ],
         ),
         (
             lambda: grad(leaf(1.0).sum(), [leaf(1.0), adjoint.ones(2, 3)]),
             [
                 "It is the one at index 1, of shape [2, 3]: call requires_grad_() on it before it is used.",
-                "See docs/errors/no-history.md",
+                f"See {PAGES}/no-history.html or call adjoint.explain(error)",
             ],
         ),
-        (lambda: leaf(1.0).add_(1), ["See docs/errors/leaf-in-place.md"]),
+        (lambda: leaf(1.0).add_(1), [f"See {PAGES}/leaf-in-place.html or call adjoint.explain(error)"]),
     ],
 )
 def test_notes_tell_values_remedies_and_pages(call, notes):

@@ -10,6 +10,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd.gradcheck import GradcheckError
+from adjoint.core.errors import PAGES
 from adjoint.testing import check_derivatives
 from tools.planted import planted
 
@@ -21,7 +22,7 @@ def notes(*args: Any, **options: Any) -> list[str]:
     with pytest.raises(GradcheckError) as caught:
         check_derivatives(*args, **options)
     page, *rest = caught.value.__notes__
-    assert page == "See docs/errors/jacobian-mismatch.md"
+    assert page == f"See {PAGES}/jacobian-mismatch.html or call adjoint.explain(error)"
     return rest
 
 

@@ -14,8 +14,8 @@ from adjoint.core.modes.state import current
 
 Error = TypeVar("Error", bound=BaseException)
 
-#: Where the pages are that explain errors with worked examples.
-PAGES = "docs/errors"
+#: Where the pages are that explain errors with worked examples. `adjoint.explain` prints them offline.
+PAGES = "https://adjoint-autograd.github.io/adjoint/errors"
 
 
 def explained(error: Error, page: str, remedy: str = "") -> Error:
@@ -23,7 +23,7 @@ def explained(error: Error, page: str, remedy: str = "") -> Error:
 
     The message itself stays torch's.
     """
-    for note in (remedy, f"See {PAGES}/{page}.md"):
+    for note in (remedy, f"See {PAGES}/{page}.html or call adjoint.explain(error)"):
         if note:
             error.add_note(note)
     return error

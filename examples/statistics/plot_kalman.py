@@ -1,0 +1,48 @@
+"""
+The Nile and the Kalman filter
+==============================
+
+The yearly flow of the Nile, 1871 to 1970, as a level that wanders and is measured with noise. The Kalman filter gives
+the likelihood of both variances; adjoint differentiates the filter's loop, and the optimum is the one that Durbin and
+Koopman print in their book.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from statsmodels.datasets import nile
+
+import adjoint
+
+data = nile.load_pandas().data
+flow = data["volume"].to_numpy(dtype=float)
+
+
+def filtered(log_variances):
+    """The levels that the filter expects, and the log likelihood of the flows."""
+    noise, drift = np.exp(log_variances)
+    level, variance, total, levels = flow[0], noise, 0.0, [flow[0]]
+    for measured in flow[1:]:
+        expected = variance + drift
+        scale = expected + noise
+        surprise = measured - level
+        total = total - 0.5 * (np.log(2 * np.pi * scale) + surprise**2 / scale)
+        gain = expected / scale
+        level, variance = level + gain * surprise, gain * noise
+        levels.append(level)
+    return levels, total
+
+
+# %%
+# Variances are positive and large, so we look for their logarithms. ``compile=True`` records the loop once.
+fit = adjoint.optimize.minimize(lambda p: -filtered(p)[1], np.log([1e4, 1e3]), method="BFGS", compile=True)
+variances = np.exp(fit.x)
+print(f"variance of the measurement {variances[0]:.0f}, of the level's steps {variances[1]:.1f}")
+assert np.allclose(variances, [15099, 1469.1], rtol=1e-3)  # Durbin and Koopman, section 2.10.3
+
+# %%
+plt.plot(data["year"], flow, ".-", lw=0.6, label="measured")
+plt.plot(data["year"], filtered(fit.x)[0], lw=2, label="level")
+plt.axvline(1899, color="0.5", ls=":", label="dam at Aswan")
+plt.ylabel("flow of the Nile, 10$^8$ m$^3$ a year")
+plt.legend()
+plt.show()
