@@ -521,16 +521,17 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     tensor([0., 0., 1.])
     """
     a, b = as_tensor("cross", "input", 1, input), as_tensor("cross", "other", 2, other)
-    if a.ndim != b.ndim:
+    shape, other_shape, dtype = a._array.shape, b._array.shape, a.dtype
+    if len(shape) != len(other_shape):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    axis = require_dim(dim, a.ndim)
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
+    axis = require_dim(dim, len(shape))
+    if shape[axis] != 3 or other_shape[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and {b.shape[axis]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape[axis]} and {other_shape[axis]}"
         )
-    if a.dtype is not b.dtype:
-        raise RuntimeError(f"expected scalar type {a.dtype.long_name} but found {b.dtype.long_name}")
-    if a.dtype is bool_:
+    if dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {dtype.long_name} but found {b.dtype.long_name}")
+    if dtype is bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     return ops.linalg_cross(a, b, dim=dim)
 

@@ -159,7 +159,7 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
 def plain(index: Any) -> Basic:
     """A basic index as a tuple that gives a view, recognised by types alone; None where types are not enough."""
     kind = type(index)
-    if kind is int:
+    if kind is int or index is None:
         return (index, ...)
     if kind is slice:
         return (checked(index),)

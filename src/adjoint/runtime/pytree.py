@@ -278,8 +278,14 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
         leaves.append(tree)
         return LEAF
     keys = kind.keys(tree)
-    children = tuple([_read(kind.item(tree, key), leaves, is_leaf) for key in keys])
-    return TreeDef(_STAND_INS.get(type(tree), type(tree)), keys, children, kind.static(tree))
+    children = []
+    for child in tree if kind is _TUPLE or kind is _LIST else [kind.item(tree, key) for key in keys]:
+        if _kind_of(type(child)) is None:
+            leaves.append(child)
+            children.append(LEAF)
+        else:
+            children.append(_read(child, leaves, is_leaf))
+    return TreeDef(_STAND_INS.get(type(tree), type(tree)), keys, tuple(children), kind.static(tree))
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

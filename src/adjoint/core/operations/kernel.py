@@ -127,11 +127,11 @@ class Kernel:
                     array = cython.cast(TensorBase, member)._array
                     if type(array) is not _ndarray:
                         check_current(member)
-                        plain = False
-                    elif first is None:
-                        first = dtype_of(array)
+                    dtype = dtype_of(array) if type(array) is _ndarray else array.dtype
+                    if first is None:
+                        first = dtype
                         plain = plain and (first is _FLOAT64 or first is _FLOAT32)
-                    elif dtype_of(array) is not first:
+                    elif dtype is not first:
                         plain = False
                     members.append(array)
                 raw[position] = members
