@@ -4,10 +4,10 @@ All are linear in each input alone; the transpose of a product with B is the pro
 """
 
 from math import prod
-from string import ascii_letters
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import contraction
+from adjoint.arrays.kernels.contraction import LETTERS
 from adjoint.arrays.kernels.products_and_sums import (
     LEFT_COTANGENT,
     MATRICES,
@@ -446,7 +446,7 @@ def _(ops, g, operands, operands_shapes, equation, needs):
 
 def _einsum_cotangent(ops, factors, subscripts, labels, shape):
     letters = set("".join(subscripts))
-    fresh = (c for c in ascii_letters if c not in letters and c not in labels)
+    fresh = (c for c in LETTERS if c not in letters and c not in labels)
     result_labels = ""
     index: list[slice | None] = []
     for axis, (letter, n) in enumerate(zip(labels, shape, strict=True)):
@@ -476,7 +476,7 @@ def _(equation):
 @einsum.batch
 def _(size, equation):
     inputs, output = contraction.split_equation(equation)
-    axis = next(c for c in ascii_letters if c not in equation)
+    axis = next(c for c in LETTERS if c not in equation)
     return {"equation": ",".join([axis + labels for labels in inputs]) + "->" + axis + output}
 
 
@@ -484,7 +484,7 @@ def _(size, equation):
 def _(batch, operands, equation):
     arrays, axes = batch.strip(list(operands))
     inputs, output = contraction.split_equation(equation)
-    letter = next(c for c in ascii_letters if c not in equation)
+    letter = next(c for c in LETTERS if c not in equation)
     labels = [own if axis is None else letter + own for own, axis in zip(inputs, axes, strict=True)]
     return batch.join(batch.ops_for(arrays).einsum(arrays, f"{','.join(labels)}->{letter}{output}"))
 
@@ -497,7 +497,7 @@ def tensordot(xp, input: Array, other: Array, dims_self, dims_other):
 
 @tensordot.signature
 def _(input, other, dims_self, dims_other):
-    left, right = list(ascii_letters[: input.ndim]), list(ascii_letters[input.ndim : input.ndim + other.ndim])
+    left, right = list(LETTERS[: input.ndim]), list(LETTERS[input.ndim : input.ndim + other.ndim])
     for dim, twin in zip(dims_self, dims_other, strict=True):
         right[twin] = left[dim]
     free = [left[i] for i in _free(input.ndim, dims_self)] + [right[i] for i in _free(other.ndim, dims_other)]
@@ -535,8 +535,8 @@ def _(ops, g, input, other_shape, dims_self, dims_other):
 
 @tensordot.batched
 def _(batch, input, other, dims_self, dims_other):
-    first = list(ascii_letters[: input.ndim])
-    second = list(ascii_letters[input.ndim : input.ndim + other.ndim])
+    first = list(LETTERS[: input.ndim])
+    second = list(LETTERS[input.ndim : input.ndim + other.ndim])
     for i, j in zip(dims_self, dims_other, strict=True):
         second[j % other.ndim] = first[i % input.ndim]
     contracted = set(first) & set(second)

@@ -150,7 +150,7 @@ class Recording:
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
             return [zeros_like(tensor) for tensor in self.inputs]
-        record = is_grad_enabled() and (self.outer or any([c is not None and c.requires_grad for _, c in pairs]))
+        record = is_grad_enabled() and (self.outer or any(c is not None and c.requires_grad for _, c in pairs))
         # one tensor takes the quick way through `grad`
         ends, drivers = pairs[0] if len(pairs) == 1 else zip(*pairs, strict=True)
         gradients = differentiate.grad(

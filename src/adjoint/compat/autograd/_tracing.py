@@ -192,8 +192,8 @@ def _pullback(
     positions = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
     roots = [outputs[i]._tensor for i in positions]
     # a target that is no leaf depends on something: another derivation goes on around
-    nested = create or (_depth.count > 0 and (not all([t.is_leaf for t in targets]) or leads_elsewhere(roots, targets)))
-    if not any([root.requires_grad for root in roots]):
+    nested = create or (_depth.count > 0 and (not all(t.is_leaf for t in targets) or leads_elsewhere(roots, targets)))
+    if not any(root.requires_grad for root in roots):
         roots, positions = [], []
         warnings.warn(INDEPENDENT, stacklevel=4)
 
@@ -207,7 +207,7 @@ def _pullback(
             return structure.unflatten(zeros)
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
-        is_recorded = nested or any([carries_derivative(c) for c in cotangents])
+        is_recorded = nested or any(carries_derivative(c) for c in cotangents)
         # one tensor takes the quick way through `grad`
         ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
         leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=is_recorded, allow_unused=True)

@@ -32,11 +32,12 @@ from adjoint.core.modes.batches import inside
 from adjoint.core.modes.state import current
 from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
 from adjoint.tensor.table import ops
-from adjoint.transforms.batching.batched import batches_of
+from adjoint.transforms.batching.levels import batches_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
+MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 CLEARED = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
     "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."

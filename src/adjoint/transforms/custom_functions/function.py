@@ -2,7 +2,7 @@
 
 `apply` runs forward without recording, makes its returned values the outputs of one node (`record`), then runs the jvp
 at each level of forward mode at which an argument has a tangent (`evaluate`). Inside vmap a function that sets
-generate_vmap_rule runs on batched tensors like any code; `by_rule` calls a vmap rule of the function's own.
+generate_vmap_rule runs on batched tensors like any code; `vmap_rules` calls a vmap rule of the function's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -40,21 +40,19 @@ from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.older.volatile import run_function
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
-from adjoint.transforms.batching.batched import BatchedArray, batches_of
-from adjoint.transforms.batching.vmap import described, lead_in, spread
-from adjoint.transforms.custom_functions.context import BackwardCFunction, FunctionCtx, forget, save
+from adjoint.transforms.custom_functions.context import MORE, BackwardCFunction, FunctionCtx, forget, save
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
+    from adjoint.transforms.custom_functions.vmap_rules import VmapInfo
 
-_MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
     "mode AD."
 )
 NO_SETUP_CONTEXT = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-    f"the setup_context staticmethod. {_MORE}"
+    f"the setup_context staticmethod. {MORE}"
 )
 LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
@@ -633,13 +631,6 @@ def base_of(tensor: TensorBase) -> TensorBase:
 # vmap -----------------------------------------------------------------------------------------------------------------
 
 
-class VmapInfo(NamedTuple):
-    """The first argument of a vmap rule: the size of the batch, and the randomness of its members."""
-
-    batch_size: int
-    randomness: str
-
-
 def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """Call a function where dual levels, batches or anything else unusual is on."""
     profiler = current_profiler()
@@ -654,9 +645,13 @@ def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
     state = current()
     if state.transforms:
         check_setup_context(cls)
-    level = batch_level(args)
-    if level and asks_rule(cls) and not differentiates_inside(level):
-        return by_rule(cls, args, level)
+    if state.batches:
+        # imported when it is first needed: vmap is large
+        from adjoint.transforms.custom_functions.vmap_rules import batch_level, by_rule, differentiates_inside
+
+        level = batch_level(args)
+        if level and asks_rule(cls) and not differentiates_inside(level):
+            return by_rule(cls, args, level)
     levels = () if state.forward_off else state.dual_stack
 
     def run() -> tuple[Any, tuple[Any, ...], bool]:
@@ -665,12 +660,6 @@ def apply_unobserved(cls: type[Function], args: Sequence[Any]) -> Any:
     node, outputs, single = run_function(run, args)
     forget(node)
     return outputs[0] if single else outputs
-
-
-def batch_level(args: tuple[Any, ...]) -> int:
-    """The level of the innermost batch that an argument is batched over, 0 if there is none."""
-    arrays = [leaf._array for leaf in flatten(args)[0] if isinstance(leaf, TensorBase)]
-    return max((array.level for array in arrays if isinstance(array, BatchedArray)), default=0)
 
 
 def asks_rule(cls: type[Function]) -> bool:
@@ -683,80 +672,25 @@ def asks_rule(cls: type[Function]) -> bool:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            f"ambiguity. {_MORE}"
+            f"ambiguity. {MORE}"
         )
     if not own and not cls.generate_vmap_rule and current().transforms:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
-            f"the vmap staticmethod or set generate_vmap_rule=True. {_MORE}"
+            f"the vmap staticmethod or set generate_vmap_rule=True. {MORE}"
         )
     return own
-
-
-def differentiates_inside(level: int) -> bool:
-    """True if a derivative is being taken inside the batch of this level: then the function's own is to be used."""
-    transforms = current().transforms
-    if ("vmap", level) not in transforms:
-        return False
-    return any(kind != "vmap" for kind, _ in transforms[transforms.index(("vmap", level)) :])
 
 
 def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:
     """The result of a forward without ctx, by the vmap rule if the arguments are batched and there is one."""
     if current().batches:
+        from adjoint.transforms.custom_functions.vmap_rules import batch_level, by_rule
+
         level = batch_level(args)
         if level and asks_rule(cls):
             return by_rule(cls, args, level)
     return cls.forward(*args)
-
-
-def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
-    """Ask the vmap rule of a function about a whole batch, outside of it."""
-    leaves, structure = flatten(args, lambda part: part is None)
-    batches = [batches_of(leaf._array) if isinstance(leaf, TensorBase) else () for leaf in leaves]
-    sizes = [dict(own).get(level) for own in batches]
-    size = next(n for n in sizes if n is not None)
-    whole = [leaf if n is None else ops.batch_out(leaf, level, n) for leaf, n in zip(leaves, sizes, strict=True)]
-    in_dims = structure.unflatten([None if n is None else 0 for n in sizes])
-    state = current()
-    randomness = next((batch.randomness for batch in state.batches if batch.level == level), None)
-    before = state.batches, state.transforms
-    others = tuple([batch for batch in state.batches if batch.level != level])
-    transforms = state.transforms
-    if ("vmap", level) in transforms:
-        transforms = transforms[: transforms.index(("vmap", level))]
-    # no call stands between this and the block, so that no signal comes in between
-    state.batches, state.transforms = others, transforms
-    try:
-        returned = cls.vmap(VmapInfo(size, randomness or "error"), in_dims, *structure.unflatten(whole))
-    finally:
-        state.batches, state.transforms = before
-    if not isinstance(returned, tuple) or len(returned) != 2:
-        returns = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
-        raise RuntimeError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-            f"compatible with the output. Got {returns} instead"
-        )
-    return led_in(*returned, level)
-
-
-def led_in(output: Any, out_dims: Any, level: int) -> Any:
-    """The outputs of a vmap rule as batched tensors. Raises RuntimeError if out_dims do not fit."""
-    leaves, structure = flatten(output, lambda part: part is None)
-    dims = spread(out_dims, structure)
-    if dims is None:
-        own = flatten(out_dims, lambda part: part is None)[1]
-        raise RuntimeError(
-            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-            f"{described(own)} but output has structure {described(structure)}. {_MORE}"
-        )
-    return structure.unflatten(
-        [
-            leaf if dim is None or not isinstance(leaf, TensorBase) else lead_in(leaf, dim % leaf.ndim, level)
-            for leaf, dim in zip(leaves, dims, strict=True)
-        ]
-    )
 
 
 # once differentiable --------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """NumPy for functions that are to be differentiated: every name of numpy, whose functions also take boxes."""
 
 import sys as _sys
+from importlib import import_module as _import_module
 from typing import Any as _Any
 
 import numpy as _numpy
@@ -20,7 +21,7 @@ _OLDER = {
 for _old, _name in _OLDER.items():
     globals()[_old] = -_numpy.inf if _name == "-inf" else globals()[_name]
 
-from adjoint.compat.autograd.numpy import fft, linalg, numpy_boxes, numpy_vspaces, random  # noqa: E402
+from adjoint.compat.autograd.numpy import linalg, numpy_boxes, numpy_vspaces, random  # noqa: E402
 from adjoint.compat.autograd.numpy._own import c_, int8, int16, int32, int64, r_, where  # noqa: E402
 from adjoint.compat.autograd.numpy.numpy_boxes import ArrayBox, Box  # noqa: E402
 
@@ -50,4 +51,4 @@ def make_diagonal(D: _Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> _
 
 def __getattr__(name: str) -> _Any:
     # submodules of NumPy, and attributes that it creates on demand
-    return getattr(_numpy, name)
+    return _import_module(f"{__name__}.{name}") if name == "fft" else getattr(_numpy, name)
