@@ -26,6 +26,7 @@ myst_heading_anchors = 4
 highlight_language = "python"
 suppress_warnings = ["config.cache", "ref.python"]  # the gallery has a function among its options; types of one name
 python_maximum_signature_line_length = 100
+toc_object_entries_show_parents = "hide"
 
 html_theme = "pydata_sphinx_theme"
 html_title = "adjoint"
@@ -50,6 +51,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "first-minutes": [], "glossary": []}
 
 sphinx_gallery_conf = {
@@ -66,6 +68,10 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": True,
     "copyfile_regex": r".*\.rst",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("dynamics", "physics", "imaging", "statistics", "programs")
+    ],
+    "default_thumb_file": str(DOCS / "images" / "program.png"),
     "within_subsection_order": "FileNameSortKey",
     "thumbnail_size": (400, 280),
     "reset_modules": (pictures.style,),

@@ -51,7 +51,7 @@ def test_links_of_the_description_are_absolute() -> None:
     links = re.findall(r"\]\(([^)]*)\)", text)
     assert len(links) > 20 and [link for link in links if not link.startswith("https://")] == []
     assert any(link.endswith("/raw/main/docs/images/logo.svg") for link in links)
-    assert any(link.endswith("/blob/main/docs/solvers.md") for link in links)
+    assert any(link.endswith("/blob/main/docs/versions.md") for link in links)
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

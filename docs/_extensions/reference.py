@@ -313,6 +313,18 @@ def write(folder: Path = FOLDER) -> list[Entry]:
     return listed
 
 
+def plain_types(app: Any, tree: Any) -> None:
+    """In signatures only Tensor is a link: `bool` and others would lead to NumPy's types of the same name."""
+    from sphinx.addnodes import pending_xref
+
+    for reference in list(tree.findall(pending_xref)):
+        if reference.get("refdomain") == "py" and reference.get("reftype") in ("class", "obj"):
+            if reference["reftarget"] == "Tensor":
+                reference["reftarget"] = "adjoint.Tensor"
+            elif not reference["reftarget"].startswith("adjoint."):
+                reference.replace_self(reference.children)
+
+
 def setup(app: Any) -> dict[str, Any]:
     expected: list[Entry] = []
 
@@ -325,5 +337,6 @@ def setup(app: Any) -> dict[str, Any]:
                 raise ValueError(f"names without an anchor in the reference: {missing}")
 
     app.connect("builder-inited", lambda app: expected.extend(write()))
+    app.connect("doctree-read", plain_types)
     app.connect("build-finished", check)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,7 +65,7 @@ def test_a_failing_rank_ends_the_others() -> None:
 
 @several_processes
 def test_the_example() -> None:
-    ran = run(2, "examples/mpi_training.py")
+    ran = run(2, "examples/programs/mpi_training.py")
     assert ran.returncode == 0, ran.stderr
     assert "parameters are the same bits on all ranks: True" in ran.stdout
 

@@ -3,7 +3,7 @@
 
 Logistic regression on data larger than the memory that the process may have: a lazy tape over dask arrays.
 
-    python examples/dask_logistic_regression.py [MILLIONS OF ROWS]
+    python examples/programs/dask_logistic_regression.py [MILLIONS OF ROWS]
 
 needs `pip install 'adjoint-autograd[dask]'`. The data lie in a file and are read in blocks. Forward and backward pass
 make one graph of tasks; `compute` runs it block by block, so that no more than a few blocks are in memory at a time.

@@ -3,7 +3,7 @@
 
 Data-parallel training over MPI: each rank differentiates its share of the data, all make the same steps.
 
-    mpiexec -n 2 python examples/mpi_training.py
+    mpiexec -n 2 python examples/programs/mpi_training.py
 
 needs `pip install 'adjoint-autograd[mpi]'`. A network of two layers learns which of ten random directions a vector is
 closest to. Every rank makes the same data and keeps its share; the printed check compares the averaged gradient with
