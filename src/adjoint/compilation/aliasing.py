@@ -18,8 +18,8 @@ class Aliasing:
     """
 
     def __init__(self, views: list[View], arrays: list[Any], n_written: set[int], arguments: set[int]) -> None:
-        self._seen = [k for k in range(len(views)) if k not in arguments]
-        self._last = [arrays[k] for k in self._seen]
+        self._visible = [k for k in range(len(views)) if k not in arguments]
+        self._last = [arrays[k] for k in self._visible]
         self._pairs: dict[bool, list[tuple[int, int, int | None]]] = {True: [], False: []}
         for i, j in combinations(range(len(views)), 2):
             first, second = views[i].buffer, views[j].buffer
@@ -33,12 +33,12 @@ class Aliasing:
         """True if these arrays share memory as those of the recording."""
         if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[True]):
             return False
-        seen = [arrays[k] for k in self._seen]
-        if all(map(_is, seen, self._last)):
+        visible = [arrays[k] for k in self._visible]
+        if all(map(_is, visible, self._last)):
             return True
         if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[False]):
             return False
-        self._last = seen
+        self._last = visible
         return True
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import random as python_random
-import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -22,30 +19,19 @@ from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
+from adjoint.compilation.replays import Model, Replay
+from adjoint.compilation.surroundings import has_hidden_tensor, random_state
 from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
-from adjoint.core.modes.grad_mode import enable_grad
-from adjoint.core.modes.state import current
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
-from adjoint.transforms.batching.batched import BatchedArray
-from adjoint.transforms.custom_functions.function import Function
-from adjoint.transforms.forward import tangent_of
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 #: How a member of a result is made: it is the same value at each call; a Tensor, a leaf, or a NumPy array, of memory
 #: that the program makes; a Tensor or array that was there before.
 CONSTANT, TENSOR, LEAF, ARRAY, SAME = "constant", "tensor", "leaf", "array", "same"
-HISTORY = (
-    "adjoint.compile: the gradient of a compiled function that writes to tensors, or sets .grad, cannot be recorded "
-    "(create_graph=True), since the function would have to run again; call the function itself"
-)
-CHANGED = (
-    "adjoint.compile: the gradient of a compiled function with a history of its own (create_graph=True) is computed by "
-    "the function itself, and a tensor or a variable that the function uses has changed since it was called"
-)
 
 
 class Refused(Exception):
@@ -89,22 +75,22 @@ class Entry:
         self.externals: list[External] = []
         #: Arguments that are NumPy's arrays, as the Tensors under the differentiable arrays that the function gets.
         self.of_arrays: dict[int, Any] = {}
-        known: set[int] = set()
+        ids: set[int] = set()
         for k, leaf in enumerate(leaves):
             tensor = leaf
             if type(leaf) is _ndarray:
                 tensor = self.of_arrays[k] = new_tensor(leaf)
-            if isinstance(tensor, TensorBase) and id(tensor) not in known:
-                known.add(id(tensor))
+            if isinstance(tensor, TensorBase) and id(tensor) not in ids:
+                ids.add(id(tensor))
                 self.externals.append(External(tensor, k))
-        seen = {id(tensor) for tensor in reach.tensors}
+        visible = {id(tensor) for tensor in reach.tensors}
         #: Arguments that the function can see by another way, too.
         self.fixed: list[tuple[Any, Any]] = [
-            (external.position, external.tensor) for external in self.externals if id(external.tensor) in seen
+            (external.position, external.tensor) for external in self.externals if id(external.tensor) in visible
         ]
         for tensor in reach.tensors:
-            if id(tensor) not in known:
-                known.add(id(tensor))
+            if id(tensor) not in ids:
+                ids.add(id(tensor))
                 self.externals.append(External(tensor, None))
         self.grads_before = [external.grad for external in self.externals if external.grad is not None]
         self.matcher = Matcher(
@@ -123,8 +109,8 @@ class Entry:
     def record(self, leaves: list[Any], structure: Any) -> Any:
         """Call the function while its steps are recorded; returns its result."""
         recording = self.recording
-        given = [self._given(k, leaf) for k, leaf in enumerate(leaves)]
-        args, kwargs = structure.unflatten(given)
+        arguments = [self._argument(k, leaf) for k, leaf in enumerate(leaves)]
+        args, kwargs = structure.unflatten(arguments)
         with recorded(recording):
             try:
                 self._adopt()
@@ -139,14 +125,14 @@ class Entry:
                 recording.give_back()
                 for external in self.externals:
                     release(external.tensor._grad)
-        self._write_back(leaves, given)
+        self._write_back(leaves, arguments)
         for tensor in tensors:
             release(tensor)
         results = [self._result(*pair, leaves) for pair in zip(members, tensors, strict=True)]
         self._results = [tensor for tensor in tensors if isinstance(tensor, TensorBase)]
         return self.structure.unflatten(results)
 
-    def _given(self, k: int, leaf: Any) -> Any:
+    def _argument(self, k: int, leaf: Any) -> Any:
         """What the function gets for an argument: for an array of NumPy one that is differentiable, or recorded."""
         tensor = self.of_arrays.get(k)
         if tensor is None:
@@ -183,13 +169,13 @@ class Entry:
         for gradient in self.grads_before:
             self.recording.adopt(gradient)
 
-    def _write_back(self, leaves: list[Any], given: list[Any]) -> None:
+    def _write_back(self, leaves: list[Any], arguments: list[Any]) -> None:
         """Give the caller's arrays the values that the function wrote into its own."""
         for k, tensor in self.of_arrays.items():
-            if not isinstance(given[k], Array):
+            if not isinstance(arguments[k], Array):
                 continue
-            array = plain_array(given[k]._tensor._array)
-            if given[k]._tensor is not tensor or array is not leaves[k]:
+            array = plain_array(arguments[k]._tensor._array)
+            if arguments[k]._tensor is not tensor or array is not leaves[k]:
                 leaves[k][...] = array
                 self.recording.reason = self.recording.reason or "wrote into an argument that is a NumPy array"
 
@@ -226,7 +212,7 @@ class Entry:
 
     def _look_at_outputs(self, members: list[Any], tensors: list[Any]) -> None:
         """Note how each member of the result is made, and the arrays that are made anew."""
-        self.made: list[Any] = []
+        self.results: list[Any] = []
         #: The numbers of the arrays whose Tensors have a history.
         self.with_history: list[int] = []
         self.returned: list[tuple[str, Any]] = []
@@ -245,10 +231,10 @@ class Entry:
                 if tensor.requires_grad and tensor._node is None and tensor._view is None:
                     kind = LEAF
                 elif tensor.requires_grad:
-                    self.with_history.append(len(self.made))
-                self.returned.append((kind, len(self.made)))
+                    self.with_history.append(len(self.results))
+                self.returned.append((kind, len(self.results)))
                 array = tensor._array
-                self.made.append(plain_array(array))
+                self.results.append(plain_array(array))
             elif isinstance(member, (*CONSTANTS, Size, DType, numpy.dtype, type)):
                 self.returned.append((CONSTANT, member))
             else:
@@ -308,50 +294,52 @@ class Entry:
             if isinstance(effect, str):
                 self.grads.append((external, None))
             elif effect is not None:
-                self.grads.append((external, len(self.made)))
+                self.grads.append((external, len(self.results)))
                 self.versions.append(version_of(external.tensor._grad))
-                self.made.append(plain_array(effect))
+                self.results.append(plain_array(effect))
         n = len(arrays)
         pulls = list(self.pulls.of.items())
-        groups = [self.made, *[pull.results for _, pull in pulls]]
+        groups = [self.results, *[pull.results for _, pull in pulls]]
         lowering = Lowering(self.recording, arrays + self.cotangents, groups)
-        made, *pulled = lowering.results
-        for view in made:
+        values, *pulled = lowering.results
+        for view in values:
             if view.buffer.kind == EXTERNAL:
                 raise Refused("returned a view of memory that was there before")
         instructions = lowering.instructions
         self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
         saved: list[Any] = []
         pack = None
-        self.n_made = len(made)
+        self.n_results = len(values)
         if self.has_history:
             cotangents = lowering.externals[n:]
             try:
-                halves = Halves(instructions, lowering.externals[:n], made, {view.buffer.number for view in cotangents})
+                halves = Halves(
+                    instructions, lowering.externals[:n], values, {view.buffer.number for view in cotangents}
+                )
             except Dependent:
                 raise Refused("the gradient needs memory that the function writes into") from None
             instructions = halves.forward
-            pack = Pack(Pack.packable(halves.saved, instructions, made))
+            pack = Pack(Pack.packable(halves.saved, instructions, values))
             pairs = [
                 (saved, entry)
                 for saved, entry in zip(halves.saved, halves.entries, strict=True)
                 if saved.buffer.number not in pack.offsets
             ]
             if pack.offsets:
-                pairs.append((pack.made, pack.read))
+                pairs.append((pack.forward_view, pack.backward_view))
             saved = [view for view, _ in pairs]
             self.read_again = halves.externals
             others = [*[view for _, view in pairs], *[lowering.externals[k] for k in halves.externals]]
             for (choice, pull), views in zip(pulls, pulled, strict=True):
                 pull.prepare(halves, [cotangents[k] for k in choice], others, views, pack)
-        self.program = Program(instructions, lowering.externals[:n], [*made, *saved], pack)
-        written = {view.buffer.number for instruction in instructions for view in instruction.writes}
+        self.program = Program(instructions, lowering.externals[:n], [*values, *saved], pack)
+        dirty = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
-        self.aliasing = Aliasing(lowering.externals[:n], arrays, written, arguments)
-        self.written = [
+        self.aliasing = Aliasing(lowering.externals[:n], arrays, dirty, arguments)
+        self.targets = [
             external
             for external, view in zip(self.externals, lowering.externals, strict=False)
-            if view.buffer.number in written
+            if view.buffer.number in dirty
         ]
         lowering.memory.release()
         self._forget()
@@ -360,7 +348,7 @@ class Entry:
     def is_idle(self) -> bool:
         """True if the function neither returns nor changes anything."""
         returns = any(each != (CONSTANT, None) for each in self.returned)
-        return not (returns or self.written or self.grads or self.draws or self.bumps)
+        return not (returns or self.targets or self.grads or self.draws or self.bumps)
 
     def _forget(self) -> None:
         """Let go of the recorded call: of its arguments, results and graph."""
@@ -372,7 +360,7 @@ class Entry:
             pull.forget()
         for external in self.externals:
             external.forget()
-        for parts in (self.made, self.outputs, self.effects, self.grads_before):
+        for parts in (self.results, self.outputs, self.effects, self.grads_before):
             parts.clear()
         self.of_arrays.clear()
 
@@ -380,32 +368,25 @@ class Entry:
         why = self.reach.why_not()
         if why is not None:
             raise Refused(why)
-        if self._hidden():
+        if self._has_hidden_tensor():
             raise Refused("uses a tensor that its variables, arguments and attributes do not lead to")
         if random_state() != self.random:
             raise Refused("drew random numbers of NumPy or of Python's random")
 
-    def _hidden(self) -> bool:
-        """True if a Tensor that was used is held by something, but is none of those that a replay reads or makes."""
+    def _has_hidden_tensor(self) -> bool:
         results, self._results = self._results, []
         adopted, self.recording.adopted = self.recording.adopted, []
-        known = {id(tensor) for tensor in results}
-        known |= {id(tensor._view.base) for tensor in results if tensor._view is not None}
+        ids = {id(tensor) for tensor in results}
+        ids |= {id(tensor._view.base) for tensor in results if tensor._view is not None}
         for external in self.externals:
-            known |= {id(tensor) for tensor in (external.tensor, external.tensor._grad, external.grad)}
-        saved = times_saved([tensor._node for tensor in results])
-        for _ in range(2):
-            if not any(is_held(reference(), saved) for reference in adopted if id(reference()) not in known):
-                return False
-            # a circle of references holds what it holds until it is collected
-            gc.collect()
-        return True
+            ids |= {id(tensor) for tensor in (external.tensor, external.tensor._grad, external.grad)}
+        return has_hidden_tensor(adopted, ids, [tensor._node for tensor in results])
 
     # replays ----------------------------------------------------------------------------------------------------------
 
     def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
         """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
-        if self.written or self.grads or self.draws:
+        if self.targets or self.grads or self.draws:
             return [None] * len(self.program.order)
         arrays = self.matcher.arrays(self.matcher.tensors(leaves))
         runs = [self.program.timed(arrays) for _ in range(repeats)]
@@ -418,10 +399,11 @@ class Entry:
         if not self.aliasing.holds(arrays) or not self.reach.is_unchanged():
             raise CheckFailed
         if self.has_history:
-            held = [*tensors, *[t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]]
-            made = Replay.apply(self, arrays, held, (leaves, structure), *[tensors[k] for k in self.by])
+            own_grads = [t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]
+            call = (leaves, structure)
+            values = Replay.apply(self, arrays, [*tensors, *own_grads], call, *[tensors[k] for k in self.by])
         else:
-            made = self.forward(arrays)
+            values = self.forward(arrays)
         for k, is_grad, times in self.bumps:
             if isinstance(tensors[k], TensorBase):
                 for _ in range(times):
@@ -429,17 +411,17 @@ class Entry:
         results = []
         for kind, value in self.returned:
             if kind is TENSOR:
-                results.append(self._tensor(made[value], value))
+                results.append(self._tensor(values[value], value))
             elif kind is LEAF:
-                results.append(self._tensor(made[value], value).requires_grad_())
+                results.append(self._tensor(values[value], value).requires_grad_())
             elif kind is ARRAY:
-                array = made[value]
+                array = values[value]
                 results.append(array if array.ndim else array[()])
             else:
                 results.append(tensors[value] if kind is SAME else value)
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
-            tensor._grad = None if number is None else self._tensor(made[number], number)
+            tensor._grad = None if number is None else self._tensor(values[number], number)
         return self.structure.unflatten(results)
 
     def forward(self, arrays: list[Any]) -> list[Any]:
@@ -449,158 +431,9 @@ class Entry:
         except Exception as error:
             raise CheckFailed from error
 
-    def _tensor(self, made: Any, number: int) -> Any:
+    def _tensor(self, value: Any, number: int) -> Any:
         """What a program made as a Tensor, with the version that it has in the function."""
-        tensor = made if isinstance(made, TensorBase) else new_tensor(made)
+        tensor = value if isinstance(value, TensorBase) else new_tensor(value)
         for _ in range(self.versions[number]):
             bump_version(tensor)
         return tensor
-
-    def pull(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
-        """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
-        saved = [tensor._array for tensor in ctx.saved_tensors[: ctx.n_kept]]
-        arrays = [None if g is None else plain_array(g._array) for g in cotangents]
-        return [None if array is None else new_tensor(array) for array in self._gradients(arrays, saved)]
-
-    def _gradients(self, cotangents: list[Any], saved: list[Any]) -> list[Any]:
-        """The gradients as arrays; of cotangents in a batch member by member."""
-        level = max((array.level for array in cotangents if type(array) is BatchedArray), default=None)
-        if level is None:
-            models = zip(cotangents, self.cotangents, strict=True)
-            return self.pulls.run([None if g is None else _laid_out(g, model) for g, model in models], saved)
-        is_here = [type(array) is BatchedArray and array.level == level for array in cotangents]
-        n = next(len(array.data) for array, here in zip(cotangents, is_here, strict=True) if here)
-        batches = list(zip(cotangents, is_here, strict=True))
-        members = [self._gradients([a.data[i] if here else a for a, here in batches], saved) for i in range(n)]
-        if not members:
-            # a member of zeros shows which gradients there are, and their dtypes
-            zeros = [numpy.zeros(a.data.shape[1:], a.data.dtype) if here else a for a, here in batches]
-            members = [self._gradients(zeros, saved)]
-        columns = zip(*members, strict=True)
-        return [None if column[0] is None else BatchedArray(level, _stacked(column)[:n]) for column in columns]
-
-    def derive_again(self, ctx: Any, cotangents: list[Any]) -> list[Any]:
-        """The gradients with a history of their own: the function itself runs, and is differentiated."""
-        if self.written or self.grads or self.draws:
-            raise RuntimeError(HISTORY)
-        if (
-            ctx.versions != versions_of(ctx.held)
-            or any(True for _ in self.reach.changes())
-            or not self.reach.is_unchanged()
-        ):
-            raise RuntimeError(CHANGED)
-        leaves, structure = ctx.call
-        args, kwargs = structure.unflatten(leaves)
-        with enable_grad():
-            members = flatten(self.function(*args, **kwargs))[0]
-            before = {id(tensor) for tensor in ctx.inputs}
-            outputs = [
-                member
-                for member in members
-                if isinstance(member, TensorBase) and member.requires_grad and id(member) not in before
-            ]
-        pairs = [(output, g) for output, g in zip(outputs, cotangents, strict=True) if g is not None]
-        outputs = [output for output, _ in pairs]
-        return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
-
-
-def times_saved(nodes: list[Any]) -> dict[int, int]:
-    """How often the nodes of a graph hold each Tensor, by its id."""
-    times: dict[int, int] = {}
-    for node in nodes_behind(nodes):
-        for _, saved in node._ad_saved_items():
-            number = id(getattr(saved, "original", saved))
-            times[number] = times.get(number, 0) + 1
-    return times
-
-
-def is_held(tensor: Any, saved: dict[int, int]) -> bool:
-    """True if something besides the nodes of a graph holds a Tensor."""
-    return _n_holders(tensor) > saved.get(id(tensor), 0) + _OF_A_CALL if tensor is not None else False
-
-
-def _n_holders(tensor: Any) -> int:
-    return sys.getrefcount(tensor)
-
-
-def _n_holders_of_a_call(tensor: Any) -> int:
-    return _n_holders(tensor)
-
-
-#: How many references are counted, from a function that has it as an argument, for an object that nothing holds.
-_OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
-
-
-def as_tensor(value: Any) -> TensorBase:
-    """A Tensor, also of an array of the caller's."""
-    return value if isinstance(value, TensorBase) else new_tensor(value)
-
-
-def _stacked(arrays: Any, axis: int = 0) -> Any:
-    """Arrays along a new axis; those of another batch have theirs in front."""
-    if type(arrays[0]) is BatchedArray:
-        return BatchedArray(arrays[0].level, _stacked([array.data for array in arrays], axis + 1))
-    return numpy.stack(arrays, axis)
-
-
-class Model(NamedTuple):
-    """The layout of a cotangent in the recording; its axes are dense in some order."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: Any
-
-
-def _laid_out(array: Any, model: Model) -> Any:
-    """An array with the strides of the recorded one."""
-    if array.strides == model.strides:
-        return array
-    result = numpy.ndarray(model.shape, model.dtype, numpy.empty(array.nbytes, numpy.uint8), 0, model.strides)
-    result[...] = array
-    return result
-
-
-def versions_of(tensors: list[Any]) -> list[int]:
-    """How often each Tensor was modified in place; caller's arrays are not counted."""
-    return [version_of(tensor) if isinstance(tensor, TensorBase) else 0 for tensor in tensors]
-
-
-def has_tangents(cotangents: list[Any]) -> bool:
-    """True if forward mode follows one of the cotangents."""
-    levels = current().dual_stack
-    return any(g is not None and tangent_of(g, number) is not None for number in levels for g in cotangents)
-
-
-class Replay(Function):
-    """The results of a program, whose backward pass is a program too."""
-
-    @staticmethod
-    def forward(ctx: Any, entry: Any, arrays: Any, tensors: Any, call: Any, *inputs: Any) -> Any:
-        """Run the first program."""
-        made = entry.forward(arrays)
-        ctx.entry, ctx.call, ctx.inputs = entry, call, inputs
-        ctx.held, ctx.versions = tensors, versions_of(tensors)
-        ctx.set_materialize_grads(False)
-        saved = [new_tensor(array) for array in made[entry.n_made :]]
-        kept = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
-        ctx.n_kept = len(kept)
-        if entry.runs_once and not kept:
-            kept.append(new_tensor(numpy.empty(0)))
-        ctx.save_for_backward(*kept)
-        results = [new_tensor(array) for array in made[: entry.n_made]]
-        ctx.mark_non_differentiable(*[result for k, result in enumerate(results) if k not in entry.with_history])
-        return tuple(results)
-
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> Any:
-        """Run the second program on the cotangents."""
-        entry = ctx.entry
-        own = [cotangents[k] for k in entry.with_history]
-        pull = entry.derive_again if current().grad_enabled or has_tangents(own) else entry.pull
-        return (None, None, None, None, *pull(ctx, own))
-
-
-def random_state() -> Any:
-    """The states of the generators of Python and NumPy, to be compared."""
-    kind, keys, *rest = numpy.random.get_state()
-    return python_random.getstate(), kind, keys.tobytes(), rest

@@ -70,7 +70,7 @@ def guards_of(entry: Any) -> list[str]:
     for part in entry.program.order:
         if isinstance(part, Check):
             where = "" if part.line is None else f", {part.line[0].co_filename}:{part.line[1]}"
-            guards.append(f"{part.name} of {', '.join(map(named, part.reads))} is {part.expected!r:.40}{where}")
+            guards.append(f"{part.name} of {', '.join(map(name_of, part.reads))} is {part.expected!r:.40}{where}")
     return guards
 
 
@@ -79,7 +79,7 @@ def line_of(part: Any) -> str:
     return part.name if isinstance(part, Group) else shown(part)
 
 
-def named(operand: Any) -> str:
+def name_of(operand: Any) -> str:
     """An operand as explanations call it."""
     if isinstance(operand, Number):
         return repr(operand.value.item())
@@ -91,9 +91,9 @@ def named(operand: Any) -> str:
 def shown(step: Any) -> str:
     """One instruction as a person would write it."""
     if isinstance(step, Elementwise):
-        return f"{named(step.out)} = {step.name}({', '.join(map(named, step.operands))})"
-    results = ", ".join([named(view) for view in step.writes]) if isinstance(step, Call) else ""
-    arguments = ", ".join([named(view) for view in step.reads])
+        return f"{name_of(step.out)} = {step.name}({', '.join(map(name_of, step.operands))})"
+    results = ", ".join([name_of(view) for view in step.writes]) if isinstance(step, Call) else ""
+    arguments = ", ".join([name_of(view) for view in step.reads])
     if isinstance(step, Check):
         return f"check {step.name}({arguments}) is {step.expected!r:.40}"
     return f"{results} = {step.name}({arguments})" if results else f"{step.name}({arguments})"

@@ -36,8 +36,8 @@ cdef class Matcher:
     cdef Py_ssize_t n_leaves
     cdef list kinds
     cdef list values
-    cdef list seen
-    cdef list seen_kinds
+    cdef list visible
+    cdef list visible_kinds
     cdef public list slots
     cdef list fixed
     cdef list externals

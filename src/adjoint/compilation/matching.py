@@ -113,21 +113,21 @@ class TensorKind:
 class Matcher:
     """The conditions under which a recording holds.
 
-    leaves: the arguments of the recorded call. seen: the Tensors that the function sees. slots: (kind, owner, key,
+    leaves: the arguments of the recorded call. visible: the Tensors that the function sees. slots: (kind, owner, key,
     value) for each place that it sees. fixed: (position, Tensor) for arguments that it also sees by another way.
     externals: for each Tensor that the program reads, the position of the argument, or the Tensor itself; with_grad:
     which of these have a gradient that it reads.
     """
 
-    def __init__(self, leaves, seen, slots, fixed, externals, with_grad):
+    def __init__(self, leaves, visible, slots, fixed, externals, with_grad):
         self.n_leaves = len(leaves)
         self.kinds = [
             TensorKind(leaf) if isinstance(leaf, TensorBase) else Layout(leaf) if type(leaf) is _ndarray else None
             for leaf in leaves
         ]
         self.values = [leaf if kind is None else None for leaf, kind in zip(leaves, self.kinds)]
-        self.seen = seen
-        self.seen_kinds = [TensorKind(tensor) for tensor in seen]
+        self.visible = visible
+        self.visible_kinds = [TensorKind(tensor) for tensor in visible]
         self.slots = slots
         self.fixed = fixed
         self.externals = externals
@@ -169,8 +169,8 @@ class Matcher:
             if leaves[position] is not tensor:
                 return False
         k: cython.Py_ssize_t
-        for k in range(len(self.seen)):
-            if not cython.cast(TensorKind, self.seen_kinds[k]).fits(self.seen[k]):
+        for k in range(len(self.visible)):
+            if not cython.cast(TensorKind, self.visible_kinds[k]).fits(self.visible[k]):
                 return False
         for kind, owner, key, expected in self.slots:
             value = read_slot(kind, owner, key)

@@ -65,8 +65,8 @@ class Pull:
 
     def run(self, arrays: list[Any]) -> list[Any]:
         """The gradients of all inputs, None for those that the results do not depend on."""
-        made = iter(self.program.run(arrays))
-        return [next(made) if is_there else None for is_there in self.is_there]
+        results = iter(self.program.run(arrays))
+        return [next(results) if is_there else None for is_there in self.is_there]
 
     def forget(self) -> None:
         """Let go of the gradients of the recording."""

@@ -101,11 +101,11 @@ class Reduce(Elementwise):
     def wide(self) -> View:
         """The result, broadcast to the shape of the operand."""
         (source,) = self.operands
-        kept = self.out.strides
-        if len(kept) < len(source.shape):
-            steps = iter(kept)
-            kept = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
-        strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(kept)])
+        own = self.out.strides
+        if len(own) < len(source.shape):
+            steps = iter(own)
+            own = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
+        strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(own)])
         return self.out.replace(shape=source.shape, strides=strides)
 
 
@@ -256,16 +256,16 @@ class Lowering:
         for step in steps:
             for array in arrays_in((step.args, step.kwargs)):
                 self.memory.view(array, CONSTANT)
-            made = []
+            outputs = []
             for array in arrays_in(step.result):
                 is_new = not self.memory.knows(array)
                 view = self.memory.view(array, VALUE)
                 if is_new:
                     self._count(view)
-                made.append((view, is_new))
+                outputs.append((view, is_new))
             for array in step.writes:
                 self._count(self.memory.view(array, CONSTANT))
-            views.append(made)
+            views.append(outputs)
         return views
 
     def _count(self, view: View) -> None:
@@ -317,25 +317,25 @@ class Lowering:
 
     # steps ------------------------------------------------------------------------------------------------------------
 
-    def _lower(self, step: Step, made: list[tuple[View, bool]]) -> None:
+    def _lower(self, step: Step, outputs: list[tuple[View, bool]]) -> None:
         if isinstance(step, Look):
             self._add_check(step)
             return
         for array in step.writes:
             self._make_own(self.memory.view(array, CONSTANT).buffer)
         if not step.writes:
-            if not any(is_new for _, is_new in made) and not getattr(step.function, "draws", False):
+            if not any(is_new for _, is_new in outputs) and not getattr(step.function, "draws", False):
                 return
-            if self._is_constant(step, made):
-                for view, _ in made:
+            if self._is_constant(step, outputs):
+                for view, _ in outputs:
                     view.buffer.kind = CONSTANT
                     self._n_writes[view.buffer.number] = 0
                 return
-        if len(made) == 1 and isinstance(step.result, _ndarray) and self._lower_one(step, made[0][0]):
+        if len(outputs) == 1 and isinstance(step.result, _ndarray) and self._lower_one(step, outputs[0][0]):
             return
         if step.writes and self._lower_write(step):
             return
-        self._add_call(step, made)
+        self._add_call(step, outputs)
 
     def _make_own(self, buffer: Buffer) -> None:
         """A constant that is written into: its memory is filled anew at each call."""
@@ -351,14 +351,14 @@ class Lowering:
         )
         self.instructions.append(Elementwise(COPY, [source], target))
 
-    def _is_constant(self, step: Step, made: list[tuple[View, bool]]) -> bool:
+    def _is_constant(self, step: Step, outputs: list[tuple[View, bool]]) -> bool:
         """True if the results are the same at each call."""
         if getattr(step.function, "draws", False):
             return False
         sources = [self.view(array) for array in arrays_in((step.args, step.kwargs))]
         if any(view.buffer.kind != CONSTANT and step.name not in _FILLED for view in sources):
             return False
-        return all(self._n_writes.get(view.buffer.number, 0) <= 1 for view, _ in made)
+        return all(self._n_writes.get(view.buffer.number, 0) <= 1 for view, _ in outputs)
 
     def _lower_one(self, step: Step, out: View) -> bool:
         """The instructions of a step with one new array as its result; False if it stays a call."""
@@ -577,9 +577,9 @@ class Lowering:
         check.expected, check.line = step.result, step.line
         self.instructions.append(check)
 
-    def _add_call(self, step: Step, made: list[tuple[View, bool]]) -> None:
+    def _add_call(self, step: Step, outputs: list[tuple[View, bool]]) -> None:
         args, kwargs = self._trees(step)
-        fresh = iter(made)
+        fresh = iter(outputs)
 
         def target(array: Any) -> Any:
             view, is_new = next(fresh)
@@ -597,15 +597,15 @@ class Lowering:
     def _drop_dead(self) -> None:
         """Drop instructions that lead to no result, no check and no write into memory of the caller."""
         live = {view.buffer.number for group in self.results for view in group}
-        kept = []
+        live_ones = []
         for instruction in reversed(self.instructions):
             needed = isinstance(instruction, Check) or (isinstance(instruction, Call) and instruction.draws)
             for view in instruction.writes:
                 needed = needed or view.buffer.kind == EXTERNAL or view.buffer.number in live
             if needed:
-                kept.append(instruction)
+                live_ones.append(instruction)
                 live.update([view.buffer.number for view in instruction.reads])
-        self.instructions = kept[::-1]
+        self.instructions = live_ones[::-1]
 
 
 def _flat(buffer: Buffer, dtype: Any) -> View:
@@ -655,9 +655,9 @@ def beginning_of(reduction: Reduce, is_all: bool = False) -> Elementwise:
     """The instruction that gives a reduction its first value; with is_all its only one, of axes with one element."""
     (source,) = reduction.operands
     out = reduction.out
-    kept = [axis for axis in range(len(source.shape)) if axis not in reduction.axes]
-    strides = [source.strides[axis] for axis in kept]
-    shape: Any = [source.shape[axis] for axis in kept]
+    axes = [axis for axis in range(len(source.shape)) if axis not in reduction.axes]
+    strides = [source.strides[axis] for axis in axes]
+    shape: Any = [source.shape[axis] for axis in axes]
     if len(out.shape) == len(source.shape):
         shape = out.shape
         strides = [0 if axis in reduction.axes else source.strides[axis] for axis in range(len(source.shape))]

@@ -29,10 +29,10 @@ class Halves:
         second = [instruction for k, instruction in enumerate(instructions) if k not in first]
         if any(late_one in first for late_one in late):
             raise Dependent
-        made = {view.buffer.number: view.buffer for instruction in self.forward for view in instruction.writes}
+        outputs = {view.buffer.number: view.buffer for instruction in self.forward for view in instruction.writes}
         read = {view.buffer.number: view.buffer for instruction in second for view in instruction.reads}
         #: Memory that the second part writes on, too, was made by the first.
-        self.saved = [bytes_of(buffer) for number, buffer in read.items() if number in made]
+        self.saved = [bytes_of(buffer) for number, buffer in read.items() if number in outputs]
         numbers = {view.buffer.number for view in self.saved}
         self.externals = [
             k for k, view in enumerate(externals) if view.buffer.number in read and view.buffer.number not in numbers
@@ -76,8 +76,8 @@ class Halves:
             for view in (*instruction.reads, *instruction.writes):
                 numbers = writes.get(view.buffer.number, ())
                 if any(n in first for n in numbers) and (view.buffer.kind == EXTERNAL or len(numbers) > 1):
-                    wanted = {v.buffer.number for v in instruction.writes}
-                    first |= needed(instructions[: k + 1], wanted) | {k}
+                    targets = {v.buffer.number for v in instruction.writes}
+                    first |= needed(instructions[: k + 1], targets) | {k}
                     break
 
 

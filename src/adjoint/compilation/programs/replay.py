@@ -53,15 +53,16 @@ class Program:
         self.externals, self.results = externals, results
         self.pack = pack or Pack([])
         #: The numbers of the buffers that become arrays of their own at each call.
-        self.made = {view.buffer.number for view in results if view.buffer.kind == VALUE} | self.pack.offsets.keys()
-        self.scratch = scratch_buffers(self.order, self.made) if region.compiled else set()
+        self.result_numbers = {view.buffer.number for view in results if view.buffer.kind == VALUE}
+        self.result_numbers |= self.pack.offsets.keys()
+        self.scratch = scratch_buffers(self.order, self.result_numbers) if region.compiled else set()
         self.blocks: dict[int, tuple[int, int]] = {}
         self.makers: list[Any] = []
         self.numbers: dict[Any, int] = {}
         self._place_externals()
         self._place_values()
         self._place_numbers()
-        self.undone = self._to_undo()
+        self.to_undo = self._to_undo()
         self.sources = self._sources()
         self._idle: list[Instance] = []
 
@@ -80,7 +81,7 @@ class Program:
 
     def _place_pack(self, maker: Any) -> None:
         block = len(self.makers)
-        self._add_block(self.pack.made.buffer, maker)
+        self._add_block(self.pack.forward_view.buffer, maker)
         self.blocks.update({number: (block, offset) for number, offset in self.pack.offsets.items()})
 
     def _place_values(self) -> None:
@@ -109,7 +110,7 @@ class Program:
                 self._add_block(buffer, buffer.array)
             elif number in from_calls:
                 self._add_block(buffer, None)
-            elif number in self.made:
+            elif number in self.result_numbers:
                 self._add_block(buffer, new_array(whole.get(number), buffer.n_bytes))
             else:
                 self.blocks[number] = (-1, arena.take(buffer.n_bytes, first[number], last[number]))
@@ -139,24 +140,24 @@ class Program:
 
     def _to_undo(self) -> list[int]:
         """The external arrays that are written before the last check: a check that fails leaves them as they were."""
-        written: set[int] = set()
-        undone: set[int] = set()
+        dirty: set[int] = set()
+        unsafe: set[int] = set()
         for entry in self.order:
             if isinstance(entry, Call):
-                undone = set(written)
-            written |= {view.buffer.number for view in _written_by(entry) if view.buffer.kind == EXTERNAL}
-        return [k for k, view in enumerate(self.externals) if view.buffer.number in undone]
+                unsafe = set(dirty)
+            dirty |= {view.buffer.number for view in _writes_of(entry) if view.buffer.kind == EXTERNAL}
+        return [k for k, view in enumerate(self.externals) if view.buffer.number in unsafe]
 
     def _sources(self) -> list[Any]:
         """The generators that are drawn from before the last call: a check that fails leaves them as they were, too."""
         calls = [entry for entry in self.order if isinstance(entry, Call)]
-        found: dict[int, Any] = {}
+        generators: dict[int, Any] = {}
         for call in calls[:-1] if calls else ():
             if call.draws:
-                named = [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, Generator)]
-                for source in named or [default_generator()]:
-                    found[id(source)] = source
-        return list(found.values())
+                own = [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, Generator)]
+                for source in own or [default_generator()]:
+                    generators[id(source)] = source
+        return list(generators.values())
 
     def address(self, operand: Any) -> tuple[int, int]:
         """The block of an operand and its offset there."""
@@ -235,7 +236,7 @@ class Instance:
     """A program with memory of its own; one thread runs it at a time."""
 
     def __init__(self, program: Program) -> None:
-        self.undone, self.sources = program.undone, program.sources
+        self.to_undo, self.sources = program.to_undo, program.sources
         frame = machine.Frame(len(program.makers))
         fresh: list[tuple[int, Any]] = []
         for k, maker in enumerate(program.makers):
@@ -256,9 +257,9 @@ class Instance:
 
     def run(self, externals: list[Any]) -> list[Any]:
         """`Program.run` in this memory."""
-        if not self.undone and not self.sources:
+        if not self.to_undo and not self.sources:
             return self.runner.run(externals)  # type: ignore[no-any-return]
-        before = [(externals[k], externals[k].copy()) for k in self.undone]
+        before = [(externals[k], externals[k].copy()) for k in self.to_undo]
         states = [source._position() for source in self.sources]
         try:
             return self.runner.run(externals)  # type: ignore[no-any-return]
@@ -301,7 +302,7 @@ def _offset_in_memory(array: Any) -> int:
 class Pack:
     """Small values that one program saves for another one, in one piece of memory.
 
-    offsets: of each buffer, by its number. made, read: the piece as the first program, and as the second, know it.
+    offsets: of each buffer, by its number. forward_view: the piece in the first program; backward_view: in the second.
     """
 
     def __init__(self, views: list[View]) -> None:
@@ -311,7 +312,7 @@ class Pack:
             self.offsets[view.buffer.number] = self.n_bytes
             self.n_bytes += -(-view.buffer.n_bytes // ALIGNMENT) * ALIGNMENT
         buffers = [Buffer(PACK, kind, None, 0, self.n_bytes) for kind in (VALUE, EXTERNAL)]
-        self.made, self.read = [bytes_of(buffer) for buffer in buffers]
+        self.forward_view, self.backward_view = [bytes_of(buffer) for buffer in buffers]
 
     @staticmethod
     def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
@@ -327,23 +328,23 @@ class Arena:
 
     def __init__(self) -> None:
         self.n_bytes = 0
-        self._taken: list[tuple[int, int, int, int]] = []
+        self._places: list[tuple[int, int, int, int]] = []
 
     def take(self, n_bytes: int, first: int, last: int) -> int:
         """The offset of a value that is needed from one entry of the order to another: the lowest one that is free."""
         size = -(-n_bytes // ALIGNMENT) * ALIGNMENT
-        busy = sorted([(low, high) for low, high, begin, end in self._taken if begin <= last and first <= end])
+        busy = sorted([(low, high) for low, high, begin, end in self._places if begin <= last and first <= end])
         offset = 0
         for low, high in busy:
             if low - offset >= size:
                 break
             offset = max(offset, high)
-        self._taken.append((offset, offset + size, first, last))
+        self._places.append((offset, offset + size, first, last))
         self.n_bytes = max(self.n_bytes, offset + size)
         return offset
 
 
-def _written_by(entry: Any) -> Iterable[View]:
+def _writes_of(entry: Any) -> Iterable[View]:
     for instruction in entry.instructions if isinstance(entry, Group) else (entry,):
         yield from instruction.writes
 
@@ -367,13 +368,13 @@ def lifetimes(order: Sequence[Any]) -> tuple[dict[int, int], dict[int, int]]:
 
 def buffers_of(order: Sequence[Any], results: Sequence[View]) -> list[Buffer]:
     """All buffers that are used, in the order of their first use."""
-    found: dict[int, Buffer] = {}
+    buffers: dict[int, Buffer] = {}
     for entry in order:
         for view in _of_entry(entry):
-            found.setdefault(view.buffer.number, view.buffer)
+            buffers.setdefault(view.buffer.number, view.buffer)
     for view in results:
-        found.setdefault(view.buffer.number, view.buffer)
-    return list(found.values())
+        buffers.setdefault(view.buffer.number, view.buffer)
+    return list(buffers.values())
 
 
 # calls ----------------------------------------------------------------------------------------------------------------
@@ -382,12 +383,12 @@ def buffers_of(order: Sequence[Any], results: Sequence[View]) -> list[Buffer]:
 def macro_of(program: Program, call: Call) -> Any:
     """A call as the machine runs it."""
     read = reader(call.args, program)
-    named = {key: reader(value, program) for key, value in call.kwargs.items()}
+    keywords = {key: reader(value, program) for key, value in call.kwargs.items()}
     function = call.function
     keep = comparison(call) if isinstance(call, Check) else keeper(call.results, program)
 
     def run(frame: Any) -> None:
-        result = function(*read(frame), **{key: value(frame) for key, value in named.items()})
+        result = function(*read(frame), **{key: value(frame) for key, value in keywords.items()})
         if keep is not None:
             keep(frame, result)
 
@@ -471,8 +472,8 @@ def region_from(program: Program, group: Group) -> Any:
         return machine.Region([plain_step(program, instruction) for instruction in group.instructions])
     registers = Registers(program, group)
     steps = [step for instruction in group.instructions for step in steps_of(registers, instruction)]
-    placed = [k for k, register in enumerate(registers.table) if not register.is_scratch]
-    layout = Layout(group.shape, [registers.table[k].strides for k in placed], group.n_columns)
+    in_memory = [k for k, register in enumerate(registers.table) if not register.is_scratch]
+    layout = Layout(group.shape, [registers.table[k].strides for k in in_memory], group.n_columns)
     slots, n_slots = scratch_slots([numbers for *_, numbers in steps], [r.is_scratch for r in registers.table])
     widest = max([register.size for register in registers.table])
     tile = TILE
@@ -482,7 +483,7 @@ def region_from(program: Program, group: Group) -> Any:
     tile = layout.n_columns if group.n_columns or group.is_alone else min(tile, layout.n_columns)
     slot_size = -(-tile * rows * widest // ALIGNMENT) * ALIGNMENT
     table: list[Any] = [None] * len(registers.table)
-    for k, (row, column, others) in zip(placed, layout.strides, strict=True):
+    for k, (row, column, others) in zip(in_memory, layout.strides, strict=True):
         table[k] = (*registers.table[k].address, row, column, others)
     for k, slot in slots.items():
         size = registers.table[k].size

@@ -182,13 +182,13 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
     order: list[Any] = []
     group: Group | None = None
     while ready:
-        chosen = None
+        choice = None
         if group is not None:
-            chosen = next((k for k in ready if group.takes(instructions[k])), None)
-        if chosen is None:
+            choice = next((k for k in ready if group.takes(instructions[k])), None)
+        if choice is None:
             # calls first: what follows from them may join the regions behind
-            chosen = next((k for k in ready if not isinstance(instructions[k], Elementwise)), ready[0])
-            instruction = instructions[chosen]
+            choice = next((k for k in ready if not isinstance(instructions[k], Elementwise)), ready[0])
+            instruction = instructions[choice]
             group = None
             if isinstance(instruction, Elementwise):
                 group = Group(instruction)
@@ -199,9 +199,9 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
             else:
                 order.append(instruction)
         if group is not None:
-            group.add(instructions[chosen])
-        ready.remove(chosen)
-        for k in after[chosen]:
+            group.add(instructions[choice])
+        ready.remove(choice)
+        for k in after[choice]:
             missing[k] -= 1
             if not missing[k]:
                 ready.append(k)
@@ -209,10 +209,10 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
     return order
 
 
-def scratch_buffers(order: Sequence[Any], made: set[int]) -> set[int]:
+def scratch_buffers(order: Sequence[Any], results: set[int]) -> set[int]:
     """The numbers of the buffers that lie in scratch memory: whole values that one region alone writes and reads.
 
-    made: the numbers of those that are results.
+    results: the numbers of those that are results.
     """
     homes: dict[int, Any] = {}
     excluded: set[int] = set()
@@ -223,7 +223,7 @@ def scratch_buffers(order: Sequence[Any], made: set[int]) -> set[int]:
                 number, buffer = view.buffer.number, view.buffer
                 if (
                     buffer.kind != VALUE
-                    or number in made
+                    or number in results
                     or not isinstance(entry, Group)
                     or homes.setdefault(number, entry) is not entry
                     or not (view.is_whole and view.shape == entry.shape)

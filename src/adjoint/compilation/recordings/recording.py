@@ -139,11 +139,11 @@ class Recording(Interceptor):
             return result, RecordedArray(result, self)
         if isinstance(result, (tuple, list)):
             pairs = [self._wrapped(member, step) for member in result]
-            kept = tuple([pair[0] for pair in pairs])
+            owned = tuple([pair[0] for pair in pairs])
             members = [pair[1] for pair in pairs]
             if hasattr(result, "_fields"):
-                return kept, type(result)(*members)
-            return kept, type(result)(members)
+                return owned, type(result)(*members)
+            return owned, type(result)(members)
         if result is not None and self.reason is None and not is_array(result):
             # a number that follows from values: what the function does next may depend on it
             look = Look(step.function, step.args, step.kwargs, ())

@@ -1,0 +1,61 @@
+"""What a recording depends on besides its arguments and guards: Tensors that nothing leads to, and random numbers."""
+
+from __future__ import annotations
+
+import gc
+import random as python_random
+import sys
+from collections.abc import Container
+from typing import Any
+
+import numpy
+
+from adjoint.core.graph import new_tensor, nodes_behind
+
+
+def has_hidden_tensor(references: list[Any], ids: Container[int], nodes: list[Any]) -> bool:
+    """True if something holds a Tensor that was used, and that a replay neither reads nor makes.
+
+    references: weak ones to the Tensors that were used. ids: those of the Tensors that a replay knows. nodes: those of
+    the results, whose graph may hold Tensors, too.
+    """
+    saved = times_saved(nodes)
+    for _ in range(2):
+        if not any(is_held(reference(), saved) for reference in references if id(reference()) not in ids):
+            return False
+        # a circle of references holds what it holds until it is collected
+        gc.collect()
+    return True
+
+
+def times_saved(nodes: list[Any]) -> dict[int, int]:
+    """How often the nodes of a graph hold each Tensor, by its id."""
+    times: dict[int, int] = {}
+    for node in nodes_behind(nodes):
+        for _, saved in node._ad_saved_items():
+            number = id(getattr(saved, "original", saved))
+            times[number] = times.get(number, 0) + 1
+    return times
+
+
+def is_held(tensor: Any, saved: dict[int, int]) -> bool:
+    """True if something besides the nodes of a graph holds a Tensor."""
+    return _n_holders(tensor) > saved.get(id(tensor), 0) + _OF_A_CALL if tensor is not None else False
+
+
+def _n_holders(tensor: Any) -> int:
+    return sys.getrefcount(tensor)
+
+
+def _n_holders_of_a_call(tensor: Any) -> int:
+    return _n_holders(tensor)
+
+
+#: How many references are counted, from a function that has it as an argument, for an object that nothing holds.
+_OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
+
+
+def random_state() -> Any:
+    """The states of the generators of Python and NumPy, to be compared."""
+    kind, keys, *rest = numpy.random.get_state()
+    return python_random.getstate(), kind, keys.tobytes(), rest
