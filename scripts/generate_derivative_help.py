@@ -63,6 +63,15 @@ CONSTANT = (
     "signal.windows.", "fft.fftfreq", "fft.rfftfreq", "Tensor.apply_", "Tensor.map_", "Tensor.map2_", "Tensor.resize_",
     "Tensor.set_", "Tensor.is_set_to", "Tensor.is_contiguous", "Tensor.dim_order",
 )  # fmt: skip
+#: Functions whose tensors, or results, are sparse.
+SPARSE_TEXT = "Derivative: the chain rule through operations on the values of sparse tensors; see docs/sparse.md."
+SPARSE = (
+    "sparse.", "sparse_", "Tensor.to_sparse", "Tensor.to_dense", "Tensor.sparse_", "Tensor.values", "Tensor.coalesce",
+)  # fmt: skip
+SPARSE_PARTS = (
+    "Tensor.indices", "Tensor._indices", "Tensor._values", "Tensor._nnz", "Tensor.sparse_dim", "Tensor.dense_dim",
+    "Tensor.is_coalesced", "Tensor.crow_indices", "Tensor.col_indices", "Tensor.ccol_indices", "Tensor.row_indices",
+)  # fmt: skip
 _FILLED = ("uniform", "random", "normal", "log_normal", "exponential", "cauchy", "geometric", "bernoulli")
 _REFUSING = {"underivable", "NotImplemented"}
 #: Dtypes of the calls whose steps differ from those in double precision.
@@ -103,7 +112,9 @@ def paragraph(name: str) -> str | None:
     in_place = plain.endswith("_") and not plain.endswith("__")
     if in_place and plain.rstrip("_") in _FILLED:
         return RANDOM
-    if name.startswith(CONSTANT) or name.endswith("_window"):
+    if name.startswith(SPARSE) and name not in SPARSE_PARTS:
+        return SPARSE_TEXT
+    if name.startswith((*CONSTANT, *SPARSE_PARTS)) or name.endswith("_window"):
         return NONE
     called = plain if plain in _CALLS else plain.removesuffix("_") if in_place else ""
     if called not in _CALLS:

@@ -25,6 +25,12 @@ ELSEWHERE = dict.fromkeys(
         *[f"signal.windows.{name}" for name in functions["signal.windows"]],
     ],
     "makes a tensor from numbers",
+) | dict.fromkeys(
+    [
+        *[f"sparse.{name}" for name in functions["sparse"]],
+        *[name for name in functions[""].homes if name.startswith("sparse_")],
+    ],
+    "of sparse tensors: tests/sparse_matrices",
 )
 
 

@@ -67,14 +67,14 @@ def test_other_names_are_not_explained() -> None:
 
 def test_subclasses_and_instances_may_use_the_names() -> None:
     class Sparse(adjoint.Tensor):
-        def values(self) -> str:
+        def smm(self) -> str:
             return "own"
 
-    assert adjoint.ones(2).as_subclass(Sparse).values() == "own"
+    assert adjoint.ones(2).as_subclass(Sparse).smm() == "own"
     x = adjoint.ones(2)
-    x.indices = 3
-    assert x.indices == 3
-    assert "to_sparse" not in dir(x)
+    x.qscheme = 3
+    assert x.qscheme == 3
+    assert "to_mkldnn" not in dir(x)
 
 
 def test_page_is_written_from_the_table() -> None:

@@ -137,7 +137,8 @@ _HELD = {
         set_deterministic_debug_mode use_deterministic_algorithms
     """,
     "adjoint.arrays.layout": """
-        channels_last channels_last_3d contiguous_format layout memory_format preserve_format strided
+        channels_last channels_last_3d contiguous_format layout memory_format preserve_format sparse_bsc sparse_bsr
+        sparse_coo sparse_csc sparse_csr strided
     """,
     "adjoint.autograd": "custom",
     "adjoint.compiler": "compile",

@@ -1648,6 +1648,34 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
 
 from adjoint import sparse as sparse
 
+sparse_bsc: _layout
+
+def sparse_bsc_tensor(compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of layout sparse_bsc: blocks column by column."""
+
+sparse_bsr: _layout
+
+def sparse_bsr_tensor(compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of layout sparse_bsr: blocks row by row."""
+
+def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of a compressed layout: sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
+
+sparse_coo: _layout
+
+def sparse_coo_tensor(indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None, is_coalesced: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of layout sparse_coo: values at coordinates, zero elsewhere."""
+
+sparse_csc: _layout
+
+def sparse_csc_tensor(compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of layout sparse_csc: values column by column."""
+
+sparse_csr: _layout
+
+def sparse_csr_tensor(compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, check_invariants: builtins.bool | None = None) -> Tensor:
+    """A sparse tensor of layout sparse_csr: values row by row."""
+
 from adjoint import special as special
 
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:

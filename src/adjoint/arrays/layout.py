@@ -97,26 +97,48 @@ def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], format: memory_for
 
 
 class layout:
-    """The kind of storage of a tensor. There is one object of this class, `adjoint.strided`.
+    """The kind of storage of a tensor: `strided`, `sparse_coo`, or one of the compressed ones.
+
+    These are `sparse_csr` and `sparse_csc`, and with blocks `sparse_bsr` and `sparse_bsc`.
 
     >>> import adjoint
     >>> adjoint.ones(2).layout
     adjoint.strided
     """
 
-    __slots__ = ()
+    __slots__ = ("by_columns", "has_blocks", "is_compressed", "kind", "name")
+
+    name: str
+    #: What messages call it.
+    kind: str
+    is_compressed: bool
+    by_columns: bool
+    has_blocks: bool
 
     def __init__(self) -> None:
         raise TypeError("cannot create 'adjoint.layout' instances")
 
     def __repr__(self) -> str:
-        return "adjoint.strided"
+        return f"adjoint.{self.name}"
 
     def __reduce__(self) -> str:
-        return "strided"
+        return self.name
 
 
-strided: layout = object.__new__(layout)
+def _layout(name: str, kind: str) -> layout:
+    result: layout = object.__new__(layout)
+    result.name, result.kind = name, kind
+    result.is_compressed = name[-3:] in ("csr", "csc", "bsr", "bsc")
+    result.by_columns, result.has_blocks = name.endswith("sc"), "_bs" in name
+    return result
+
+
+strided = _layout("strided", "Strided")
+sparse_coo = _layout("sparse_coo", "Sparse")
+sparse_csr = _layout("sparse_csr", "SparseCsr")
+sparse_csc = _layout("sparse_csc", "SparseCsc")
+sparse_bsr = _layout("sparse_bsr", "SparseBsr")
+sparse_bsc = _layout("sparse_bsc", "SparseBsc")
 
 
 def copied(array: Any, memo: dict[Any, Any]) -> Any:

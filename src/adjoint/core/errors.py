@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 from numpy import may_share_memory, ndarray
 
 from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype, kind_of
+from adjoint.arrays.layout import strided
 from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import in_memory, namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
@@ -518,6 +519,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}")
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
+    if tensor.layout is not strided and value.layout is strided:
+        raise RuntimeError("attempting to assign a gradient to a tensor that has data of a different type")
     grad_dtype = tensor.grad_dtype if tensor.is_leaf else from_numpy_dtype(tensor._array.dtype)
     value_dtype = from_numpy_dtype(value._array.dtype)
     if grad_dtype is not None and value_dtype is not grad_dtype:

@@ -181,6 +181,8 @@ cdef int _overriding
 cpdef object count_overriding()
 cpdef bint overrides(object value)
 cpdef bint any_overrides(list values)
+cdef int _composing
+cpdef object composed(object operation, object values, bint in_place)
 cdef object _tensor_type, _native_tensor, _ndarray, _accumulation
 cdef SavedTensor make_saved(object array, VersionCounter counter, Node node, int output_nr, bint from_input)
 cpdef long long next_sequence_nr()

@@ -132,6 +132,29 @@ def any_overrides(values) -> bool:
     return False
 
 
+# The functions of (operation, arguments, in place) that compose operations on arrays of their types of others
+_composers: dict = {}
+_composing = 0
+
+
+def compose_operations(kind: type, function: object) -> None:
+    """Let a function carry out operations on tensors around arrays of a type; it returns NotImplemented for others."""
+    global _composing
+    _composers[kind] = function
+    _composing += 1
+
+
+def composed(operation, values, in_place):
+    """The result of an operation that is composed of others for one of these arguments; else NotImplemented."""
+    for value in values:
+        for member in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(member, TensorBase):
+                function = _composers.get(type(cython.cast(TensorBase, member)._array))
+                if function is not None:
+                    return function(operation, values, in_place)
+    return NotImplemented
+
+
 # tensors, their versions and views ------------------------------------------------------------------------------------
 
 

@@ -88,8 +88,8 @@ def embedding(
     """The rows of weight (V, D) that the indices in input name, as a tensor of its shape and D.
 
     padding_idx: the row of this number gets no gradient. max_norm: rows that are used are first shortened to this norm,
-    in place. scale_grad_by_freq: gradients are divided by how often their index occurs. sparse: has no effect, the
-    gradient is dense.
+    in place. scale_grad_by_freq: gradients are divided by how often their index occurs. sparse: the gradient of weight
+    is a sparse tensor of layout sparse_coo with a row for each index.
     Raises IndexError for an index out of range, RuntimeError for a weight that is no matrix and for other dtypes.
 
     >>> import adjoint
@@ -107,14 +107,19 @@ def embedding(
     _check_indices("embedding", input)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
+    return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq, sparse)
 
 
-def _embedding(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+def _embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool = False
+) -> Tensor:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", indices)
-    return ops.embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    if sparse:
+        # operations on the gradient are composed there
+        import adjoint.functions.sparse_operations  # noqa: F401
+    return ops.embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 @composite(method=False, name="embedding")
@@ -132,7 +137,7 @@ def top_embedding(
     tensor([[3., 4.]])
     """
     require_tensors("embedding", weight=weight, indices=indices)
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 # bags -----------------------------------------------------------------------------------------------------------------
@@ -271,7 +276,9 @@ def embedding_bag(
     padding = -1 if padding_idx is None else padding_idx % size
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    return _bags(input, weight, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding)
+    return _bags(
+        input, weight, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding, sparse
+    )
 
 
 def _bags(
@@ -283,8 +290,9 @@ def _bags(
     per_sample_weights: Tensor | None,
     include_last_offset: bool,
     padding: int,
+    sparse: bool,
 ) -> Tensor:
-    rows = _embedding(weight, input, padding, scale_grad_by_freq)
+    rows = _embedding(weight, input, padding, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[..., None]
     counts = input != padding if padding >= 0 else ops.ones_like(input) > 0

@@ -76,8 +76,8 @@ _OWN = ("is_same_size", "type_as")
 
 # kinds of tensors that torch has and adjoint does not
 _OTHER_KINDS = (
-    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse",
-    "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu",
+    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_vulkan",
+    "is_xla", "is_xpu",
 )  # fmt: skip
 
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 # fmt: off
 _NAMES: dict[str, str] = {
     "Derivative: none.": (
-        "Tensor.apply_ Tensor.bool Tensor.byte Tensor.char Tensor.dim_order Tensor.int Tensor.is_contiguous "
-        "Tensor.is_set_to Tensor.long Tensor.map2_ Tensor.map_ Tensor.resize_ Tensor.resize_as_ Tensor.set_ "
-        "Tensor.short allclose bartlett_window blackman_window broadcast_shapes bucketize detach_copy equal "
-        "fft.fftfreq fft.rfftfreq hamming_window hann_window histc histogram histogramdd is_conj is_neg isclose "
-        "isin kaiser_window linalg.matrix_rank masked.argmax masked.argmin multinomial nn.functional.one_hot "
-        "nonzero nonzero_static normal searchsorted signal.windows.bartlett signal.windows.blackman "
-        "signal.windows.cosine signal.windows.exponential signal.windows.gaussian signal.windows.general_cosine "
-        "signal.windows.general_hamming signal.windows.hamming signal.windows.hann signal.windows.kaiser "
-        "signal.windows.nuttall unravel_index"
+        "Tensor._indices Tensor._nnz Tensor._values Tensor.apply_ Tensor.bool Tensor.byte Tensor.ccol_indices "
+        "Tensor.char Tensor.col_indices Tensor.crow_indices Tensor.dense_dim Tensor.dim_order Tensor.indices "
+        "Tensor.int Tensor.is_coalesced Tensor.is_contiguous Tensor.is_set_to Tensor.long Tensor.map2_ "
+        "Tensor.map_ Tensor.resize_ Tensor.resize_as_ Tensor.row_indices Tensor.set_ Tensor.short "
+        "Tensor.sparse_dim allclose bartlett_window blackman_window broadcast_shapes bucketize detach_copy "
+        "equal fft.fftfreq fft.rfftfreq hamming_window hann_window histc histogram histogramdd is_conj is_neg "
+        "isclose isin kaiser_window linalg.matrix_rank masked.argmax masked.argmin multinomial "
+        "nn.functional.one_hot nonzero nonzero_static normal searchsorted signal.windows.bartlett "
+        "signal.windows.blackman signal.windows.cosine signal.windows.exponential signal.windows.gaussian "
+        "signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming "
+        "signal.windows.hann signal.windows.kaiser signal.windows.nuttall unravel_index"
     ),
     "Derivative: none; the tensor is filled with new numbers.": (
         "Tensor.bernoulli_ Tensor.cauchy_ Tensor.exponential_ Tensor.geometric_ Tensor.log_normal_ "
@@ -25,6 +27,13 @@ _NAMES: dict[str, str] = {
     "Derivative, from the cotangent g of the result y of the operation cast:\n"
     "    by input: g (saves nothing)":
         "Tensor.bfloat16 Tensor.cdouble Tensor.cfloat Tensor.double Tensor.float Tensor.half",
+    "Derivative: the chain rule through operations on the values of sparse tensors; see docs/sparse.md.": (
+        "Tensor.coalesce Tensor.sparse_mask Tensor.to_dense Tensor.to_sparse Tensor.to_sparse_bsc "
+        "Tensor.to_sparse_bsr Tensor.to_sparse_coo Tensor.to_sparse_csc Tensor.to_sparse_csr Tensor.values "
+        "sparse.addmm sparse.log_softmax sparse.mm sparse.sampled_addmm sparse.softmax sparse.spdiags "
+        "sparse.sum sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+        "sparse_csc_tensor sparse_csr_tensor"
+    ),
     "Derivative: the cotangent itself, since the result is the input.":
         "Tensor.contiguous positive resolve_conj resolve_neg",
     "Derivative, from the cotangent g of the result y of the operation copy:\n"

@@ -67,6 +67,10 @@ FUNCTIONS = {
             unflatten
         """,
         "adjoint.functions.signal": "istft stft",
+        "adjoint.functions.sparse": """
+            sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+            sparse_csr_tensor
+        """,
         "adjoint.functions.special": "polygamma",
         "adjoint.functions.splitting": "chunk dsplit hsplit narrow split tensor_split unsafe_chunk vsplit",
         "adjoint.functions.statistics": "cdist corrcoef cov dist nanmedian nanquantile quantile",
@@ -123,6 +127,11 @@ FUNCTIONS = {
         "adjoint.functions.reduce": "cumprod_ cumsum_",
         "adjoint.functions.repeating": "expand_as sum_to_size",
         "adjoint.functions.shape": "reshape_as view_as",
+        "adjoint.functions.sparse": """
+            _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced
+            row_indices sparse_dim sparse_mask to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo
+            to_sparse_csc to_sparse_csr values
+        """,
         "adjoint.functions.splitting": "split",
         "adjoint.functions.views": """
             as_strided_ contiguous copy_ dim_order fill_diagonal_ is_contiguous is_set_to resize_ resize_as_ set_
@@ -205,6 +214,9 @@ FUNCTIONS = {
             bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
         """,
     },
+    "sparse": {
+        "adjoint.functions.sparse": "addmm log_softmax mm sampled_addmm softmax spdiags sum",
+    },
     "special": {
         "adjoint.functions.special": """
             airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
@@ -258,6 +270,11 @@ METHODS = {
         flatten moveaxis movedim permute ravel reshape_as squeeze swapaxes swapdims t unflatten view_as
     """,
     "adjoint.functions.signal": "istft stft",
+    "adjoint.functions.sparse": """
+        _indices _nnz _values ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced row_indices
+        sparse_dim sparse_mask to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
+        values
+    """,
     "adjoint.functions.splitting": "chunk dsplit hsplit narrow split tensor_split unsafe_chunk vsplit",
     "adjoint.functions.statistics": "corrcoef cov dist nanmedian nanquantile quantile",
     "adjoint.functions.view_copies": "narrow_copy",

@@ -2,6 +2,8 @@
 
 from math import prod
 
+from adjoint.arrays.layout import sparse_coo
+from adjoint.arrays.libraries.sparse_arrays import SparsePattern
 from adjoint.arrays.namespace import first_outside, underlying
 
 from .activations import require_real
@@ -27,6 +29,8 @@ def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, l
     raw, rows = underlying(indices._array), weight.shape[0]
     if first_outside(raw, 0, rows) is not None:
         raise IndexError("index out of range in self")
+    if sparse and scale_grad_by_freq and weight.requires_grad:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
 
 
 @linear(batching="joint", check=_check_embedding, **_own)
@@ -38,8 +42,21 @@ def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_b
 
 
 @embedding.vjp("weight")
-def _(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, lead):
+def _(ops, g, indices, weight_shape, padding_idx, scale_grad_by_freq, sparse, lead):
+    if sparse:
+        return _sparse_rows(ops, g, getattr(indices, "_array", indices), weight_shape, padding_idx, lead)
     return ops.embedding_sum(g, indices, weight_shape[lead], padding_idx, scale_grad_by_freq, lead)
+
+
+def _sparse_rows(ops, g, indices, shape, padding_idx, lead):
+    # the rows of the cotangent as a sparse gradient, one for each index
+    if lead:
+        raise NotImplementedError("vmap: embedding() with sparse=True has no gradient for each member of a batch")
+    rows, numbers = ops.reshape(g, (-1, shape[1])), indices.reshape(-1)
+    if padding_idx >= 0:
+        counts = numbers != padding_idx
+        rows, numbers = ops.index(rows, (counts,)), numbers[counts]
+    return ops.sparse_array(rows, SparsePattern(sparse_coo, tuple(shape), (numbers[None],), 1))
 
 
 @embedding.batch

@@ -1,9 +1,13 @@
-"""Products with sparse matrices, which are given by their stored values and the layout of these.
+"""Sparse matrices and arrays: products with their values, and the way between arrays and their values.
 
-Both are linear in each input, and each is the transpose of the other: so gradients have the layout of the matrix.
+A product is linear in the values, which stand in a layout, and in the other factor; a sampled product is its transpose.
+`elements_at` takes the elements of an array at the places of a pattern, and `sparse_array` is its transpose. All other
+operations on sparse arrays are composed of operations on values between these two, so that they have their derivatives.
 """
 
-from .declare import Array, multilinear
+from adjoint.arrays.libraries.sparse_arrays import SparseArray, dense_at
+
+from .declare import Array, linear, multilinear
 
 _OWN = {"method": False, "function": False}
 
@@ -105,3 +109,62 @@ def _(batch, left, right, layout):
 @sampled_product.pairs
 def _(name, left, layout):
     return layout.pairs_of_sampled(name == "left", None if left.ndim == 1 else left.shape[1])
+
+
+# sparse arrays --------------------------------------------------------------------------------------------------------
+
+
+def _refuse_batch(batch, **arguments):
+    raise NotImplementedError(
+        "vmap: sparse tensors cannot be made for each member of a batch; map over dense operands of a sparse tensor, "
+        "or make it before"
+    )
+
+
+@linear(batching="loop", node="ValuesBackward0", **_OWN)
+def elements_at(xp, input: Array, pattern):
+    """The elements of a sparse array (a tangent may be dense) at the places of a pattern, in the shape of values."""
+    return input.at(pattern) if isinstance(input, SparseArray) else dense_at(input, pattern)
+
+
+@elements_at.vjp("input")
+def _(ops, g, pattern):
+    return ops.sparse_array(g, pattern)
+
+
+def _node_of_array(values, pattern):
+    own = "CompressedTensor" if pattern.layout.is_compressed else "CooTensorWithDimsAndTensors"
+    return f"Sparse{own}Backward0"
+
+
+@linear(batching="loop", node=_node_of_array, **_OWN)
+def sparse_array(xp, values: Array, pattern):
+    """The sparse array with these values at the places of a pattern; values in the same place are added."""
+    return SparseArray(pattern, values)
+
+
+@sparse_array.vjp("values")
+def _(ops, g, pattern):
+    return _of_cotangent(ops, g, pattern)
+
+
+def _of_cotangent(ops, g, pattern):
+    # a dense cotangent is indexed, so that its own cotangents are dense
+    if isinstance(getattr(g, "_array", g), SparseArray):
+        return ops.elements_at(g, pattern)
+    entries = ops.index(ops.reshape(g, (pattern.extent, *pattern.dense_shape)), (pattern.places,))
+    return ops.reshape(entries, pattern.values_shape)
+
+
+sparse_array.batched(_refuse_batch)
+
+
+@linear(batching="loop", node="ToDenseBackward0", **_OWN)
+def strided_of(xp, input: Array, pattern):
+    """A sparse array as a dense one; its gradient has values at the places of the pattern, or is dense for None."""
+    return input.to_dense() if isinstance(input, SparseArray) else input
+
+
+@strided_of.vjp("input")
+def _(ops, g, pattern):
+    return g if pattern is None else ops.sparse_array(_of_cotangent(ops, g, pattern), pattern)

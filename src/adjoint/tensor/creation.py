@@ -21,7 +21,7 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strides_in
+from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strided, strides_in
 from adjoint.arrays.libraries.numpy_namespace import as_strided
 from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.promotion import number_as
@@ -273,7 +273,8 @@ def _filled(
     target = rest.pop("out", None)
     if dtype is None and target is not None:
         dtype = target.dtype
-    rest.pop("layout", None)
+    if rest.pop("layout", None) not in (None, strided):
+        raise RuntimeError(f"{name}(...) is not implemented for sparse layout: use sparse_coo_tensor(size=...)")
     if rest:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
     result = _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)

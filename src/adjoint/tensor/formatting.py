@@ -115,6 +115,8 @@ def format_tensor(
     """
     if hasattr(array, "described"):
         return array.described(lambda plain: format_tensor(plain, suffixes=suffixes, options=options))
+    if type(array) is not np.ndarray and hasattr(array, "pattern"):
+        return _format_sparse(array, suffixes, options, prefix)
     if is_lazy(array):
         chunks = "x".join(str(max(sizes, default=0)) for sizes in array.chunks) or "1"
         parts = [f"lazy, size={tuple(array.shape)}", f"chunks of {chunks}", f"dtype={from_numpy_dtype(array.dtype)!r}"]
@@ -127,6 +129,30 @@ def format_tensor(
     elements, is_omitted = _elements(array, indent, opts)
     parts = [*elsewhere, *_own_suffixes(array, is_omitted), *suffixes]
     return _append(prefix + elements, parts, indent, opts.linewidth) + ")"
+
+
+def _format_sparse(array: Any, suffixes: Sequence[str], options: PrintOptions | None, prefix: str) -> str:
+    """The text of a sparse tensor: its indices and values as tensors, and what is not seen there."""
+    pattern, opts = array.pattern, _options if options is None else options
+    names = ["indices"]
+    if pattern.layout.is_compressed:
+        names = ["ccol_indices", "row_indices"] if pattern.layout.by_columns else ["crow_indices", "col_indices"]
+    inner = " " * len(prefix)
+    texts = []
+    for name, part in [*zip(names, pattern.indices, strict=True), ("values", array.values)]:
+        start = f"{name}=tensor("
+        elements, _ = _elements(part, len(inner + start), opts)
+        empty = [] if part.size else [f"size={tuple(part.shape)}"]
+        texts.append(_append(start + elements, empty, len(inner + start), opts.linewidth) + ")")
+    dtype = from_numpy_dtype(array.dtype)
+    implied = dtype in (get_default_dtype(), int64, bool_, get_default_complex_dtype())
+    facts = [f"nnz={pattern.nnz}", *([] if implied else [f"dtype={dtype!r}"]), f"layout={pattern.layout!r}", *suffixes]
+    size = f"size={tuple(pattern.shape)}"
+    if pattern.layout.is_compressed:
+        text = f",\n{inner}".join(texts)
+        return _append(prefix + text, [size, *facts], len(prefix), opts.linewidth) + ")"
+    text = f",\n{inner}".join([*texts, size])
+    return _append(prefix + text, facts, len(prefix), opts.linewidth) + ")"
 
 
 def _own_suffixes(array: np.ndarray[Any, Any], is_omitted: bool) -> list[str]:

@@ -17,7 +17,7 @@ import numpy
 
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.layout import as_memory_format, copied, strided
+from adjoint.arrays.layout import as_memory_format, copied, sparse_coo, sparse_csr, strided
 from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
@@ -507,15 +507,39 @@ class Tensor(ArithmeticTensor):
 
     @property
     def layout(self) -> Any:
-        """The kind of storage: `adjoint.strided`.
+        """The kind of storage: `adjoint.strided`, `adjoint.sparse_coo`, `adjoint.sparse_csr` and so on.
 
-        adjoint has no sparse tensors.
+        See to_sparse() and to_dense().
 
         >>> import adjoint
         >>> adjoint.ones(2).layout
         adjoint.strided
         """
-        return strided
+        return strided if type(self._array) is numpy.ndarray else getattr(self._array, "layout", strided)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the layout is sparse_coo.
+
+        False for the compressed layouts, as in torch: see `layout`.
+
+        >>> import adjoint
+        >>> adjoint.eye(2).to_sparse().is_sparse
+        True
+        """
+        return self.layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        """Whether the layout is sparse_csr.
+
+        See `layout`.
+
+        >>> import adjoint
+        >>> adjoint.eye(2).to_sparse_csr().is_sparse_csr
+        True
+        """
+        return self.layout is sparse_csr
 
     def is_signed(self) -> bool:
         """True if the dtype can hold negative numbers.

@@ -351,7 +351,15 @@ class Tensor(TensorBase):
 
     @property
     def layout(self) -> Any:
-        """The kind of storage: `adjoint.strided`."""
+        """The kind of storage: `adjoint.strided`, `adjoint.sparse_coo`, `adjoint.sparse_csr` and so on."""
+
+    @property
+    def is_sparse(self) -> builtins.bool:
+        """Whether the layout is sparse_coo."""
+
+    @property
+    def is_sparse_csr(self) -> builtins.bool:
+        """Whether the layout is sparse_csr."""
 
     def is_signed(self) -> builtins.bool:
         """True if the dtype can hold negative numbers."""
@@ -1037,6 +1045,69 @@ class Tensor(TensorBase):
 
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time)."""
+
+    def _indices(self) -> Tensor:
+        """The coordinates of a sparse_coo tensor as they are stored, also where places repeat."""
+
+    def _nnz(self) -> builtins.int:
+        """The number of stored values of a sparse tensor, or of blocks."""
+
+    def _values(self) -> Tensor:
+        """The values of a sparse_coo tensor as they are stored, without history."""
+
+    def ccol_indices(self) -> Tensor:
+        """The places among the values where columns begin of a sparse_csc or sparse_bsc tensor."""
+
+    def coalesce(self) -> Tensor:
+        """The sparse_coo tensor with its coordinates in order, and values in the same place added; itself if it is so."""
+
+    def col_indices(self) -> Tensor:
+        """The col indices of a sparse_csr or sparse_bsr tensor."""
+
+    def crow_indices(self) -> Tensor:
+        """The places among the values where rows begin of a sparse_csr or sparse_bsr tensor."""
+
+    def dense_dim(self) -> builtins.int:
+        """The number of dense axes, which stand behind the sparse ones."""
+
+    def indices(self) -> Tensor:
+        """The coordinates of a coalesced sparse_coo tensor, of shape (sparse axes, values)."""
+
+    def is_coalesced(self) -> builtins.bool:
+        """Whether a sparse_coo tensor is known to have its coordinates in order, each once; see coalesce()."""
+
+    def row_indices(self) -> Tensor:
+        """The row indices of a sparse_csc or sparse_bsc tensor."""
+
+    def sparse_dim(self) -> builtins.int:
+        """The number of sparse axes; 0 for a strided tensor."""
+
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements of a tensor at the places where a sparse tensor has values, in its layout."""
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor in strided layout; a strided tensor itself."""
+
+    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: builtins.int | None = None) -> Tensor:
+        """The tensor in a sparse layout, sparse_coo unless another is named, with values where it is not zero."""
+
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: builtins.int | None = None) -> Tensor:
+        """The tensor in the layout sparse_bsc, with blocks of shape blocksize where it is not zero."""
+
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: builtins.int | None = None) -> Tensor:
+        """The tensor in the layout sparse_bsr, with blocks of shape blocksize where it is not zero."""
+
+    def to_sparse_coo(self) -> Tensor:
+        """The tensor in the layout sparse_coo, with values where it is not zero."""
+
+    def to_sparse_csc(self, dense_dim: builtins.int | None = None) -> Tensor:
+        """The tensor in the layout sparse_csc, with values where it is not zero."""
+
+    def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> Tensor:
+        """The tensor in the layout sparse_csr, with values where it is not zero."""
+
+    def values(self) -> Tensor:
+        """The values of a sparse tensor, of which gradients flow to it; a sparse_coo tensor must be coalesced."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
@@ -2076,14 +2147,6 @@ class Tensor(TensorBase):
     @property
     def is_quantized(self) -> builtins.bool:
         """False: adjoint has no tensors of which is_quantized is true."""
-
-    @property
-    def is_sparse(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_sparse is true."""
-
-    @property
-    def is_sparse_csr(self) -> builtins.bool:
-        """False: adjoint has no tensors of which is_sparse_csr is true."""
 
     @property
     def is_vulkan(self) -> builtins.bool:

@@ -2,8 +2,10 @@ cimport cython
 from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport (
     TensorBase,
+    _composing,
     _overriding,
     any_overrides,
+    composed,
     bump_version,
     dtype_of,
     has_shape,

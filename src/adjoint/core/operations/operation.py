@@ -25,6 +25,7 @@ if not cython.compiled:
         TensorBase,
         any_overrides,
         bump_version,
+        composed,
         dtype_of,
         has_shape,
         needs_grad,
@@ -49,7 +50,7 @@ from adjoint.core.view_steps import as_strided_step
 
 _ndarray = numpy.ndarray
 if not cython.compiled:
-    _overriding = True  # `overrides` looks for itself
+    _overriding = _composing = True  # `overrides` and `composed` look for themselves
 _NO_KEYWORDS: dict = {}
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
@@ -184,6 +185,10 @@ class Operation:
         """Run the operation on bound arguments and record it if a gradient is needed."""
         if _overriding and any_overrides(values):
             return registry.override(self, values, False)
+        if _composing:
+            result = composed(self, values, False)
+            if result is not NotImplemented:
+                return result
         values = self.arguments.prepare(values)
         state: ThreadState = current()
         return self.proceed(values, -1) if state.unusual else self.carry_out(values)
@@ -298,6 +303,10 @@ class Operation:
         bound = self.arguments.bind(args, kwargs)
         if _overriding and any_overrides(bound):
             return registry.override(self, bound, True)
+        if _composing:
+            result = composed(self, bound, True)
+            if result is not NotImplemented:
+                return result
         tensor: TensorBase = bound[0]
         state: ThreadState = current()
         if state.level is not None:

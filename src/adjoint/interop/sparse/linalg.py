@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.interop.sparse.matrix import SparseMatrix, from_scipy
+from adjoint.interop.sparse.matrix import SparseMatrix, as_matrix
 from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.linear import linear_solve
 from adjoint.solvers.sparse import Pattern, sparse_solution
@@ -28,8 +28,8 @@ WRONG_SIDE = "{name}: the matrix has {n} rows, but the right-hand side has shape
 
 
 def matrix_of(matrix: Any, name: str) -> SparseMatrix:
-    """A square matrix, from one of SciPy's or a `SparseMatrix`. Raises ValueError if it is not square."""
-    own = matrix if isinstance(matrix, SparseMatrix) else from_scipy(matrix)
+    """A square matrix: a `SparseMatrix`, a sparse tensor, or one of SciPy's. Raises ValueError if it is not square."""
+    own = matrix if isinstance(matrix, SparseMatrix) else as_matrix(matrix)
     if own.shape[0] != own.shape[1]:
         raise ValueError(NOT_SQUARE.format(name=name, shape=own.shape))
     return own
@@ -53,7 +53,7 @@ def spsolve(A: Any, b: Any) -> Any:
     """Solve A x = b for a sparse matrix, with derivatives of any order in its stored values and in b.
 
     Args:
-        A: a `SparseMatrix`, or an array of SciPy's, of shape (n, n).
+        A: a sparse tensor, a `SparseMatrix`, or an array of SciPy's, of shape (n, n).
         b: of shape (n,), or (n, m) for several right-hand sides.
 
     The matrix is factored once (SuperLU) for solutions, gradients and tangents with the same values.
@@ -167,7 +167,7 @@ def eigsh(A: Any, k: int = 6, *, which: str = "LM", sigma: float | None = None) 
     """k eigenvalues and eigenvectors of a sparse symmetric matrix, with derivatives in its stored values.
 
     Args:
-        A: a `SparseMatrix`, or an array of SciPy's, real and symmetric of shape (n, n).
+        A: a sparse tensor, a `SparseMatrix`, or an array of SciPy's, real and symmetric of shape (n, n).
         k, which, sigma: as in scipy.sparse.linalg.eigsh, which finds them.
 
     Returns the eigenvalues, of shape (k,), in rising order, and the eigenvectors, of shape (n, k). The largest element

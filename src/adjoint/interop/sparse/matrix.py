@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.arrays.kernels.sparse import SparseLayout
+from adjoint.arrays.layout import sparse_coo
+from adjoint.arrays.libraries.sparse_arrays import SparsePattern
 from adjoint.core.graph import TensorBase
 from adjoint.core.operations.recorder import is_inexact
+from adjoint.functions.sparse import to_dense
+from adjoint.functions.sparse_operations import entries_of, is_sparse, of_values, pattern_of
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.table import ops
@@ -94,9 +98,11 @@ class SparseMatrix:
 
     def to_dense(self) -> Tensor:
         """The matrix as a dense Tensor, with derivatives."""
-        zeros = from_numpy(np.zeros(self.shape, self.values._array.dtype))
-        places = (from_numpy(self.layout.rows), from_numpy(self.layout.columns))
-        return ops.index_put(zeros, places, self.entries, accumulate=True)
+        return to_dense(self.to_tensor())
+
+    def to_tensor(self) -> Tensor:
+        """The matrix as a sparse tensor of layout sparse_coo, with derivatives."""
+        return of_values(self.entries, coo_of(self.layout))
 
     def with_values(self, data: Any) -> SparseMatrix:
         """The matrix with other stored values, a Tensor or differentiable array in the shape of `values`.
@@ -221,6 +227,13 @@ PRODUCT_OF_SPARSE = (
 )
 
 
+def coo_of(layout: SparseLayout) -> SparsePattern:
+    """The places of a layout as the pattern of a sparse tensor."""
+    if "pattern" not in layout.kept:
+        layout.kept["pattern"] = SparsePattern(sparse_coo, layout.shape, (np.stack([layout.rows, layout.columns]),))
+    return layout.kept["pattern"]
+
+
 def turned(tensor: Tensor) -> Tensor:
     """A matrix transposed; a vector as it is."""
     return ops.permute(tensor, (1, 0)) if tensor.ndim == 2 else tensor
@@ -270,6 +283,18 @@ def from_scipy(matrix: Any, requires_grad: bool = False) -> SparseMatrix:
     if requires_grad:
         data = needing_grad(data)
     return SparseMatrix(*places_of(matrix, data), matrix)
+
+
+def as_matrix(matrix: Any) -> SparseMatrix:
+    """A sparse tensor, or an array of SciPy's, as an operand; the values of a tensor keep their history."""
+    if not is_sparse(matrix):
+        return from_scipy(matrix)
+    pattern = pattern_of(matrix)
+    if matrix.ndim != 2 or pattern.dense_dim:
+        raise ValueError(
+            f"expected a sparse matrix, got shape {tuple(matrix.shape)} with {pattern.dense_dim} dense axes"
+        )
+    return SparseMatrix(pattern.product_layout, entries_of(matrix, pattern), None, None)
 
 
 #: The matrices of plain products `A @ x`, by the id of A, as long as A lives.

@@ -128,21 +128,15 @@ GROUPS = (
         },
     ),
     Group(
-        "Sparse tensors",
-        "tensors are dense (strided)",
-        "adjoint.sparse for sparse Jacobians and Hessians, dense tensors with masks otherwise",
+        "Older functions of sparse tensors",
+        "they change a sparse tensor's size in place, or repeat what other functions do",
+        "the functions of adjoint.sparse, such as mm, addmm and sum, and the methods to_sparse, values and indices",
         {
             "": """
                 ccol_indices_copy col_indices_copy crow_indices_copy dsmm hsmm hspmm indices_copy resize_as_sparse_
-                row_indices_copy saddmm smm sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
-                sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr
-                sparse_csr_tensor spmm sspaddmm values_copy
+                row_indices_copy saddmm smm spmm sspaddmm values_copy
             """,
-            "Tensor": """
-                ccol_indices coalesce col_indices crow_indices dense_dim indices is_coalesced resize_as_sparse_
-                row_indices smm sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_dense
-                to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values
-            """,
+            "Tensor": "resize_as_sparse_ smm sparse_resize_ sparse_resize_and_clear_ sspaddmm",
             "cuda": "sparse",
             "nn.init": "sparse",
         },

@@ -19,6 +19,7 @@ from .diagnosis import Case, mismatch_of
 from .functions import Array, Evaluation, Function, as_tuple, check_inputs, checked, results_of, tensor_of
 from .messages import GradcheckError
 from .numerical import Numerical, central
+from .sparse_inputs import refuse_sparse, with_strided_inputs
 
 Inputs = Tensor | Sequence[Any]
 
@@ -79,7 +80,8 @@ def gradcheck(
         check_forward_ad: check forward mode too.
         check_backward_ad: False: check only forward mode.
         fast_mode: compare one random projection of each Jacobian instead of all entries.
-        masked: for sparse tensors, which are not supported; it has no effect.
+        masked: of sparse inputs, perturb only the stored values, and compare the derivatives by these alone; else all
+            elements, so that a gradient without a value in some place says that there is no influence.
 
     Returns:
         True if all derivatives agree.
@@ -112,7 +114,7 @@ def gradcheck(
         check_batched_forward_grad, check_forward_ad, check_backward_ad, fast_mode,
     )  # fmt: skip
     try:
-        check(func, as_tuple(inputs), options)
+        check(*with_strided_inputs(func, as_tuple(inputs), bool(masked)), options)
     except GradcheckError:
         if raise_exception:
             raise
@@ -176,7 +178,7 @@ def gradgradcheck(
         not (check_batched_grad and not check_rev_over_rev),
         "Setting check_batched_grad=True requires check_rev_over_rev to be True",
     )
-    arguments = as_tuple(inputs)
+    func, arguments = with_strided_inputs(func, as_tuple(inputs), masked)
     cotangents = given_cotangents(func, arguments, grad_outputs, gen_non_contig_grad_outputs)
     return gradcheck(
         Pullback(func, len(arguments)),
@@ -243,6 +245,7 @@ def check(func: Function, inputs: tuple[Any, ...], options: Options) -> None:
     """Raise unless all derivatives agree."""
     check_inputs(inputs)
     results = results_of(func, inputs)
+    refuse_sparse(results)
     outputs = checked(results)
     if not outputs:
         check_constant(Evaluation(func, inputs, floating(results)), inputs, options)
