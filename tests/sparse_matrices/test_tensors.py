@@ -233,7 +233,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: D.indices(), RuntimeError, "indices expected sparse coordinate tensor layout but got Strided"),
     (lambda: D.coalesce(), RuntimeError, "coalesce expected sparse coordinate tensor layout but got Strided"),
     (lambda: CSR.is_coalesced(), RuntimeError, "is_coalesced expected sparse coordinate tensor layout but"),
-    (lambda: S.crow_indices(), RuntimeError, "crow_indices expected sparse row compressed tensor layout but got Sparse"),
+    (lambda: S.crow_indices(), RuntimeError, "crow_indices expected sparse row compressed tensor layout but got"),
     (lambda: CSR.ccol_indices(), RuntimeError,
      "ccol_indices expected sparse column compressed tensor layout but got SparseCsr"),
     (lambda: CSR._values(), NotImplementedError, "Could not run 'aten::_values' with arguments from the 'SparseCsr"),
