@@ -414,8 +414,9 @@ def vector_norm(
     ord = as_number(ord)
     if not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    kind = dtype if input.dtype.category > 1 else None  # whole numbers are refused, whatever they would become
-    return ops.linalg_vector_norm(_cast(input, kind), ord, dim, keepdim)
+    if dtype is not None and input.dtype.category > 1:  # whole numbers are refused, whatever they would become
+        input = _cast(input, dtype)
+    return ops.linalg_vector_norm(input, ord, dim, keepdim)
 
 
 def check_norm_dtype(name: str, own: dtype, target: dtype) -> None:

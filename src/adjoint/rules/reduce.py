@@ -558,8 +558,11 @@ def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {from_numpy_dtype(input.dtype).long_name}"
         )
-    _refuse_no_norm(input, ord, dim)
+    if 0 in input.shape:
+        _refuse_no_norm(input, ord, dim)
     over = {"axis": axes_of(input, dim), "keepdims": keepdim}
+    if ord == 2 and kind_of(input) == "f":
+        return xp.sqrt(xp.sum(input * input, **over))
     size = xp.abs(input)
     if ord == 2:
         return xp.sqrt(xp.sum(size * size, **over))

@@ -3,7 +3,7 @@ cimport cython
 from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport NativeKernel, meet_in_short_rows
 from adjoint.core.operations.binding cimport Arguments
-from adjoint.core.graph cimport TensorBase, dtype_of
+from adjoint.core.graph cimport TensorBase, dtype_of, ndim_of
 from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused, inputs_among
 from adjoint.program.machine cimport Elementwise
@@ -27,10 +27,13 @@ cdef class Kernel:
     cdef Fused plain
     cdef bint repeats
     cdef list parameters
+    cdef set uncast
     cdef object by_program(self, list raw)
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
     cpdef tuple unwrap(self, list values)
+    cdef object promoted(self, list raw)
+    cdef tuple kinds(self, list raw)
     cpdef object run(self, list raw, object half)
     cdef bint has_large(self, list raw)
     cdef object other_than_numpy(self, list raw)
@@ -38,3 +41,4 @@ cdef class Kernel:
 
 
 cdef object finished(object out, object xp, object half)
+cdef bint same_members(list values, list others, Py_ssize_t sequence)

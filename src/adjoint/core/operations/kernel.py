@@ -20,7 +20,7 @@ from adjoint.runtime.memory import with_kept_memory
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.kernels.products_and_sums import meet_in_short_rows
-    from adjoint.core.graph import TensorBase, dtype_of
+    from adjoint.core.graph import TensorBase, dtype_of, ndim_of
     from adjoint.core.in_place import check_current
     from adjoint.program.fused import inputs_among
     from adjoint.runtime.crossovers import is_large
@@ -64,6 +64,7 @@ class Kernel:
         self.plain = None if rule.plain is None else Fused(rule.plain, (), True)
         self.repeats = rule.kind == "elementwise" and rule.outputs is None
         self.parameters = None
+        self.uncast = set()
 
     def kernel_for(self, xp):
         """The kernel bound to an array library's namespace."""
@@ -142,7 +143,7 @@ class Kernel:
             return raw, None, False
         half = None
         if not self.keeps_dtype:
-            half = promote(raw, self.arguments.inputs, self.arguments.sequence, self.rule.dtypes, self.rule.wide)
+            half = self.promoted(raw)
         for position in self.arguments.inputs:
             for operand in raw[position] if position == self.arguments.sequence else (raw[position],):
                 if type(operand) is _ndarray:
@@ -151,6 +152,37 @@ class Kernel:
                 elif isinstance(operand, complex) or (hasattr(operand, "dtype") and kind_of(operand) == "c"):
                     return raw, half, True
         return raw, half, False
+
+    def promoted(self, raw: list):
+        """Cast raw arguments to their common type; returns the half type to round to, or None.
+
+        What needs no cast is remembered by types, as a look at each value costs more than a small operation.
+        """
+        kinds = self.kinds(raw)
+        if kinds is not None and kinds in self.uncast:
+            return None
+        before: list = list(raw)
+        half = promote(raw, self.arguments.inputs, self.arguments.sequence, self.rule.dtypes, self.rule.wide)
+        if kinds is not None and half is None and same_members(raw, before, self.arguments.sequence):
+            self.uncast.add(kinds)
+        return half
+
+    def kinds(self, raw: list):
+        """The types and ranks of the inputs, by which they are promoted; None where values count too."""
+        parts: list = []
+        for position in self.arguments.inputs:
+            for value in raw[position] if position == self.arguments.sequence else (raw[position],):
+                if type(value) is _ndarray:
+                    parts.append(dtype_of(value))
+                    parts.append(ndim_of(value) > 0)
+                elif value is None or type(value) is float or type(value) is bool:
+                    parts.append(type(value))
+                elif type(value) is int and 0 <= value < 128:
+                    # every integer type holds it
+                    parts.append(int)
+                else:
+                    return None
+        return tuple(parts)
 
     def run(self, raw, half):
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
@@ -273,9 +305,21 @@ class Kernel:
         return error
 
 
+def same_members(values: list, others: list, sequence: cython.Py_ssize_t):
+    """True if two lists of arguments hold the same objects, also in the argument that is a sequence."""
+    i: cython.Py_ssize_t
+    for i in range(len(values)):
+        if i == sequence:
+            if not same_members(list(values[i]), list(others[i]), -1):
+                return False
+        elif values[i] is not others[i]:
+            return False
+    return True
+
+
 def finished(out, xp, half):
     """A kernel's result as an array of the right type."""
-    if type(out) is not _ndarray and not is_array(out):
+    if type(out) is not _ndarray and (isinstance(out, numpy.generic) or not is_array(out)):
         out = xp.asarray(out)
     if half is not None and numpy_dtype(out.dtype) == _FLOAT32:
         out = astype(out, half)
