@@ -31,6 +31,8 @@ SPACES = {
     "adjoint.masked": adjoint.masked,
     "adjoint.nn": adjoint.nn,
     "adjoint.nn.functional": adjoint.nn.functional,
+    "adjoint.optim": adjoint.optim,
+    "adjoint.optim.lr_scheduler": adjoint.optim.lr_scheduler,
     "adjoint.optimize": adjoint.optimize,
     "adjoint.profiler": adjoint.profiler,
     "adjoint.random": adjoint.random,

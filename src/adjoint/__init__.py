@@ -76,6 +76,7 @@ if _typing.TYPE_CHECKING:
         mps,
         mtia,
         nn,
+        optim,
         profiler,
         random,
         return_types,
@@ -128,7 +129,7 @@ _registration.register_tensors()
 #: Public modules, which are imported when they are first used.
 _MODULES = """
     accelerator autograd backends compat compiler cpu cuda distributed fft func implicit integrate linalg masked memory
-    mps mtia nn numpy optimize profiler random return_types scipy signal sparse special testing utils xpu
+    mps mtia nn numpy optim optimize profiler random return_types scipy signal sparse special testing utils xpu
 """
 #: Names that are public here, by the module that holds them.
 _HELD = {

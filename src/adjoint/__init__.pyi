@@ -1333,6 +1333,8 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bu
 def ones_like(input: Tensor, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """ones() of the shape and, unless another is given, the dtype of a tensor."""
 
+from adjoint import optim as optim
+
 from adjoint import optimize as optimize
 
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:

@@ -57,12 +57,6 @@ GROUPS = (
         },
     ),
     Group(
-        "Optimizers",
-        "adjoint gives gradients and brings no optimizers of training loops",
-        "adjoint.optimize (SciPy's solvers with exact derivatives), or an update of your own under adjoint.no_grad()",
-        {"": "optim", "profiler": "Optimizer register_optimizer_step_post_hook"},
-    ),
-    Group(
         "Gradients of single functions, by hand",
         "every operation has its derivative in one table",
         "adjoint.func.vjp of the function, or adjoint.autograd.grad",
@@ -317,7 +311,7 @@ GROUPS = (
                 DType GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES assert_int_or_pair
             """,
             "nn.utils": "clip_grad convert_parameters",
-            "profiler": "RecordScope is_fbcode itt profiler",
+            "profiler": "Optimizer RecordScope is_fbcode itt profiler register_optimizer_step_post_hook",
             "utils": "ThroughputBenchmark throughput_benchmark",
             "utils.checkpoint": "DefaultDeviceType SavedTensor Text tree_map",
         },

@@ -1,0 +1,46 @@
+"""Optimizers of training loops, under torch.optim's names: each imported when it is first used."""
+
+import typing as _typing
+
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+
+if _typing.TYPE_CHECKING:
+    from . import lr_scheduler, swa_utils
+    from .adafactor import Adafactor
+    from .elementwise import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
+    from .lbfgs import LBFGS
+    from .optimizer import Optimizer
+
+_HELD = {
+    "adjoint.optim.elementwise": "ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD",
+    "adjoint.optim.lbfgs": "LBFGS",
+    "adjoint.optim.adafactor": "Adafactor",
+    "adjoint.optim.optimizer": "Optimizer",
+}
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _LateAttributes(
+        __name__,
+        _by_name(_HELD) | dict.fromkeys(("lr_scheduler", "optimizer", "swa_utils"), ""),
+        missing=_AttributeOf(__name__),
+    )
+    __dir__ = __getattr__.listed
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "swa_utils",
+]
