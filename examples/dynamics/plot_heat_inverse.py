@@ -40,7 +40,6 @@ def temperature(conductivity):
 
 
 measured = temperature(truth)
-assert np.isclose(measured.sum(), measured.sum()) and measured.min() > 0
 
 
 # %%

@@ -64,5 +64,5 @@ right.plot(start["points"][:, 0], start["points"][:, 2], ".", color="0.6", label
 right.plot(found[:, 0], found[:, 2], "x", ms=4, label="found")
 right.set_xlabel("x")
 right.set_ylabel("distance")
-right.legend()
+right.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
 plt.show()

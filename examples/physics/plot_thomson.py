@@ -44,5 +44,5 @@ for place, n in enumerate((6, 12, 32), 1):
     axis.scatter(*p.T, color="C1", s=30)
     axis.set_title(f"{n} electrons")
     axis.set_axis_off()
-    axis.set_box_aspect((1, 1, 1))
+    axis.set_box_aspect((1, 1, 1), zoom=1.5)
 plt.show()

@@ -63,5 +63,5 @@ for axis, (title, w) in zip(axes, (("least variance", least), ("equal risk", equ
     axis.bar(place + 0.2, shares[title], 0.4, label="share of the risk")
     axis.set_xticks(place, names, rotation=30)
     axis.set_title(f"{title}: volatility {risk(w):.1%}")
-axes[0].legend()
+axes[1].legend()
 plt.show()
