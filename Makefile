@@ -128,6 +128,7 @@ release-check: $(VENV)/.release
 
 clean:
 	@rm -rf .venv-* build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf docs/errors docs/gallery docs/reference/names docs/how-it-works/repository docs/sg_execution_times.rst
 	@find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
 	@find src -name '*.so' -exec rm -f {} +
 

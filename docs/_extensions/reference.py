@@ -218,7 +218,8 @@ def source_of(value: Any) -> str:
 
 def signature_of(value: Any) -> str:
     try:
-        text = re.sub(r"['\"]([A-Z][\w\[\], |.]*|\w+)['\"]", r"\1", str(inspect.signature(value)))
+        text = re.sub(r"ForwardRef\('([^']*)'[^)]*\)", r"\1", str(inspect.signature(value)))
+        text = re.sub(r"['\"]([A-Z][\w\[\], |.]*|\w+)['\"]", r"\1", text)
     except (ValueError, TypeError):
         return "(...)"
     return re.sub(r"<[^>]*>", "...", text)
