@@ -12,6 +12,7 @@ COMPILED = (
     "adjoint.runtime.memory",
     "adjoint.arrays.kernels.products_and_sums",
     "adjoint.arrays.kernels.scatter",
+    "adjoint.arrays.kernels.series.loops",
     "adjoint.runtime.threads",
     "adjoint.arrays.kernels.vector_ufuncs",
     "adjoint.arrays.kernels.vectors",

@@ -20,7 +20,7 @@ import adjoint  # noqa: F401  (declares the operations and the class of Tensors)
 from adjoint.autograd.profiler import profile
 from adjoint.core.graph import new_tensor, project
 from adjoint.core.recorded import operations, raw_ops
-from adjoint.func import jvp
+from adjoint.func import jet, jvp
 from adjoint.program.fused import Fused
 from adjoint.rules import TABLE, Rule, derive
 from adjoint.runtime import crossovers
@@ -232,6 +232,36 @@ def check_jvp(problem: Problem, rng: np.random.Generator) -> None:
     else:
         result = derive.jvp(problem.rule, NUMPY, tangents, problem.values, problem.packed(problem.outputs()))
     compare_tangents(problem, result, directions, rng)
+
+
+@check
+def check_taylor(problem: Problem, rng: np.random.Generator) -> None:
+    """The derivatives along a curve, from series, are those of nested forward mode."""
+    places = problem.places
+    curves = {p: [0.5 * directions_at(problem, rng)[p] for _ in range(2)] for p in places}
+    primals = tuple(tensor(np.asarray(problem.at(p)), False) for p in places)
+
+    def run(*points: Any) -> list[Any]:
+        values = problem.put(dict(zip(places, points, strict=True)))
+        values |= {name: tensor(values[name], False) for name in problem.rule.constants}
+        result = derive.call(problem.rule, tensor_ops, values)
+        outputs = [result] if problem.rule.outputs is None else list(result)
+        flags = problem.differentiable([y._array for y in outputs])
+        return [y for y, flag in zip(outputs, flags, strict=True) if flag]
+
+    def along(t: Any) -> list[Any]:
+        rows = zip(primals, curves.values(), strict=True)
+        return run(*[x + new_tensor(first) * t + new_tensor(second) * (t * t / 2) for x, (first, second) in rows])
+
+    outputs, series = jet(run, primals, tuple([new_tensor(np.asarray(v)) for v in rows] for rows in curves.values()))
+    zero, one = tensor(np.array(0.0), False), tensor(np.array(1.0), False)
+    first = jvp(along, (zero,), (one,))[1]
+    second = jvp(lambda t: jvp(along, (t,), (one,))[1], (zero,), (one,))[1]
+    for y, found, *expected in zip(outputs, series, first, second, strict=True):
+        for own, other in zip(found, expected, strict=True):
+            assert own.shape == y.shape
+            assert own._array.dtype == y._array.dtype
+            assert_close(own._array, other._array, 1e-9)
 
 
 @check

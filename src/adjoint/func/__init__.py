@@ -2,6 +2,7 @@
 
 import typing as _typing
 
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.func import (
@@ -31,15 +32,21 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jet",
     "jvp",
     "linear_transpose",
     "linearize",
     "rearrange",
     "stack_module_state",
+    "taylor",
     "value_and_grad",
     "vjp",
     "vmap",
 ]
 
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
+_LATE = {"jet": "adjoint.transforms.jets", "taylor": "adjoint.transforms.jets"}
+if _typing.TYPE_CHECKING:
+    from adjoint.transforms.jets import jet, taylor
+else:
+    __getattr__ = _LateAttributes(__name__, _LATE, missing=_AttributeOf(__name__))
+    __dir__ = __getattr__.listed

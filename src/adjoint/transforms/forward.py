@@ -40,8 +40,11 @@ _holders: dict[int, set[ref[Tangents]]] = {}
 class level(ModeBlock):
     """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
 
+    def __init__(self, propagation: Propagation | None = None) -> None:
+        self.propagation = propagation
+
     def _changes(self) -> Any:
-        self.number = new_level()
+        self.number = new_level(self.propagation)
         return *opening(self.number), (SET, "forward_off", False)
 
     def _entry_value(self) -> int:
@@ -51,10 +54,47 @@ class level(ModeBlock):
         forget_level(self.number)
 
 
-def new_level() -> int:
+class Propagation:
+    """How the tangents of a level pass through operations: here as tangents, in Taylor mode as series.
+
+    number: that of the level.
+    """
+
+    number = 0
+
+    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+        """The tangent of a result (a tuple for several) from those of inputs by name."""
+        raise NotImplementedError
+
+    def of_view(self, replay: Any, tangent: Any) -> Any:
+        """The tangent of a view, which `replay` makes of its base, from that of the base."""
+        raise NotImplementedError
+
+    def constant(self, tensor: TensorBase, coming: Any) -> Any:
+        """The tangent of a constant, of the kind that another one has."""
+        raise NotImplementedError
+
+    def of_function(self, push: Callable[[list[Any]], Any], tangents: list[Any], outputs: Any) -> Any:
+        """The tangents of a custom function's outputs; push: its jvp."""
+        raise NotImplementedError
+
+
+def propagation_of(number: int) -> Propagation | None:
+    """How the tangents of a level pass through operations; None for the usual ones."""
+    return _propagations.get(number)
+
+
+# of those levels whose tangents are no usual ones
+_propagations: dict[int, Propagation] = {}
+
+
+def new_level(propagation: Propagation | None = None) -> int:
     """The number of a derivation that is going to begin."""
     number = next(_numbers)
     _holders[number] = set()
+    if propagation is not None:
+        propagation.number = number
+        _propagations[number] = propagation
     return number
 
 
@@ -65,6 +105,7 @@ def opening(number: int) -> Any:
 
 def forget_level(level: int) -> None:
     """Drop the tangents of a derivation that has ended, everywhere."""
+    _propagations.pop(level, None)
     for holder in list(_holders.pop(level)):
         tangents = holder()
         if tangents is not None:
@@ -95,7 +136,9 @@ def tangent_of(tensor: TensorBase, number: int) -> Tensor | None:
     view = tensor._view
     if view is None or view.base._tangents is None or number not in view.base._tangents:
         return None
-    tangent = replay_view(view.replay, view.base._tangents[number])
+    propagation = _propagations.get(number)
+    of_base = view.base._tangents[number]
+    tangent = replay_view(view.replay, of_base) if propagation is None else propagation.of_view(view.replay, of_base)
     set_tangent(tensor, number, tangent)
     return tangent
 
@@ -162,14 +205,17 @@ def apply(operation: Operation, values: list[Any]) -> Any:
                     set_tangent(view, number, None)
             return result
         result = operation.apply(list(values)) if outer else operation.proceed(values, DUAL_LEVELS)
-        tangent = derived(operation, tangents, values, result)
+        propagation = _propagations.get(number)
+        own = derived if propagation is None else propagation.derived
+        tangent = own(operation, tangents, values, result)
     finally:
         state.heed(stack)
     outputs = (result,) if operation.rule.outputs is None else tuple(result)
     parts = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
     for output, t in zip(outputs, parts, strict=True):
         if t is not None and kind_of(output._array) not in "biu":
-            set_tangent(output, number, t if output._view is not None else in_own_memory(t, tangents))
+            shares = output._view is not None or propagation is not None
+            set_tangent(output, number, t if shares else in_own_memory(t, tangents))
             if isinstance(output._node, OpNode):
                 # so that the result still has its tangents when it is unpacked
                 output._node.note_tangents(output._output_nr, output._tangents)
@@ -350,7 +396,10 @@ def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) ->
     `coming` is the tangent that will be written there: the zeros are batched as it is.
     """
     base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
-    if base._tangents is None or base._tangents.get(number) is None:
+    propagation = _propagations.get(number)
+    if propagation is not None and (base._tangents is None or base._tangents.get(number) is None):
+        set_tangent(base, number, propagation.constant(base, coming))
+    elif base._tangents is None or base._tangents.get(number) is None:
         zeros = ops.zeros_like(base)
         if is_shared(base._array):
             # a write through one view shows in the other views; the same holds for tangents
@@ -421,9 +470,20 @@ def put_together(
         own = tangent_of(primal, level)
         inner_tangent = None if tangent is None else tangent_of(tangent, level)
         if own is not None or inner_tangent is not None:
-            own = ops.zeros_like(inner_tangent) if own is None else own
+            own, inner_tangent = completed(primal, tangent, own, inner_tangent, level)
             set_tangent(result, level, put_together(own, inner_tangent, number, outer, inner[:position]))
     return result
+
+
+def completed(primal: Tensor, tangent: Tensor | None, own: Any, of_tangent: Any, level: int) -> tuple[Any, Any]:
+    """The tangents of a primal and of its tangent at an inner level, of which one may be missing."""
+    propagation = _propagations.get(level)
+    if propagation is None:
+        return (ops.zeros_like(of_tangent) if own is None else own), of_tangent
+    own = propagation.constant(primal, of_tangent) if own is None else own
+    if of_tangent is None and tangent is not None:
+        of_tangent = propagation.constant(tangent, own)
+    return own, of_tangent
 
 
 def taken_apart(

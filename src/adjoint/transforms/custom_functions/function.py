@@ -500,6 +500,10 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
         node, outputs, single = evaluate(cls, args, tuple(outer))
         if all(t is None for t in tangents):
             return node, outputs, single
+        propagation = forward.propagation_of(level)
+        if propagation is not None:
+            note_series(node, args, tangents, outputs, level, propagation)
+            return node, outputs, single
         dirty = {id(tensor) for tensor in node.dirty_tensors or ()}
         coming = next(t for t in tangents if t is not None)
         input_tangents: list[Any] = [
@@ -519,6 +523,34 @@ def evaluate(cls: type[Function], args: tuple[Any, ...], levels: tuple[int, ...]
                 check_tangent_shape(output, t)
                 input_tangents[position].copy_(t)
     return node, outputs, single
+
+
+def note_series(
+    node: Any,
+    args: tuple[Any, ...],
+    series: list[Any],
+    outputs: tuple[Any, ...],
+    level: int,
+    propagation: forward.Propagation,
+) -> None:
+    """Give the outputs their Taylor series. Raises NotImplementedError if the function modified an argument."""
+    if node.dirty_tensors:
+        raise NotImplementedError(
+            f"Taylor series do not pass through {errors.name_of(node)}, which modifies an argument in place: give back "
+            "a new Tensor"
+        )
+
+    def push(rates: list[Any]) -> tuple[Any, ...]:
+        coming = next(rate for rate in rates if rate is not None)
+        tangents = [given_tangent(node, a, r, False, level, coming) for a, r in zip(args, rates, strict=True)]
+        return pushed(node, tangents, len(outputs))
+
+    for nr, (output, own) in enumerate(zip(outputs, propagation.of_function(push, series, outputs), strict=True)):
+        if own is not None and is_inexact(output._array.dtype):
+            forward.set_tangent(output, level, own)
+            if output._node is node:
+                node._ad_tangents = node._ad_tangents or {}
+                node._ad_tangents[nr] = output._tangents
 
 
 def check_modified(returned: Tensor | None, expected: Tensor, version: int | None) -> None:

@@ -1,0 +1,1 @@
+"""Loops over truncated power series."""

@@ -1,0 +1,191 @@
+"""Taylor series of functions: `jet` and `taylor`, under JAX's name and convention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import factorial
+from typing import TYPE_CHECKING, Any
+
+from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.core import errors
+from adjoint.core.graph import TensorBase
+from adjoint.core.modes.batches import transforming
+from adjoint.core.modes.state import with_plain_results
+from adjoint.core.operations.dependence import differentiating
+from adjoint.runtime.pytree import TreeDef, flatten
+from adjoint.tensor.table import ops
+from adjoint.transforms import forward
+from adjoint.transforms.batching.vmap import described
+from adjoint.transforms.func import output_leaves
+from adjoint.transforms.passing import for_primals
+from adjoint.transforms.taylor import TaylorLevel
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+Tree = Any
+Function = Callable[..., Any]
+
+
+@for_primals
+def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> tuple[Tree, Tree]:
+    """The value of a function along a curve, and its derivatives of all orders: (value, series).
+
+    The curve is t -> primals + t * series[.][0] + t**2 / 2 * series[.][1] + ..., and the results are the value and the
+    derivatives of func along the curve at t = 0. The convention is JAX's: series are derivatives and not coefficients.
+    All orders together cost about d**2 / 2 times what func does. At a point where a function has no derivatives the
+    series is the one that its formulas give there: one-sided, as for relu at 0, or NaN or infinite, as for sqrt at 0.
+
+    Args:
+        func: takes the primals; gives Tensors, alone or in containers.
+        primals: the arguments, floating point or complex, as a tuple of trees.
+        series: for each Tensor among the primals a list or tuple of Tensors of its shape: the derivatives of order 1, 2
+            and so on of the curve. All have the same length.
+
+    Returns:
+        The value of func, and the same tree with a list of derivatives in the place of each Tensor.
+
+    Raises:
+        TypeError: primals is no tuple; a primal is no Tensor, or one of integers.
+        ValueError: series has another structure, another length or other shapes than it should.
+
+    The recurrences are those of Griewank and Walther, Evaluating Derivatives, chapter 13.
+
+    >>> import adjoint
+    >>> x = adjoint.tensor(0.0)
+    >>> adjoint.func.jet(adjoint.sin, (x,), ([adjoint.tensor(1.0), adjoint.tensor(0.0), adjoint.tensor(0.0)],))
+    (tensor(0.), [tensor(1.), tensor(0.), tensor(-1.)])
+    """
+    name = "jet(f, primals, series)"
+    if not isinstance(primals, tuple):
+        raise TypeError(f"{name}: primals must be a tuple, so that f(*primals) can be called, got {type(primals)}")
+    values, structure = flatten(primals)
+    if not values:
+        raise ValueError(f"{name}: there is no Tensor among the primals")
+    curves = [check_series(name, value, rows) for value, rows in zip(values, rows_of(series, structure), strict=True)]
+    check_lengths(name, curves)
+    order = len(curves[0])
+    coefficients = [
+        ops.stack([value, *[row / factorial(k) for k, row in enumerate(rows, 1)]], 0)
+        for value, rows in zip(values, curves, strict=True)
+    ]
+    result, outputs, tree = propagate(name, func, structure, values, coefficients, order)
+    rows_out = [[output[k] * factorial(k) for k in range(1, order + 1)] for output in outputs]
+    return result, tree.unflatten(rows_out)
+
+
+@for_primals
+def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
+    """The Taylor coefficients of t -> func(x + t), up to an order, along a new first axis.
+
+    Coefficient k is the derivative of order k divided by k!. Of an x with several elements, t is added to each: for an
+    elementwise function the coefficients are those of each element.
+
+    Args:
+        func: takes x; gives Tensors, alone or in containers.
+        x: a floating point or complex Tensor, or a tree of these.
+        order: the highest order, 0 or more.
+
+    Returns:
+        For each Tensor that func gives, one of shape (order + 1, *shape).
+
+    Raises:
+        TypeError: x holds something else than Tensors of floating-point or complex numbers, order is no int.
+        ValueError: order is negative.
+
+    >>> import adjoint
+    >>> adjoint.func.taylor(adjoint.exp, adjoint.tensor(0.0), order=4)
+    tensor([1.0000, 1.0000, 0.5000, 0.1667, 0.0417])
+    """
+    name = "taylor(f, x, order)"
+    check_order(name, order)
+    values, structure = flatten((x,))
+    for value in values:
+        check_primal(name, value)
+    coefficients = [line(value, order) for value in values]
+    _, outputs, tree = propagate(name, func, structure, values, coefficients, order)
+    return tree.unflatten(outputs)
+
+
+def line(value: Tensor, order: int) -> Tensor:
+    """The coefficients of value + t."""
+    rows = [value, ops.ones_like(value), *[ops.zeros_like(value)] * (order - 1)]
+    return ops.stack(rows[: order + 1], 0)
+
+
+def propagate(
+    name: str, func: Function, structure: TreeDef, values: list[Tensor], coefficients: list[Tensor], order: int
+) -> tuple[Tree, list[Tensor], TreeDef]:
+    """The result of a function, the coefficients of its Tensors, and their tree."""
+    level = TaylorLevel()
+    with forward.level(level):
+        inputs = [with_plain_results(level.dual, pair) for pair in zip(values, coefficients, strict=True)]
+        with transforming("jvp") as run, differentiating(()):
+            run.take_in(inputs)
+            result = func(*structure.unflatten(inputs))
+            outputs, tree = output_leaves(result, name)
+            series = [level.read(output, order + 1) for output in outputs]
+            run.hand_out([*outputs, *series])
+    return result, series, tree
+
+
+# checks ---------------------------------------------------------------------------------------------------------------
+
+
+def check_order(name: str, order: Any) -> None:
+    """Raise unless `order` is a whole number that is not negative."""
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise TypeError(f"{name}: order must be an int, got {type(order).__name__}")
+    if order < 0:
+        raise ValueError(f"{name}: order must be 0 or more, got {order}")
+
+
+def check_primal(name: str, value: Any) -> None:
+    """Raise unless a primal is a Tensor that can have a series."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"{name}: expected Tensors, got {type(value).__name__}")
+    dtype = from_numpy_dtype(value._array.dtype)
+    if not errors.is_differentiable(dtype):
+        raise TypeError(
+            f"{name}: series are of floating-point or complex numbers, got {dtype}; convert x by x.double()"
+        )
+
+
+def check_series(name: str, value: Any, rows: Any) -> list[Tensor]:
+    """The derivatives of one primal, of its shape."""
+    check_primal(name, value)
+    if not isinstance(rows, (list, tuple)):
+        raise ValueError(
+            f"{name}: the series of a primal must be a list or tuple of Tensors, got {type(rows).__name__}"
+        )
+    for k, row in enumerate(rows, 1):
+        check_primal(name, row)
+        if row._array.shape != value._array.shape:
+            raise ValueError(
+                f"{name}: the derivative of order {k} has shape {tuple(row._array.shape)}, its primal has shape "
+                f"{tuple(value._array.shape)}"
+            )
+        if kind_of(row._array) == "c" != kind_of(value._array):
+            raise ValueError(f"{name}: the derivative of order {k} is complex, its primal is real: convert the primal")
+    return list(rows)
+
+
+def check_lengths(name: str, curves: list[list[Tensor]]) -> None:
+    """Raise ValueError unless all series have one length."""
+    lengths = [len(rows) for rows in curves]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"{name}: all series must have one length, got {lengths}; add zeros to the shorter ones")
+
+
+def rows_of(series: Any, structure: TreeDef) -> list[Any]:
+    """What a tree of series has in the places of a structure's leaves."""
+    if structure.is_leaf:
+        return [series]
+    children, own = flatten(series, lambda part: part is not series)
+    sequences = (tuple, list)
+    fits = own.type is structure.type or (own.type in sequences and structure.type in sequences)
+    if not fits or len(children) != len(structure.children):
+        raise ValueError(
+            "jet(f, primals, series): series must have the structure of primals, with a list of Tensors for each "
+            f"Tensor; primals have {described(structure)}"
+        )
+    return [row for child, part in zip(children, structure.children, strict=True) for row in rows_of(child, part)]

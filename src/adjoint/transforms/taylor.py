@@ -1,0 +1,235 @@
+"""Taylor mode: truncated series travel beside values, as the tangents of forward mode do.
+
+A Taylor level is a level of forward mode (`forward.py`) whose tangents are series: Tensors of coefficients along a new
+first axis. Values, nesting with other levels, graphs and vmap are those of forward mode; how series pass through an
+operation is declared in `rules/recurrences.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.namespace import namespace
+from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.modes.batches import running
+from adjoint.core.modes.state import current
+from adjoint.core.operations.operation import Operation
+from adjoint.rules.derive import batch, call
+from adjoint.rules.recurrences import Slot, Step, propagated
+from adjoint.runtime.caches import cached
+from adjoint.tensor.table import operations, ops
+from adjoint.tensor.transposed_jvp import transposed_jvp
+from adjoint.transforms import forward
+from adjoint.transforms.batching.batched import BatchedArray
+
+
+class TaylorLevel(forward.Propagation):
+    """How series pass through operations at one level.
+
+    number: that of the level.
+    """
+
+    # what forward mode asks for -------------------------------------------------------------------------------------
+
+    def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
+        """The series of the result (a tuple for several)."""
+        by_name = dict(zip(operation.arguments.names, values, strict=True))
+        y = result if operation.rule.outputs is None else tuple(result)
+        step = Step(operation.rule, ops, tangents, by_name, y, self)
+        series = propagated(step)
+        if operation.rule.outputs is None:
+            return self.fit(series, result)
+        return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, y, strict=True))
+
+    def fit(self, series: Any, output: TensorBase) -> Any:
+        """The series with the dtype of the result."""
+        if series is None or series._array.dtype == output._array.dtype:
+            return series
+        if kind_of(series._array) == "c" and kind_of(output._array) == "f":
+            series = ops.real(series)
+        return ops.cast(series, output.dtype)
+
+    def of_view(self, replay: Any, series: Any) -> Any:
+        """The series of a view of a tensor that has one."""
+        steps = []
+        while replay:
+            replay, step = replay
+            steps.append(step)
+        for operation, others, nr in reversed(steps):
+            names = operation.arguments.names
+            values = dict(zip(names, [series, *others], strict=True))
+            result = self.over_orders(operation.rule, values, [(names[0], None)])
+            series = result if nr is None else result[nr]
+        return series
+
+    def constant(self, tensor: TensorBase, coming: Any) -> Any:
+        """The series of a constant, as long as another one."""
+        return constant(tensor, coming.shape[0])
+
+    def of_function(self, push: Callable[[list[Any]], Any], tangents: list[Any], outputs: Any) -> Any:
+        """The series of a custom function's outputs, order after order, since its jvp may use the outputs.
+
+        push: the jvp; tangents: the series of the arguments, or None.
+        """
+        n = min(s.shape[0] for s in tangents if s is not None)
+        rates = [None if s is None else s[1:n] * self.numbers(s[1:n]) for s in tangents]
+        known = [[output] if isinstance(output, TensorBase) else None for output in outputs]
+        for k in range(1, n):
+            for output, rows in zip(outputs, known, strict=True):
+                if rows is not None:
+                    forward.set_tangent(output, self.number, ops.stack(rows, 0))
+            arguments = [None if rate is None else self.tensor(rate[:k]) for rate in rates]
+            pushed = self.series_of(lambda *_, arguments=arguments: push(arguments), k)
+            for rows, rate in zip(known, pushed, strict=True):
+                if rows is not None:
+                    rows.append(ops.zeros_like(rows[0]) if rate is None else rate[k - 1] / k)
+        return [None if rows is None else ops.stack(rows, 0) for rows in known]
+
+    def dual(self, primal: Any, series: Any) -> Any:
+        """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels."""
+        with forward.outside(current().dual_stack[:-1]):
+            result = ops.view(primal, primal._array.shape)
+            series = self.fit(series, result)
+        forward.set_tangent(result, self.number, series)
+        return result
+
+    # what recurrences ask for -----------------------------------------------------------------------------------------
+
+    def tensor(self, series: Any) -> Any:
+        """A Tensor that has a series."""
+        result = series[0]
+        forward.set_tangent(result, self.number, series)
+        return result
+
+    def series_of(self, compute: Callable[..., Any], n: int) -> Any:
+        """The series of results that are computed from Tensors with series, n coefficients each."""
+        state = current()
+        outer = state.dual_stack
+        state.heed((*outer, self.number))
+        try:
+            result = compute(ops, transposed_jvp)
+        finally:
+            state.heed(outer)
+        return self.read(result, n)
+
+    def read(self, result: Any, n: int) -> Any:
+        """The first n coefficients of results; constants have zeros from order 1 on."""
+        if result is None:
+            return None
+        if isinstance(result, tuple):
+            return tuple(self.read(part, n) for part in result)
+        series = forward.tangent_of(result, self.number)
+        if series is None:
+            series = constant(result, n)
+        return series if series.shape[0] == n else series[:n]
+
+    def run(self, function: Callable[..., Any], *series: Any) -> Any:
+        """The series of a function of Tensors that have these series."""
+        n = min(s.shape[0] for s in series)
+        tensors = [self.tensor(s) for s in series]
+        return self.series_of(lambda *_: function(*tensors), n)
+
+    def over_orders(self, rule: Any, values: dict[str, Any], slots: list[Slot]) -> Any:
+        """The operation on each coefficient of some arguments; results have them along the first axis."""
+        special = _OVER_ORDERS.get(rule.name)
+        if special is not None:
+            return special(values)
+        names = {name for name, i in slots}
+        dims = {
+            name: [0 if (name, i) in slots else None for i in range(len(values[name]))]
+            if isinstance(values[name], (list, tuple))
+            else 0
+            for name in names
+        }
+        if rule.batch_kernel is None and rule.batching != "loop":
+            return batch(rule, ops if rule.check is None else Unchecked(), values, dims)[0]
+        return by_vmap(rule, values, dims)
+
+    def numbers(self, series: Any) -> Any:
+        """1, 2, ... for each coefficient of a series, to be multiplied with them."""
+        array = series._array
+        return numbers(library(array), array.dtype, array.ndim, array.shape[0])
+
+    def pairs(self, series: Any) -> tuple[Any, Any, Any]:
+        """The places of all pairs of coefficients of two series, and where their products are added."""
+        return pairs(library(series._array), series._array.shape[0])
+
+
+def constant(tensor: Any, n: int) -> Any:
+    """The series of a constant, of n coefficients."""
+    return ops.stack([tensor, *[ops.zeros_like(tensor)] * (n - 1)], 0)
+
+
+class Unchecked:
+    """The operations without their checks, which refuse arguments with one axis more."""
+
+    def __getattr__(self, name: str) -> Any:
+        operation = operations[name]
+        return operation if operation.rule.check is None else partial(unchecked, operation)
+
+
+def unchecked(operation: Operation, *args: Any, **kwargs: Any) -> Any:
+    """An operation on prepared arguments."""
+    values = operation.arguments.bind(args, kwargs)
+    if operation.arguments.sequence >= 0:
+        values[operation.arguments.sequence] = tuple(values[operation.arguments.sequence])
+    return operation.proceed(values, -1)
+
+
+def by_vmap(rule: Any, values: dict[str, Any], dims: dict[str, Any]) -> Any:
+    """An operation on all coefficients as on the members of a batch."""
+    n = next(
+        array.shape[0]
+        for name, dim in dims.items()
+        for array, d in (zip(values[name], dim, strict=True) if isinstance(dim, list) else [(values[name], dim)])
+        if d is not None
+    )
+    with running(n, "same") as batch:
+
+        def entered(array: Any, dim: Any) -> Any:
+            if isinstance(dim, list):
+                return [entered(a, d) for a, d in zip(array, dim, strict=True)]
+            return array if dim is None else ops.batch_in(array, batch.level)
+
+        result = call(rule, ops, {**values, **{name: entered(values[name], dim) for name, dim in dims.items()}})
+        left = [ops.batch_out(r, batch.level, n) for r in (result if isinstance(result, tuple) else (result,))]
+    return tuple(left) if isinstance(result, tuple) else left[0]
+
+
+def _batch_in(values: dict[str, Any]) -> Any:
+    """The coefficients of members: the axis of orders stays in front of the members' axes."""
+    return ops.batch_in(ops.transpose(values["input"], 0, 1), values["level"])
+
+
+def _batch_out(values: dict[str, Any]) -> Any:
+    return ops.transpose(ops.batch_out(values["input"], values["level"], values["size"]), 0, 1)
+
+
+_OVER_ORDERS = {"batch_in": _batch_in, "batch_out": _batch_out}
+
+
+def library(array: Any) -> Any:
+    """The namespace of an array, of the array behind one with a batch."""
+    while isinstance(array, BatchedArray):
+        array = array.data
+    return namespace(array)
+
+
+@cached()
+def numbers(xp: Any, dtype: Any, ndim: int, n: int) -> Any:
+    """The numbers from 1 to n along the first axis."""
+    array = numpy.arange(1, n + 1).reshape(n, *(1,) * (ndim - 1))
+    return new_tensor(xp.astype(xp.asarray(array), dtype))
+
+
+@cached()
+def pairs(xp: Any, n: int) -> tuple[Any, Any, Any]:
+    """The places j and k - j of all pairs of coefficients, and k."""
+    rows = [(j, k - j, k) for k in range(n) for j in range(k + 1)]
+    left, right, sums = (new_tensor(xp.asarray(numpy.array(column))) for column in zip(*rows, strict=True))
+    return left, right, sums
