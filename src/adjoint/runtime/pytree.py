@@ -265,9 +265,9 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """
     if _kind_of(type(tree)) is None:
         return [tree], LEAF
-    if type(tree) is tuple and tree and not any([_kind_of(type(child)) for child in tree]):
-        if is_leaf is None or not is_leaf(tree):
-            return list(tree), flat_tuple(len(tree))
+    is_flat = type(tree) is tuple and tree and not any([_kind_of(type(child)) for child in tree])
+    if is_flat and (is_leaf is None or not is_leaf(tree)):
+        return list(tree), flat_tuple(len(tree))
     leaves: list[Any] = []
     return leaves, _read(tree, leaves, is_leaf)
 

@@ -1,6 +1,7 @@
 """The threads that share the work on large arrays: how many there are, and how C loops are given to them.
 
-There is no uncompiled form: NumPy then does all the work, in the calling thread.
+There is no uncompiled form of these loops: NumPy then does their work, in the calling thread. The number of threads
+holds for BLAS and Fourier transforms in both forms.
 """
 
 try:
@@ -15,7 +16,6 @@ import os
 from adjoint.runtime.forks import renewed_in_child
 
 _MOST_THREADS = 8
-_threads = 1
 
 
 def usable_processors() -> int:
@@ -27,7 +27,7 @@ def usable_processors() -> int:
 
 
 def get_num_threads() -> int:
-    """The largest number of threads that work on one large array.
+    """The largest number of threads that work on one large array: as many as the process has processors, at first.
 
     >>> import adjoint
     >>> 1 <= adjoint.get_num_threads() <= 8
@@ -39,6 +39,11 @@ def get_num_threads() -> int:
 def set_num_threads(n: int) -> None:
     """Set the largest number of threads that work on one large array.
 
+    It holds for adjoint's own loops, for Fourier transforms, and for the BLAS of NumPy and SciPy, whose number is that
+    of the whole process: other users of NumPy have it too. Until the first call BLAS has its own number, which the
+    environment sets (OPENBLAS_NUM_THREADS). On a busy machine one thread is best: threads of BLAS wait for each other
+    by turning round.
+
     n: from 1 to 8. Raises ValueError for another number.
 
     >>> import adjoint
@@ -48,10 +53,20 @@ def set_num_threads(n: int) -> None:
     if not 1 <= n <= _MOST_THREADS:
         raise ValueError(f"set_num_threads(): expected a number from 1 to {_MOST_THREADS}, got {n}")
     _threads = n
+    limit_blas(n)
 
+
+def limit_blas(n: int) -> None:
+    """Let the BLAS of NumPy and that of SciPy, which is another one, have so many threads."""
+    import scipy.linalg  # noqa: F401  # what is not loaded yet would have its own number
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(n, user_api="blas")
+
+
+_threads = min(_MOST_THREADS, usable_processors())
 
 if compiled:
-    _threads = min(_MOST_THREADS, usable_processors())
 
     def n_helpers() -> int:
         """How many threads were started so far to help with large arrays."""

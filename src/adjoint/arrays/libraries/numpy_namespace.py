@@ -17,6 +17,7 @@ from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM,
 from adjoint.arrays.shapes import check_size
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
+from adjoint.runtime.threads import get_num_threads
 
 _SPECIAL = {
     "expit": "expit",
@@ -651,7 +652,7 @@ linalg = _LinearAlgebra()
 
 
 class _Fourier:
-    """numpy.fft's functions as SciPy has them: single precision stays single, and large arrays use all processors."""
+    """numpy.fft's functions as SciPy has them: single precision stays single, and large arrays have threads."""
 
     def __getattr__(self, name: str) -> Any:
         import scipy.fft
@@ -659,7 +660,7 @@ class _Fourier:
         transform, of_one_axis = getattr(scipy.fft, name), getattr(scipy.fft, _OF_ONE_AXIS.get(name, name))
 
         def run(array: Any, **options: Any) -> Any:
-            workers = -1 if array.size >= crossovers.THREADED_TRANSFORM else None
+            workers = get_num_threads() if array.size >= crossovers.THREADED_TRANSFORM else None
             if of_one_axis is transform or len(options["axes"]) > 1:
                 return transform(array, workers=workers, **options)
             (axis,), (n,) = options["axes"], options.get("s", (None,))
