@@ -5,7 +5,9 @@ import collections
 import io
 import os
 import pickle
+import pickletools
 import zipfile
+from pathlib import Path
 
 import numpy
 import pytest
@@ -64,21 +66,83 @@ def test_what_could_run_code_is_refused_unless_asked_for(value):
     assert type(adjoint.load(written(value), weights_only=False)) is type(value)
 
 
-def test_files_of_torch_are_recognised():
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("archive/data.pkl", b"")
-    file.seek(0)
-    with pytest.raises(pickle.UnpicklingError, match=r"a file of torch.save"):
-        adjoint.load(file)
+def test_pickles_of_earlier_versions_are_read():
+    state = {"weight": adjoint.nn.Parameter(adjoint.ones(2)), "number": 3}
+    found = adjoint.load(io.BytesIO(pickle.dumps(state)))
+    assert type(found["weight"]) is adjoint.nn.Parameter and found["weight"].tolist() == [1, 1] and found["number"] == 3
 
 
-def test_the_place_in_a_file_is_kept():
+def test_tensors_over_one_memory_stay_so():
+    x = adjoint.arange(6.0)
+    found, first, column = adjoint.load(written([x, x[1:3], x.reshape(2, 3)[:, 2]]))
+    found[2] = 9.0
+    assert first.tolist() == [1, 9] and column.tolist() == [9, 5]
+
+
+def test_the_archive_is_one_of_torch():
+    """The names in the pickle are torch's; tests/data/torch_state_dict.pt is a file that torch.save wrote."""
+    state = collections.OrderedDict(weight=adjoint.ones(2, 3))
+    with zipfile.ZipFile(written(state)) as archive:
+        names = {name: archive.read(name) for name in archive.namelist()}
+    assert set(names) == {f"archive/{name}" for name in ("data.pkl", "byteorder", "data/0", "version")}
+    assert names["archive/data/0"] == numpy.ones(6, "f4").tobytes() and names["archive/version"] == b"3\n"
+    assert {"torch._utils _rebuild_tensor_v2", "torch FloatStorage"} <= set(words(names["archive/data.pkl"]))
+
+
+def words(contents):
+    """The names of objects in a pickle."""
+    return [argument for code, argument, _ in pickletools.genops(contents) if code.name == "GLOBAL"]
+
+
+def test_a_file_that_torch_wrote_is_read():
+    found = adjoint.load(Path(__file__).parents[1] / "data" / "torch_state_dict.pt")
+    model = adjoint.nn.Sequential(adjoint.nn.Linear(2, 3), adjoint.nn.BatchNorm1d(3))
+    assert str(model.load_state_dict(found["model"])) == "<All keys matched successfully>"
+    assert found["model"]._metadata["1"] == {"version": 2}
+    assert type(found["parameter"]) is adjoint.nn.Parameter and found["parameter"].requires_grad
+    found["views"][0][0] = 9.0
+    assert found["x"].tolist() == [0, 9, 2, 3, 4, 5] and found["x"].tag == "first"
+    assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5]] and found["conjugate"].tolist() == [-1j]
+    assert [found[name].dtype for name in ("uint16", "bfloat16")] == [adjoint.uint16, adjoint.bfloat16]
+    assert found["plain"] == (adjoint.float32, adjoint.Size([2]), adjoint.device("cpu"))
+    optimizer = adjoint.optim.Adam(model.parameters())
+    optimizer.load_state_dict(found["optimizer"])
+    assert optimizer.state[model[0].weight]["step"] == 1
+
+
+def altered(change):
+    """A file of torch's form whose pickle is another one."""
     file = io.BytesIO()
-    for number in range(3):
-        adjoint.save(adjoint.tensor(number), file)
+    with zipfile.ZipFile(written(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
+        for name in archive.namelist():
+            contents = archive.read(name)
+            other.writestr(name, change(contents) if name.endswith("data.pkl") else contents)
     file.seek(0)
-    assert [adjoint.load(file).item() for _ in range(3)] == [0, 1, 2]
+    return file
+
+
+WRONG = {
+    "another size": (b"K\x02\x85", b"K\x03\x85"),
+    "another place": (b"QK\x00", b"QK\x07"),
+    "another storage": (b"X\x01\x00\x00\x000", b"X\x01\x00\x00\x001"),
+    "another class": (b"torch\nFloatStorage", b"torch\nQInt8Storage"),
+    "another function": (b"_rebuild_tensor_v2", b"_rebuild_qtensor"),
+}
+
+
+@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
+def test_archives_with_other_references_are_refused(change):
+    assert adjoint.load(altered(lambda contents: contents)).tolist() == [1, 1]
+    with pytest.raises(pickle.UnpicklingError):
+        adjoint.load(altered(lambda contents: contents.replace(*change)))
+
+
+def test_whole_modules_are_read_where_code_may_run():
+    model = adjoint.nn.Sequential(adjoint.nn.Linear(2, 3), adjoint.nn.ReLU())
+    with pytest.raises(pickle.UnpicklingError, match="weights_only=False"):
+        adjoint.load(written(model))
+    found = adjoint.load(written(model), weights_only=False)
+    assert str(found) == str(model) and found[0].weight.tolist() == model[0].weight.tolist()
 
 
 def test_other_places_are_refused():

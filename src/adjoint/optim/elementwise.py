@@ -141,7 +141,7 @@ class Elementwise(Optimizer):
         formula = self._whole_formula
         plain = not options.differentiable
         arrays: list[Any] = [[tensor._array for tensor in row] for row in rows]
-        if plain and all([type(array) is numpy.ndarray for row in arrays for array in row]):
+        if plain and {type(array) for row in arrays for array in row} == {numpy.ndarray}:
             written = [tensor for p, _, *state in rows for tensor in (p, *state)]
             for tensor in written:
                 in_place.check_writable(tensor)

@@ -1,4 +1,4 @@
-"""Tensors in files: save() and load(), by pickle."""
+"""Tensors in files: save() and load(), in the form of torch.save."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import pickle
 from collections.abc import Iterator
 from typing import IO, Any
 
+from adjoint.tensor.memory import torch_files
 from adjoint.tensor.memory.safe_pickle import SafeUnpickler
 
 File = str | os.PathLike[str] | IO[bytes]
 
 
-def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 5) -> None:
+def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 2) -> None:
     """Write an object that may hold tensors to a file, given by its path or open for writing bytes.
 
-    Tensors are written with their values, requires_grad and attributes, without history. Those that share memory do not
-    when they are read again. The files are pickles, which torch does not read, nor adjoint torch's.
+    Tensors are written with their values, requires_grad and attributes, without history. Those that share memory do so
+    when they are read again. The file is one of torch.save: torch.load reads tensors, numbers and containers of these,
+    such as state dicts. pickle_protocol: 2 is what torch.load reads with weights_only. pickle_module is not used: the
+    pickle is written by Python's own.
 
     >>> import adjoint, io
     >>> file = io.BytesIO()
@@ -25,29 +28,36 @@ def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 
     >>> adjoint.load(io.BytesIO(file.getvalue()))
     {'weight': tensor([1., 2.])}
     """
+    folder = os.path.splitext(os.path.basename(f))[0] if isinstance(f, (str, os.PathLike)) else torch_files.FOLDER
     with _opened(f, "wb") as file:
-        pickle_module.dump(obj, file, protocol=pickle_protocol)
+        torch_files.write(obj, file, pickle_protocol, os.fspath(folder))
 
 
 def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weights_only: bool = True) -> Any:
-    """The object that save() wrote to a file.
+    """The object that save() wrote to a file, or torch.save.
 
     weights_only: read tensors, arrays of numbers, numbers and containers of these only, each checked while it is read.
     Without it, a file may run any code while it is read. map_location: the device of the tensors, which can only be
-    main memory.
+    main memory; a function or a dictionary of torch's is taken too, since all tensors come to main memory. Pickles of
+    earlier versions are read as well.
 
-    Raises pickle.UnpicklingError for other contents, for files that torch has written, and for broken ones.
+    Raises pickle.UnpicklingError for other contents, and for broken files.
+
+    >>> import adjoint, io
+    >>> file = io.BytesIO()
+    >>> adjoint.save(adjoint.nn.Linear(2, 1).state_dict(), file)
+    >>> list(adjoint.load(io.BytesIO(file.getvalue())))
+    ['weight', 'bias']
     """
-    if map_location is not None and str(map_location) != "cpu":
+    by_storage = callable(map_location) or isinstance(map_location, dict)
+    if map_location is not None and not by_storage and str(map_location) != "cpu":
         raise ValueError(f"load(): files are read to main memory, map_location='cpu', but got {map_location!r}")
     with _opened(f, "rb") as file:
         if file.seekable():
             start = file.tell()
-            if file.read(4) == b"PK\x03\x04":
-                raise pickle.UnpicklingError(
-                    "load(): this is a file of torch.save(), which only torch can read. There, save its arrays, such "
-                    "as {name: tensor.numpy()}, by numpy.savez, and read these."
-                )
+            if file.read(4) == torch_files.MAGIC:
+                file.seek(start)
+                return torch_files.read(file, weights_only, pickle_module)
             file.seek(start)
         return SafeUnpickler(file).load() if weights_only else pickle_module.load(file)
 

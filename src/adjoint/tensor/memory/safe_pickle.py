@@ -59,14 +59,33 @@ class SafeUnpickler(pickle._Unpickler):
         if (module, name) in _NAMES:
             return _NAMES[module, name]
         if (module, name) in _IMPORTED:
-            return getattr(importlib.import_module(module), name)
+            return self.imported(module, name)
         raise _refusal(f"names {module}.{name}, which may run any code")
+
+    @staticmethod
+    def imported(module: str, name: str) -> Any:
+        """The object of a name in another module."""
+        return getattr(importlib.import_module(module), name)
+
+    def maker(self, function: Any) -> Callable[..., Any] | None:
+        """The function with checks that runs in the place of one in the file."""
+        return _MAKERS.get(function)
+
+    def refer(self) -> None:
+        """Put the object of a reference outside of the pickle on the stack."""
+        reference = self.stack.pop()
+        if type(self).persistent_load is pickle._Unpickler.persistent_load:
+            raise _refusal("refers to objects outside of it")
+        try:
+            self.append(self.persistent_load(reference))
+        except (TypeError, ValueError, LookupError) as error:
+            raise _refusal(f"refers to other objects than save() writes ({error})") from error
 
     def reduced(self) -> None:
         """Call a function that the file names, after a check of the arguments."""
         arguments = self.stack.pop()
         function = self.stack[-1]
-        maker = _MAKERS.get(function) if isinstance(function, collections.abc.Hashable) else None
+        maker = self.maker(function) if isinstance(function, collections.abc.Hashable) else None
         if maker is None or type(arguments) is not tuple:
             raise _refusal(f"calls {_shown(function)}")
         try:
@@ -88,6 +107,9 @@ class SafeUnpickler(pickle._Unpickler):
             _check_dtype_state(target, state)
             if state[1] == ">" and target.kind != "V":
                 target.__setstate__(state)
+        elif type(target) is collections.OrderedDict and type(state) is dict and list(state) == ["_metadata"]:
+            # the versions of modules, beside their state
+            vars(target).update(state)
         else:
             raise _refusal(f"sets the state of {_shown(target)}")
 
@@ -174,6 +196,7 @@ _dispatch: dict[int, Callable[[Any], None]] = {
     _opcode("REDUCE"): SafeUnpickler.reduced,
     _opcode("BUILD"): SafeUnpickler.build,
     _opcode("BYTEARRAY8"): SafeUnpickler.bytes_to_change,
+    _opcode("BINPERSID"): SafeUnpickler.refer,
 }
 SafeUnpickler.dispatch = _dispatch
 
@@ -183,15 +206,15 @@ SafeUnpickler.dispatch = _dispatch
 
 def _encoded(text: str, encoding: str = "latin1") -> bytes:
     """Bytes, as older protocols write them."""
-    _check(type(text) is str and encoding == "latin1", "bytes are text in latin1")
+    check(type(text) is str and encoding == "latin1", "bytes are text in latin1")
     return text.encode("latin1")
 
 
 def _bytearray(*arguments: Any) -> bytearray:
     if len(arguments) == 2:
-        _check(arguments[1] in ("latin-1", "latin1"), "bytes are text in latin1")
+        check(arguments[1] in ("latin-1", "latin1"), "bytes are text in latin1")
         return bytearray(_encoded(arguments[0]))
-    _check(all(type(each) is bytes for each in arguments) and len(arguments) < 2, "a bytearray is made of bytes")
+    check(all(type(each) is bytes for each in arguments) and len(arguments) < 2, "a bytearray is made of bytes")
     return bytearray(*arguments)
 
 
@@ -200,7 +223,7 @@ def _bytes() -> bytes:
 
 
 def _set(items: Any = ()) -> set[Any]:
-    _check(type(items) in (list, tuple), "a set is made of a list")
+    check(type(items) in (list, tuple), "a set is made of a list")
     _check_keys(items)
     return set(items)
 
@@ -210,12 +233,12 @@ def _frozenset(items: Any = ()) -> frozenset[Any]:
 
 
 def _complex(real: float, imag: float) -> complex:
-    _check(type(real) is float and type(imag) is float, "a complex number has two floats")
+    check(type(real) is float and type(imag) is float, "a complex number has two floats")
     return complex(real, imag)
 
 
 def _range(*parts: int) -> range:
-    _check(all(type(part) is int for part in parts), "a range is made of integers")
+    check(all(type(part) is int for part in parts), "a range is made of integers")
     return range(*parts)
 
 
@@ -228,47 +251,47 @@ def _ordered() -> collections.OrderedDict[Any, Any]:
 
 
 def _default(factory: Any = None) -> collections.defaultdict[Any, Any]:
-    _check(any(factory is each for each in _FACTORIES), f"a factory is one of {', '.join(map(str, _FACTORIES))}")
+    check(any(factory is each for each in _FACTORIES), f"a factory is one of {', '.join(map(str, _FACTORIES))}")
     return collections.defaultdict(factory)
 
 
 def _size(items: Any) -> Size:
-    _check(type(items) is tuple, "a Size is made of a tuple")
+    check(type(items) is tuple, "a Size is made of a tuple")
     return Size(items)
 
 
 def _device(name: Any) -> device:
-    _check(type(name) is str, "a device has a name")
+    check(type(name) is str, "a device has a name")
     return device(name)
 
 
 def _dtype(name: Any) -> Any:
-    _check(type(name) is str, "a dtype has a name")
+    check(type(name) is str, "a dtype has a name")
     return _dtype_named(name)
 
 
 def _numpy_dtype(code: Any, align: Any = False, copy: Any = True) -> numpy.dtype:
     plain = code in _CODES if type(code) is str else isinstance(code, type) and code.__module__ == "ml_dtypes"
-    _check(plain and align is False and copy is True, "only plain numeric types are read")
+    check(plain and align is False and copy is True, "only plain numeric types are read")
     return numpy.dtype(code, align=False, copy=True)
 
 
 def _unfinished_array(cls: Any, shape: Any, code: Any) -> numpy.ndarray:
-    _check(cls is numpy.ndarray and shape == (0,) and code in (b"b", "b"), "an array begins empty")
+    check(cls is numpy.ndarray and shape == (0,) and code in (b"b", "b"), "an array begins empty")
     result: Any = _numpy_reconstruct(numpy.ndarray, (0,), b"b")
     return numpy.asarray(result)
 
 
 def _array(data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> numpy.ndarray:
-    _check(type(data) in (bytes, bytearray), "an array is made of bytes")
+    check(type(data) in (bytes, bytearray), "an array is made of bytes")
     _check_contents(shape, dtype, len(data))
     if axes is None:
-        _check(order in ("C", "F"), "an order is C or F")
+        check(order in ("C", "F"), "an order is C or F")
         result: numpy.ndarray = _elements(data, dtype).reshape(shape, order=order)
         return result
     axis_order = list(range(len(shape)))
-    _check(order == "K" and type(axes) is tuple and all(type(axis) is int for axis in axes), "axes are integers")
-    _check(sorted(axes) == axis_order, "axes are numbered")
+    check(order == "K" and type(axes) is tuple and all(type(axis) is int for axis in axes), "axes are integers")
+    check(sorted(axes) == axis_order, "axes are numbered")
     return _elements(data, dtype).reshape(shape).transpose(axes)
 
 
@@ -278,15 +301,15 @@ def _elements(data: bytes | bytearray, dtype: numpy.dtype) -> numpy.ndarray:
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
-    _check(type(data) is bytes, "a number is made of bytes")
+    check(type(data) is bytes, "a number is made of bytes")
     _check_contents((), dtype, len(data))
     return _numpy_scalar(dtype, data)
 
 
 def _tensor(cls: Any, array: Any, requires_grad: Any, attributes: Any) -> Tensor:
-    _check(isinstance(cls, type) and issubclass(cls, Tensor), "a tensor is a Tensor or a Parameter")
-    _check(type(array) is numpy.ndarray and type(requires_grad) is bool, "a tensor has an array and a flag")
-    _check(type(attributes) is dict and all(type(name) is str for name in attributes), "attributes have names")
+    check(isinstance(cls, type) and issubclass(cls, Tensor), "a tensor is a Tensor or a Parameter")
+    check(type(array) is numpy.ndarray and type(requires_grad) is bool, "a tensor has an array and a flag")
+    check(type(attributes) is dict and all(type(name) is str for name in attributes), "attributes have names")
     return _rebuild(cls, array, requires_grad, attributes)
 
 
@@ -342,7 +365,8 @@ _MAKERS: dict[Any, Callable[..., Any]] = {
 # checks --------------------------------------------------------------------------------------------------------------
 
 
-def _check(right: bool, rule: str) -> None:
+def check(right: bool, rule: str) -> None:
+    """Raise ValueError that tells a rule unless it is kept."""
     if not right:
         raise ValueError(rule)
 
@@ -353,18 +377,18 @@ def _is_plain(dtype: Any) -> bool:
 
 def _check_contents(shape: Any, dtype: Any, n_bytes: int) -> None:
     """Raise ValueError unless an array of this shape and type has exactly so many bytes."""
-    _check(_is_plain(dtype), "only plain numeric types are read")
-    _check(type(shape) is tuple and len(shape) <= _MOST_AXES, "a shape is a tuple")
-    _check(all(type(length) is int and length >= 0 for length in shape), "a shape has integers")
-    _check(math.prod(length or 1 for length in shape) * dtype.itemsize <= sys.maxsize, "the shape is too large")
+    check(_is_plain(dtype), "only plain numeric types are read")
+    check(type(shape) is tuple and len(shape) <= _MOST_AXES, "a shape is a tuple")
+    check(all(type(length) is int and length >= 0 for length in shape), "a shape has integers")
+    check(math.prod(length or 1 for length in shape) * dtype.itemsize <= sys.maxsize, "the shape is too large")
     size = math.prod(shape) * dtype.itemsize
-    _check(size == n_bytes, f"an array of shape {shape} has {size} bytes, the file has {n_bytes}")
+    check(size == n_bytes, f"an array of shape {shape} has {size} bytes, the file has {n_bytes}")
 
 
 def _check_array_state(state: Any) -> None:
     right = type(state) is tuple and len(state) == 5 and state[0] == 1 and type(state[3]) in (bool, int)
     try:
-        _check(right and type(state[4]) is bytes, "an array is made of bytes")
+        check(right and type(state[4]) is bytes, "an array is made of bytes")
         _check_contents(state[1], state[2], len(state[4]))
     except ValueError as error:
         raise _refusal(f"has an array with other contents than save() writes ({error})") from error

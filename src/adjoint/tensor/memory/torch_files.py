@@ -1,0 +1,368 @@
+"""The files of torch.save: a zip archive with a pickle, and the memory of each storage beside it.
+
+Tensors, dtypes, sizes and devices stand in the pickle under torch's names, so that PyTorch reads what adjoint writes,
+and adjoint what PyTorch writes. Tensors that share memory do so when they are read again.
+"""
+
+from __future__ import annotations
+
+import collections
+import io
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable
+from typing import IO, Any
+
+import numpy
+
+from adjoint.arrays.dtypes import _dtype_named, from_numpy_dtype, numpy_dtype
+from adjoint.arrays.dtypes import dtype as Dtype
+from adjoint.arrays.layout import strided
+from adjoint.arrays.size import Size, device
+from adjoint.tensor.memory.safe_pickle import SafeUnpickler, check
+from adjoint.tensor.tensor import Tensor, _rebuild
+
+#: The first bytes of a zip archive.
+MAGIC = b"PK\x03\x04"
+#: The name of the folder in archives that are not written to a path.
+FOLDER = "archive"
+#: The dtype of each class of storages; other dtypes lie in untyped ones.
+STORAGES = {
+    "FloatStorage": "float32",
+    "DoubleStorage": "float64",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+}
+CLASSES = {name: kind for kind, name in STORAGES.items()}
+DTYPES = (*STORAGES.values(), "uint16", "uint32", "uint64")
+UNTYPED = ("torch.storage", "UntypedStorage")
+PARAMETER = ("adjoint.nn.parameter", "Parameter")
+
+
+class TorchName:
+    """A name of torch's in a file: module and name."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.module}.{self.name} is called where the file is read")
+
+
+_names: dict[tuple[str, str], TorchName] = {}
+
+
+def _named(module: str, name: str) -> TorchName:
+    return _names.setdefault((module, name), TorchName(module, name))
+
+
+# writing -------------------------------------------------------------------------------------------------------------
+
+
+class _Memory:
+    """The memory of a storage, to be written once: the bytes, and their dtype."""
+
+    def __init__(self, array: numpy.ndarray, kind: str) -> None:
+        self.array, self.kind = array, kind
+
+
+class _Pickler(pickle._Pickler):
+    """Writes tensors under torch's names; `storages` are the memories that belong to the pickle."""
+
+    dispatch = dict(pickle._Pickler.dispatch)
+
+    def __init__(self, file: IO[bytes], protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[Any, tuple[str, _Memory]] = {}
+
+    def save_name(self, named: TorchName) -> None:
+        self.write(pickle.GLOBAL + f"{named.module}\n{named.name}\n".encode())
+        self.memoize(named)
+
+    def save_dtype(self, dtype: Dtype) -> None:
+        self.write(pickle.GLOBAL + f"torch\n{str(dtype).rpartition('.')[2]}\n".encode())
+        self.memoize(dtype)
+
+    dispatch[TorchName] = save_name
+    dispatch[Dtype] = save_dtype
+
+    def persistent_id(self, obj: Any) -> Any:
+        if not isinstance(obj, _Memory):
+            return None
+        array, size = obj.array, obj.array.nbytes
+        start = array.__array_interface__["data"][0]
+        # an empty array has no memory of its own
+        key, _ = self.storages.setdefault((start, size, obj.kind) if size else id(obj), (str(len(self.storages)), obj))
+        if obj.kind in CLASSES:
+            return "storage", _named("torch", CLASSES[obj.kind]), key, "cpu", array.size
+        return "storage", _named(*UNTYPED), key, "cpu", size
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return _reduced(obj)
+        if type(obj) is Size:
+            return _named("torch", "Size"), (tuple(obj),)
+        if type(obj) is device:
+            return _named("torch", "device"), ("cpu",)
+        return NotImplemented
+
+
+def _reduced(tensor: Tensor) -> Any:
+    """The call that makes a tensor again, in torch's words."""
+    cls = (type(tensor).__module__, type(tensor).__qualname__)
+    if (cls != PARAMETER and type(tensor) is not Tensor) or tensor.layout is not strided:
+        return tensor.__reduce_ex__(2)
+    flags = (bool(tensor.requires_grad), collections.OrderedDict())
+    attributes = dict(vars(tensor))
+    if cls == PARAMETER:
+        if attributes:
+            return _named("torch._utils", "_rebuild_parameter_with_state"), (tensor.detach(), *flags, attributes)
+        return _named("torch._utils", "_rebuild_parameter"), (tensor.detach(), *flags)
+    array = numpy.asarray(tensor.detach().cpu()._array)
+    memory, offset, strides = _storage_of(array)
+    parts = (memory, offset, tuple(array.shape), strides, *flags)
+    function = _named("torch._utils", "_rebuild_tensor_v2")
+    if memory.kind not in CLASSES:
+        function, parts = _named("torch._utils", "_rebuild_tensor_v3"), (*parts, tensor.dtype)  # type: ignore[assignment]
+    if attributes:
+        return _named("torch._tensor", "_rebuild_from_type_v2"), (
+            function,
+            _named("torch", "Tensor"),
+            parts,
+            attributes,
+        )
+    return function, parts
+
+
+def _storage_of(array: numpy.ndarray) -> tuple[_Memory, int, tuple[int, ...]]:
+    """The memory that an array lies in, the place where it begins, and its strides, in elements."""
+    kind = str(from_numpy_dtype(array.dtype)).rpartition(".")[2]
+    root = array
+    while isinstance(root.base, numpy.ndarray):
+        root = root.base
+    size = array.itemsize
+    in_order = root.dtype == array.dtype and (root.flags.c_contiguous or root.flags.f_contiguous)
+    if not in_order or any(stride < 0 or stride % size for stride in array.strides):
+        root = array = numpy.ascontiguousarray(array).reshape(array.shape)
+    starts = [each.__array_interface__["data"][0] for each in (root, array)]
+    offset = (starts[1] - starts[0]) // size if array.size else 0
+    return _Memory(root, kind), offset, tuple(stride // size for stride in array.strides)
+
+
+def write(obj: Any, file: IO[bytes], protocol: int, folder: str = FOLDER) -> None:
+    """Write an archive with an object."""
+    contents = io.BytesIO()
+    # references to storages are there from the first protocol on
+    pickler = _Pickler(contents, max(1, protocol))
+    pickler.dump(obj)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(f"{folder}/data.pkl", contents.getvalue())
+        archive.writestr(f"{folder}/byteorder", "little")
+        for key, memory in pickler.storages.values():
+            order: Any = "C" if memory.array.flags.c_contiguous else "F"
+            archive.writestr(f"{folder}/data/{key}", memory.array.tobytes(order))
+        archive.writestr(f"{folder}/version", "3\n")
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+class _Storage:
+    """The bytes of a storage that is read, and the dtype of its elements; None for any."""
+
+    def __init__(self, data: bytearray, kind: str | None) -> None:
+        self.data, self.kind = data, kind
+
+
+class _Archive:
+    """An open archive: its folder, and the storages that are read from it."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self.archive = archive
+        self.folder = next(
+            name.rpartition("/")[0] for name in archive.namelist() if name.rpartition("/")[2] == "data.pkl"
+        )
+        self.storages: dict[str, _Storage] = {}
+        self.swapped = self.read("byteorder") == b"big" if f"{self.folder}/byteorder" in archive.namelist() else False
+
+    def read(self, name: str) -> bytes:
+        """The contents of an entry, which is not compressed: no more bytes than the file has."""
+        entry = self.archive.getinfo(f"{self.folder}/{name}")
+        check(entry.compress_type == zipfile.ZIP_STORED, "entries are not compressed")
+        return self.archive.read(entry)
+
+    def storage(self, reference: Any) -> _Storage:
+        """The storage of a reference in the pickle."""
+        check(type(reference) is tuple and len(reference) == 5, "a storage has five parts")
+        word, cls, key, _, count = reference
+        check(word == "storage" and type(key) is str and type(count) is int, "a storage has a name and a size")
+        check(isinstance(cls, TorchName) and (cls.name in STORAGES or cls.name == UNTYPED[1]), "a storage has a class")
+        if key not in self.storages:
+            kind = STORAGES.get(cls.name)
+            data = bytearray(self.read(f"data/{key}"))
+            if self.swapped and kind is not None:
+                data = bytearray(numpy.frombuffer(data, numpy_dtype(_dtype_named(kind))).byteswap().tobytes())
+            self.storages[key] = _Storage(data, kind)
+        found = self.storages[key]
+        check(found.kind == STORAGES.get(cls.name), "a storage has one class")
+        return found
+
+
+def _tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    hooks: Any = None,
+    metadata: Any = None,
+    kind: Any = None,
+) -> Tensor:
+    """A tensor over a part of a storage."""
+    check(isinstance(storage, _Storage), "a tensor lies in a storage")
+    lengths = (offset, *size, *stride)
+    check(all(type(number) is int and number >= 0 for number in lengths), "sizes are integers")
+    check(len(size) == len(stride) <= 64 and type(requires_grad) is bool, "a tensor has sizes, strides and a flag")
+    dtype = numpy_dtype(_dtype_named(storage.kind) if kind is None else kind)
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    check(0 in size or (last + 1) * dtype.itemsize <= len(storage.data), "a tensor lies within its storage")
+    memory = numpy.frombuffer(storage.data, numpy.uint8) if storage.data else numpy.empty(0, numpy.uint8)
+    strides = tuple(step * dtype.itemsize for step in stride)
+    if 0 in size:
+        array = numpy.empty(size, dtype)
+    else:
+        array = numpy.ndarray(tuple(size), dtype, memory, offset * dtype.itemsize, strides)
+    if type(metadata) is dict and metadata.get("conj"):
+        array = array.conj()
+    return _rebuild(Tensor, array, requires_grad, {})
+
+
+def _tensor_of_dtype(*parts: Any) -> Tensor:
+    *rest, kind = parts[:7]
+    check(len(rest) == 6 and isinstance(kind, Dtype), "a tensor has a dtype")
+    return _tensor(*rest, kind=kind)
+
+
+def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Tensor:
+    check(type(data) is Tensor and type(requires_grad) is bool, "a parameter has a tensor and a flag")
+    state = {} if state is None else state
+    check(type(state) is dict and all(type(name) is str for name in state), "attributes have names")
+    return _rebuild(SafeUnpickler.imported(*PARAMETER), data._array, requires_grad, state)
+
+
+def _tensor_with_attributes(function: Any, cls: Any, parts: Any, state: Any) -> Tensor:
+    maker = MAKERS.get(function)
+    check(maker is not None and type(parts) is tuple and type(state) is dict, "a tensor has parts and attributes")
+    check(all(type(name) is str for name in state), "attributes have names")
+    tensor: Tensor = maker(*parts)  # type: ignore[misc]
+    vars(tensor).update(state)
+    return tensor
+
+
+def _size(items: Any) -> Size:
+    check(type(items) is tuple, "a Size is made of a tuple")
+    return Size(items)
+
+
+def _device(*name: Any) -> device:
+    check(bool(name) and type(name[0]) is str, "a device has a name")
+    return device("cpu")
+
+
+#: What stands for torch's names in a file that is read.
+NAMES: dict[tuple[str, str], Any] = {("torch", "Tensor"): Tensor, UNTYPED: _named(*UNTYPED)}
+NAMES |= {("torch", name): _named("torch", name) for name in STORAGES}
+#: The functions that run for torch's.
+MAKERS: dict[Any, Callable[..., Any]] = {}
+for _module, _name, _maker in (
+    ("torch._utils", "_rebuild_tensor_v2", _tensor),
+    ("torch._utils", "_rebuild_tensor_v3", _tensor_of_dtype),
+    ("torch._utils", "_rebuild_parameter", _parameter),
+    ("torch._utils", "_rebuild_parameter_with_state", _parameter),
+    ("torch._tensor", "_rebuild_from_type_v2", _tensor_with_attributes),
+    ("torch", "Size", _size),
+    ("torch", "device", _device),
+):
+    NAMES[_module, _name] = _named(_module, _name)
+    MAKERS[NAMES[_module, _name]] = _maker
+
+
+def _torch_object(module: str, name: str) -> Any:
+    """What stands for a name of torch's; None for other names."""
+    if module == "torch" and name in DTYPES:
+        return _dtype_named(name)
+    return NAMES.get((module, name))
+
+
+class _SafeReader(SafeUnpickler):
+    """Reads the pickle of an archive: what SafeUnpickler makes, and tensors under torch's names."""
+
+    def __init__(self, file: IO[bytes], archive: _Archive) -> None:
+        super().__init__(file)
+        self.archive = archive
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = _torch_object(module, name)
+        return super().find_class(module, name) if found is None else found
+
+    def maker(self, function: Any) -> Any:
+        return MAKERS.get(function) or super().maker(function)
+
+    def persistent_load(self, reference: Any) -> Any:
+        return self.archive.storage(reference)
+
+
+def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
+    """An unpickler that may run any code; classes of torch are those of adjoint."""
+
+    class Reader(base):  # type: ignore[misc]
+        def find_class(self, module: str, name: str) -> Any:
+            found = _torch_object(module, name)
+            if isinstance(found, TorchName):
+                return MAKERS.get(found, found)
+            if found is not None:
+                return found
+            first, *path = module.split(".")
+            if first != "torch":
+                return super().find_class(module, name)
+            try:
+                return super().find_class(".".join(["adjoint", *path]), name)
+            except (ModuleNotFoundError, AttributeError):
+                # a class that stands in another file here
+                return super().find_class(".".join(["adjoint", *path[:1]]), name)
+
+        def persistent_load(self, reference: Any) -> Any:
+            return archive.storage(reference)
+
+    return Reader(file)
+
+
+#: The errors of archives that are cut off or inconsistent.
+_BROKEN = (zipfile.BadZipFile, LookupError, StopIteration, EOFError, OSError, RuntimeError, ValueError, struct.error)
+
+
+def read(file: IO[bytes], weights_only: bool, pickle_module: Any) -> Any:
+    """The object in an archive. Raises UnpicklingError for broken files and, with weights_only, for other contents."""
+    try:
+        with zipfile.ZipFile(file) as opened:
+            archive = _Archive(opened)
+            contents = io.BytesIO(archive.read("data.pkl"))
+            if weights_only:
+                return _SafeReader(contents, archive).load()
+            return _reader_of_anything(pickle_module.Unpickler, contents, archive).load()
+    except pickle.UnpicklingError:
+        raise
+    except _BROKEN as error:
+        if not weights_only and not isinstance(error, zipfile.BadZipFile):
+            raise
+        message = f"load(): the file is broken ({type(error).__name__}: {error})"
+        raise pickle.UnpicklingError(message) from error
