@@ -16,10 +16,24 @@ LIST = Path(__file__).parents[1] / "tests" / "data" / "torch_names.json"
 SPACES = (
     *("", "Tensor", "accelerator", "autograd", "autograd.anomaly_mode", "autograd.forward_ad", "autograd.function"),
     *("autograd.functional", "autograd.grad_mode", "autograd.gradcheck", "autograd.graph", "autograd.profiler"),
-    *("autograd.variable", "backends", "cpu", "cuda", "cuda.nvtx", "cuda.profiler", "fft", "func", "linalg", "masked"),
+    *(
+        "autograd.variable",
+        "backends",
+        "cpu",
+        "cuda",
+        "cuda.nvtx",
+        "cuda.profiler",
+        "distributed",
+        "fft",
+        "func",
+        "linalg",
+        "masked",
+    ),
     *("nn", "nn.functional", "nn.init", "nn.parameter", "nn.utils", "profiler", "random", "special", "testing"),
     *("utils", "utils.checkpoint", "utils.dlpack"),
 )
+# modules that their parents do not import, and libraries ask for
+FURTHER = ("distributed.nn",)
 # what modules of PyTorch use themselves, and say nothing of
 HELPERS = {
     "TYPE_CHECKING",
@@ -52,6 +66,8 @@ def home(value: Any) -> str:
 
 
 if __name__ == "__main__":
+    for module in FURTHER:
+        importlib.import_module(f"torch.{module}")
     found = {space: sorted(names(space)) for space in SPACES}
     release = torch.__version__.split("+")[0]
     LIST.write_text(json.dumps({"torch": release, "names": found}, indent=1) + "\n")

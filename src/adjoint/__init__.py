@@ -70,6 +70,7 @@ if _typing.TYPE_CHECKING:
         cuda,
         fft,
         func,
+        jit,
         linalg,
         masked,
         memory,
@@ -77,6 +78,7 @@ if _typing.TYPE_CHECKING:
         mtia,
         nn,
         optim,
+        overrides,
         profiler,
         random,
         return_types,
@@ -128,8 +130,9 @@ _registration.register_tensors()
 
 #: Public modules, which are imported when they are first used.
 _MODULES = """
-    accelerator autograd backends compat compiler cpu cuda distributed fft func implicit integrate linalg masked memory
-    mps mtia nn numpy optim optimize profiler random return_types scipy signal sparse special testing utils xpu
+    accelerator as_torch autograd backends compat compiler cpu cuda distributed distributions fft func implicit
+    integrate jit linalg masked memory mps mtia nn numpy optim optimize overrides profiler quasirandom random
+    return_types scipy signal sparse special testing utils xpu
 """
 #: Names that are public here, by the module that holds them.
 _HELD = {

@@ -209,6 +209,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int],
 def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     """The data as a tensor, without a copy if it is a tensor or an array of the requested dtype."""
 
+from adjoint import as_torch as as_torch
+
 def asarray(obj: Any, *, dtype: Any = None, device: Device = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
     """The object as a tensor, sharing memory where it can (copy None), always (False) or never (True)."""
 
@@ -568,6 +570,8 @@ def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norm of input - other, broadcast, over all axes."""
 
 from adjoint import distributed as distributed
+
+from adjoint import distributions as distributions
 
 def div(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None = None) -> Tensor:
     """input / other, broadcast; rounding_mode "floor" or "trunc" rounds the quotient, whose derivative is 0 then."""
@@ -1001,6 +1005,8 @@ def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = 
 
 from adjoint.transforms.func import jacobian as jacobian
 
+from adjoint import jit as jit
+
 from adjoint.transforms.func import jvp as jvp
 
 def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
@@ -1346,6 +1352,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True,
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
 
+from adjoint import overrides as overrides
+
 def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: builtins.float = 1e-06, keepdim: builtins.bool = False) -> Tensor:
     """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
 
@@ -1410,6 +1418,8 @@ def qr(input: Tensor, some: builtins.bool = True) -> Any:
 
 def quantile(input: Tensor, q: builtins.float | Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
     """The q-th quantiles along an axis (None: of all elements); NaN where there is one among them."""
+
+from adjoint import quasirandom as quasirandom
 
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""

@@ -51,10 +51,16 @@ class Registry:
     tangent_of: object = None
     has_tangent: object = None
     copy_tangents: object = None
-    # the result of an operation whose arguments belong to classes with `__torch_function__`, and the number of these
-    # classes
+    # the result of an operation, and of any function, whose arguments belong to classes with `__torch_function__`;
+    # whether there are objects of such classes that are no subclasses of Tensor; whether these get an operation to
+    # see; the number of subclasses
     override: object = None
+    dispatch: object = None
+    has_foreign: object = None
+    is_public: object = None
     overriding: int = 0
+    # public functions by namespace and name
+    functions: object = None
     # the signatures of an operation's function and method, from its rule
     signature_of: object = None
     method_signature_of: object = None

@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
-from adjoint.core.operations.arguments import checked
+from adjoint.core.operations.arguments import checked, overridable
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import Operation
 from adjoint.functions.composite import COMPOSITES, add_references
@@ -56,20 +56,19 @@ METHODS_AS_FUNCTIONS = (
     "zero_",
 )  # fmt: skip
 
-# composites that take little longer than a check of their arguments: the operations inside name the wrong one
+# composites that take little longer than a check of their arguments: the operations inside name the wrong one, and ask
+# foreign classes
 _QUICK = frozenset((
-    "alias_copy", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "broadcast_to", "bucketize",
-    "clone", "conj", "conj_physical", "diagonal", "diagonal_copy", "diff", "div", "divide", "fix",
-    "greater", "greater_equal", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "is_conj", "is_neg", "leaky_relu",
-    "less", "less_equal", "linear", "matmul", "matrix_power", "mean", "mish", "multiply", "negative",
-    "not_equal", "outer", "poisson_nll_loss", "polygamma", "positive", "prod", "real", "relu", "relu6",
-    "resolve_conj", "resolve_neg", "silu", "subtract", "sum", "transpose_copy",
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "clone", "div", "divide", "fix",
+    "greater", "greater_equal", "less", "less_equal", "linear", "matmul", "mean", "multiply", "negative",
+    "not_equal", "prod", "relu", "subtract", "sum",
 ))  # fmt: skip
 # the same of methods, whose first argument is a tensor
 _QUICK_METHODS = _QUICK | {
-    "bool", "chunk", "contiguous", "double", "flatten", "float", "half", "int", "is_contiguous",
-    "long", "narrow", "nonzero", "permute", "ravel", "select", "squeeze",
-    "tensor_split", "view", "view_copy",
+    "bool", "broadcast_to", "bucketize", "chunk", "conj", "conj_physical", "contiguous", "diagonal", "diagonal_copy",
+    "diff", "double", "flatten", "float", "half", "int", "is_conj", "is_contiguous", "is_neg",
+    "long", "matrix_power", "narrow", "nonzero", "outer", "permute", "polygamma", "positive", "ravel", "resolve_conj",
+    "resolve_neg", "select", "squeeze", "tensor_split", "view", "view_copy",
 }  # fmt: skip
 # methods of Tensor's own that look into another argument
 _OWN = ("is_same_size", "type_as")
@@ -174,7 +173,7 @@ def _attach_composites(home: str) -> None:
         declared = COMPOSITES[namespace, name]
         # an operation looks at its arguments itself
         operation = isinstance(declared.function, Operation)
-        function = declared.function if operation or name in _QUICK else checked(declared.function, name)
+        function = declared.function if operation or name in _QUICK else overridable(declared.function, name)
         method = declared.function if declared.method in _QUICK_METHODS else function
         if namespace != "(method)":
             if not operation:
@@ -202,6 +201,7 @@ def _attach_operators(module: ModuleType) -> None:
 functions: dict[str, LazyTable[str, Callable[..., Any]]] = {
     namespace: LazyTable(by_name(names), load) for namespace, names in FUNCTIONS.items() if namespace != "(method)"
 }
+registry.functions = functions
 _OF_METHODS = {name: _METHOD_HOMES.get(name, __name__) for name in METHODS_AS_FUNCTIONS}
 functions[""].homes = _OF_METHODS | functions[""].homes
 

@@ -11,7 +11,7 @@ from numpy import generic
 
 from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, registry
 from adjoint.core.holders import tensor_of_array
 from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
@@ -163,6 +163,10 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
                 raise TypeError(f'{own}() missing 1 required positional arguments: "{first}"')
             input = args[0] if args else kwargs.pop(first)
             if not isinstance(input, TensorBase):
+                # functions of others are asked for by their checks
+                if registry.has_foreign([input]) and registry.functions[""].get(own) is call:
+                    options = kwargs if out is None else {**kwargs, "out": out}
+                    return registry.dispatch(call, (input, *args[1:]), options)
                 input = as_tensor(own, first, 1, input)
             result = function(input, *args[1:], **kwargs)
             return result if out is None else into(out, result, own)

@@ -28,13 +28,15 @@ def bind_operators(table) -> None:
 
 
 def is_operand(value) -> bool:
-    """True for objects that arithmetic with a Tensor accepts."""
-    return isinstance(value, (TensorBase, int, float, complex, numbers.Number)) or is_array(value)
+    """True for objects that arithmetic with a Tensor accepts, or asks by their `__torch_function__`."""
+    if isinstance(value, (TensorBase, int, float, complex, numbers.Number)) or is_array(value):
+        return True
+    return hasattr(type(value), "__torch_function__")
 
 
 def is_tensor(value) -> bool:
-    """True for a Tensor or an array."""
-    return isinstance(value, TensorBase) or is_array(value)
+    """True for a Tensor or an array, and for what a product asks by its `__torch_function__`."""
+    return isinstance(value, TensorBase) or is_array(value) or hasattr(type(value), "__torch_function__")
 
 
 @cython.cclass

@@ -1,7 +1,8 @@
-"""Subclasses of Tensor among the arguments of operations, and the class of results.
+"""Classes with `__torch_function__` among the arguments of operations and functions, and the class of results.
 
-The core calls `override` if an argument's class overrides results: each subclass without `disabled_torch_function`. The
-class decides in `__torch_function__`, as in torch; Tensor's own form is below.
+The core calls `override` for an operation, `dispatch` for a function, if an argument's class overrides results: each
+subclass of Tensor without `disabled_torch_function`, and each foreign class with a method of that name, where the
+function refuses its objects. The class decides, as in torch; Tensor's own form is below.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from adjoint.core.operations.operation import Operation
 from adjoint.tensor.arithmetic import Method, make_inplace
 
 _in_place: dict[Operation, Method] = {}
+#: The functions as which classes see operations that are a part of them, or bear another name than torch has for them.
+_PUBLIC = {
+    "clone": "clone", "linear": "nn.functional.linear", "mean": "mean", "mean_all": "mean", "prod": "prod",
+    "prod_all": "prod", "squeeze_all": "squeeze", "sum": "sum", "sum_all": "sum", "true_divide": "div",
+    "cast": "Tensor.to", **dict.fromkeys(("getitem", "getitem_select", "getitem_slice", "index"), "Tensor.__getitem__"),
+}  # fmt: skip
 
 
 def disabled_torch_function(function: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -32,23 +39,37 @@ def note_class(cls: type) -> None:
 
 def override(operation: Operation, values: list[Any], in_place: bool) -> Any:
     """The result of an operation for these arguments, by the classes among them with an override."""
-    function = operation if not in_place else _in_place.get(operation)
-    if function is None:
-        function = _in_place[operation] = make_inplace(operation, operation.name + "_")
-    return dispatch(function, *_as_given(operation, values))
+    return dispatch(_public(operation, in_place), *_as_given(operation, values))
 
 
-def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Call `__torch_function__` of the classes among the arguments, derived ones first.
+def is_public(operation: Operation) -> bool:
+    """True for an operation that is a public function, or the part of one that gets its arguments unchecked."""
+    return bool(operation.rule.function) or operation.name in _PUBLIC
+
+
+def _public(operation: Operation, in_place: bool) -> Any:
+    """What a class gets for an operation: the function that users call."""
+    if in_place:
+        if operation not in _in_place:
+            _in_place[operation] = make_inplace(operation, operation.name + "_")
+        return _in_place[operation]
+    space, _, name = _PUBLIC.get(operation.name, "").rpartition(".")
+    if not name:
+        return operation
+    return getattr(registry.tensor_type, name) if space == "Tensor" else registry.functions[space][name]
+
+
+def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any], relevant: Sequence[Any] | None = None) -> Any:
+    """Call `__torch_function__` of the classes among the relevant arguments (all), derived ones first.
 
     Raises TypeError if none of them answers.
     """
-    types = _types([*args, *kwargs.values()])
+    types = overriding_types([*args, *kwargs.values()] if relevant is None else relevant)
     for cls in types:
         result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)
         if result is not NotImplemented:
             return result
-    listed = "\n".join(f"  - tensor subclass {cls}" for cls in types)
+    listed = "\n".join(f"  - {'tensor subclass' if issubclass(cls, TensorBase) else 'class'} {cls}" for cls in types)
     raise TypeError(
         f"Multiple dispatch failed for 'adjoint.{function.__name__}'; all __torch_function__ handlers returned "
         f"NotImplemented:\n\n{listed}"
@@ -60,8 +81,8 @@ def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = 
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())
-    fresh = isinstance(function, Operation)
-    return result if isinstance(function, Method) else as_class(result, cls, fresh)
+    in_place = isinstance(function, Method) or function.__name__.endswith("_")
+    return result if in_place else as_class(result, cls, isinstance(function, Operation))
 
 
 def as_class(result: Any, cls: type, fresh: bool) -> Any:
@@ -107,28 +128,39 @@ def _as_given(operation: Operation, values: list[Any]) -> tuple[list[Any], dict[
     return values[:n], kwargs
 
 
-def _tensors(values: Any) -> Iterator[TensorBase]:
+def has_override(value: Any) -> bool:
+    """True for an instance of a class that overrides results: a subclass of Tensor, or a foreign class."""
+    return overrides(value) if isinstance(value, TensorBase) else hasattr(type(value), "__torch_function__")
+
+
+def has_foreign(values: Sequence[Any]) -> bool:
+    """True if one of these, or a member of a sequence among them, is of a foreign class with `__torch_function__`."""
+    return any(not isinstance(value, TensorBase) for value in _overriding(values))
+
+
+def _overriding(values: Any) -> Iterator[Any]:
     for value in values:
-        if overrides(value):
+        if has_override(value):
             yield value
         elif isinstance(value, (tuple, list)):
-            yield from (member for member in value if overrides(member))
+            yield from (member for member in value if has_override(member))
 
 
 def _most_derived(values: Any) -> type | None:
-    types = _types(values)
+    types = overriding_types(values)
     return next((each for each in types if all(issubclass(each, other) for other in types)), None)
 
 
-def _types(values: Any) -> list[type]:
+def overriding_types(values: Any) -> list[type]:
     """The classes with a say among the arguments, each once: derived ones before their bases, else in order."""
     classes: list[type] = []
-    for tensor in _tensors(values):
-        cls = type(tensor)
+    for value in _overriding(values):
+        cls = type(value)
         if cls not in classes:
             position = next((k for k, other in enumerate(classes) if issubclass(cls, other)), len(classes))
             classes.insert(position, cls)
     return classes
 
 
-registry.override = override
+registry.override, registry.dispatch = override, dispatch
+registry.has_foreign, registry.is_public = has_foreign, is_public

@@ -2,13 +2,15 @@
 
 import typing as _typing
 
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.memory.swapping import swap_tensors
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
 from . import _pytree as _pytree
 from . import checkpoint, dlpack
 
-__all__ = ["checkpoint", "dlpack", "swap_tensors"]
+__all__ = ["checkpoint", "data", "dlpack", "swap_tensors"]
 
 if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
+    __getattr__ = _LateAttributes(__name__, {"data": ""}, missing=_AttributeOf(__name__))
+    __dir__ = __getattr__.listed

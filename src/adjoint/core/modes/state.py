@@ -446,6 +446,14 @@ class ModeBlock:
         self._after_exit(error)
 
 
+def set_plain_results(plain):
+    """Let operations of this thread give plain Tensors, or not; returns what held before."""
+    state: ThreadState = current()
+    before = state.plain_results
+    state.plain_results = plain
+    return before
+
+
 def with_plain_results(function, arguments):
     """Call a function whose operations give plain Tensors, whatever the classes of their arguments are."""
     state: ThreadState = current()

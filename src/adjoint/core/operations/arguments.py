@@ -17,7 +17,7 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, any_overrides, registry
 from adjoint.core.modes.random import Generator
 from adjoint.core.operations.naming import known_by
 
@@ -57,6 +57,33 @@ def checked(function: F, name: str = "") -> F:
             if better is None:
                 raise
             raise better from error
+
+    return call  # type: ignore[return-value]
+
+
+def overridable(function: F, name: str) -> F:
+    """A checked function that classes among its arguments may override by `__torch_function__`.
+
+    Subclasses of Tensor are asked before the call, classes of others where the call refuses their objects, so that
+    calls with plain arguments pay nothing.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if registry.overriding and any_overrides([*args, *kwargs.values()]):
+            return registry.dispatch(call, args, kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            if not registry.has_foreign([*args, *kwargs.values()]):
+                raise
+        except INTERNAL as error:
+            if not registry.has_foreign([*args, *kwargs.values()]):
+                better = explanation(function, name, args, kwargs, error)
+                if better is None:
+                    raise
+                raise better from error
+        return registry.dispatch(call, args, kwargs)
 
     return call  # type: ignore[return-value]
 

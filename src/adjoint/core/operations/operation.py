@@ -189,7 +189,12 @@ class Operation:
             result = composed(self, values, False)
             if result is not NotImplemented:
                 return result
-        values = self.arguments.prepare(values)
+        try:
+            values = self.arguments.prepare(values)
+        except TypeError:
+            if not registry.is_public(self) or not registry.has_foreign(values):
+                raise
+            return registry.override(self, values, False)
         state: ThreadState = current()
         return self.proceed(values, -1) if state.unusual else self.carry_out(values)
 

@@ -63,16 +63,10 @@ GROUPS = (
         {"nn": "grad", "nn.functional": "grad"},
     ),
     Group(
-        "Distributions and quasi-random numbers",
-        "adjoint draws random numbers and brings no classes of distributions",
-        "adjoint.rand, normal, bernoulli and their kin, and the log-densities of adjoint.scipy.stats; scipy.stats.qmc",
-        {"": "distributions quasirandom"},
-    ),
-    Group(
         "Loading of data",
         "arrays come from NumPy, with the programs that load them",
         "NumPy's indexing, slicing and memory maps, and adjoint.from_numpy",
-        {"": "from_file hub", "utils": "data"},
+        {"": "from_file hub"},
     ),
     Group(
         "Compilers, graphs of programs and symbolic sizes",
@@ -92,7 +86,7 @@ GROUPS = (
                 ScriptObjectProperty SerializationStorageContext StaticModule StreamObjType StringType SymBool
                 SymBoolType SymFloat SymInt SymIntType TensorType TracingState TupleType Type UnionType Use Value
                 cond export fork futures fx get_file_path import_ir_module import_ir_module_from_buffer
-                jit merge_type_from_type_comment package parse_ir parse_schema parse_type_comment sym_constrain_range
+                merge_type_from_type_comment package parse_ir parse_schema parse_type_comment sym_constrain_range
                 sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt
                 sym_sum unify_type_list wait while_loop
             """,
@@ -108,7 +102,7 @@ GROUPS = (
         {
             "": """
                 DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ExcludeDispatchKeyGuard
-                Tag classes cpp library ops overrides thread_safe_generator classproperty
+                Tag classes cpp library ops thread_safe_generator classproperty
             """,
             "autograd": "is_tensor_like",
             "autograd.function": "AUTOGRAD_FUNCTION_COUNTER custom_function_call hooks",
@@ -287,6 +281,23 @@ GROUPS = (
         {
             "": "multiprocessing monitor prepare_multiprocessing_environment is_distributed",
             "Tensor": "is_distributed",
+            "distributed": """
+                AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig BarrierOptions
+                BroadcastOptions BuiltinCommHookType DebugLevel DeviceMesh DistBackendError DistError DistNetworkError
+                DistStoreError FileStore GatherOptions GradBucket GroupMember GroupName HashStore Logger P2POp
+                PrefixStore ProcessGroup ProcessGroupGloo QueueEmptyError ReduceOp ReduceOptions ReduceScatterOptions
+                Reducer ScatterOptions Store TCPStore Work algorithms all_gather all_gather_coalesced
+                all_gather_into_tensor all_gather_object all_gather_single all_reduce all_reduce_coalesced all_to_all
+                all_to_all_single autograd barrier batch_isend_irecv breakpoint broadcast broadcast_object_list
+                c10d_logger config constants default_pg_timeout destroy_process_group device_mesh distributed_c10d
+                gather gather_object get_backend get_backend_config get_debug_level get_default_backend_for_device
+                get_global_rank get_group_rank get_node_local_rank get_pg_count get_process_group_ranks get_rank
+                get_world_size group init_device_mesh init_process_group irecv isend logging_handlers monitored_barrier
+                new_group new_subgroups new_subgroups_by_enumeration nn record_comm recv recv_object_list reduce
+                reduce_op reduce_scatter reduce_scatter_single reduce_scatter_tensor register_rendezvous_handler
+                remote_device rendezvous rpc scatter scatter_object_list send send_object_list set_debug_level
+                set_debug_level_from_env shrink_group split_group supports_complex utils
+            """,
         },
     ),
     Group(

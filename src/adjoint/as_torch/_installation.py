@@ -1,0 +1,171 @@
+"""The name torch: a finder of its modules, and the modules themselves, each in front of one of adjoint's.
+
+A module `torch.X` looks its names up in the tables of `_names.py`, then in `adjoint.X`: switches each time anew, so
+that both agree, and all others once. What is set in it is set in `adjoint.X`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from email.message import Message
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from adjoint.as_torch._names import VERSION, own_names, source_of
+from adjoint.tensor.older.left_out import explained
+
+ROOT = "torch"
+#: Types of values that programs set in modules, and that functions of the modules behind may change.
+_SWITCHES = (bool, int, float, str, type(None))
+
+
+class TorchModule(ModuleType):
+    """A module of torch, in front of one of adjoint's; source: the name of that one, "" where there is none."""
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(name)
+        vars(self)["_source"] = import_module(source) if source else None
+        vars(self)["_own"] = own_names(name)
+        vars(self)["__path__"] = []
+        vars(self)["__doc__"] = getattr(self._source, "__doc__", None)
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._value(name)
+        if not isinstance(value, _SWITCHES):
+            vars(self)[name] = value
+        return value
+
+    def _value(self, name: str) -> Any:
+        own = vars(self)["_own"]
+        if name in own:
+            module, _, attribute = own[name].rpartition(":")
+            return getattr(import_module(module), attribute) if module else import_module(attribute)
+        full = f"{self.__name__}.{name}"
+        try:
+            value = self._behind(name)
+        except AttributeError:
+            if name.startswith("__") or source_of(full) is None:
+                raise
+            return import_module(full)
+        is_inner = isinstance(value, ModuleType) and source_of(full) is not None
+        return import_module(full) if is_inner else value
+
+    def _behind(self, name: str) -> Any:
+        """The attribute of the module of adjoint, if there is one."""
+        if self._source is not None:
+            return getattr(self._source, name)
+        reason = explained(self.__name__.partition(".")[2], name)
+        raise AttributeError(
+            f"module {self.__name__!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),
+            name=name,
+            obj=self,
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        behind = self._source is not None and not name.startswith("__") and not isinstance(value, TorchModule)
+        if behind:
+            setattr(self._source, name, value)
+        if not (behind and isinstance(value, _SWITCHES)):
+            vars(self)[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        vars(self).pop(name, None)
+        if self._source is not None and name in vars(self._source):
+            delattr(self._source, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self._source), *vars(self)["_own"]} if self._source else vars(self)["_own"])
+
+    def __reduce__(self) -> Any:
+        return import_module, (self.__name__,)
+
+
+class _Loader:
+    """Makes the modules of torch."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return TorchModule(spec.name, self.source)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to run: the module looks its names up."""
+
+
+class _Finder(importlib.metadata.DistributionFinder):
+    """Finds torch and its modules, and says that a distribution of this name is installed."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        source = source_of(name)
+        if source is None:
+            return None
+        return ModuleSpec(name, _Loader(source), origin="adjoint.as_torch", is_package=True)  # type: ignore[arg-type]
+
+    def find_distributions(self, context: Any = None) -> Iterator[importlib.metadata.Distribution]:
+        if getattr(context, "name", None) == ROOT:
+            yield _Distribution()
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """The distribution torch, as importlib.metadata describes one."""
+
+    def read_text(self, filename: str) -> str | None:
+        message = Message()
+        message["Metadata-Version"], message["Name"], message["Version"] = "2.1", ROOT, VERSION
+        return str(message) if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Any:
+        raise FileNotFoundError(f"{path}: the distribution {ROOT!r} is adjoint under its name and has no files")
+
+
+def _loaded() -> Iterable[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == ROOT]
+
+
+def is_installed() -> bool:
+    """True if adjoint stands under the name torch in this process.
+
+    >>> import adjoint.as_torch
+    >>> adjoint.as_torch.is_installed()
+    False
+    """
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
+def install() -> None:
+    """Let `import torch`, and of each of its modules, import adjoint in this process.
+
+    Raises RuntimeError if PyTorch itself is imported already. A second call does nothing.
+
+    >>> import adjoint.as_torch
+    >>> adjoint.as_torch.install()
+    >>> import torch
+    >>> from torch.nn import functional as F
+    >>> F.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    >>> adjoint.as_torch.uninstall()
+    """
+    if is_installed():
+        return
+    if _loaded():
+        raise RuntimeError(
+            f"cannot install adjoint as torch: {getattr(sys.modules[ROOT], '__file__', ROOT)} is imported already; "
+            f"call adjoint.as_torch.install() before the first `import torch`"
+        )
+    sys.meta_path.insert(0, _Finder())
+
+
+def uninstall() -> None:
+    """Take the name torch back.
+
+    Modules that imported it keep what they have.
+    """
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    for name in list(_loaded()):
+        del sys.modules[name]

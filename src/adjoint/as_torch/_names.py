@@ -1,0 +1,91 @@
+"""Where the names of torch are in adjoint, for those whose place differs, and the version that torch says it is.
+
+Public names and modules are here; private names are in `_private.py`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from adjoint.as_torch._private import MODULES, NAMES
+
+#: The release of PyTorch that adjoint follows, whose features libraries look for.
+VERSION = "2.13.0"
+
+_HERE = "adjoint.as_torch._private"
+
+#: Modules of torch without a file of their own here: the module that has their names, "" for one that only has those of
+#: the tables. A star stands for a class of that module, in small letters.
+_MIRRORS = {
+    "torch.autograd.gradcheck": "adjoint.autograd.gradcheck",
+    "torch.distributions.*": "adjoint.distributions",
+    "torch.distributions.exp_family": "adjoint.distributions",
+    "torch.functional": "adjoint",
+    "torch.nn.modules": "adjoint.nn",
+    "torch.nn.modules.*": "adjoint.nn",
+    "torch.nn.utils.clip_grad": "adjoint.nn.utils",
+    "torch.nn.utils.convert_parameters": "adjoint.nn.utils",
+    "torch.optim.*": "adjoint.optim",
+    "torch.serialization": "adjoint",
+    "torch.storage": "adjoint",
+    "torch.torch_version": "",
+    "torch.types": "",
+    "torch.version": "",
+    **dict.fromkeys(MODULES, ""),
+}
+
+#: Public names by module of torch, and their places: "module:attribute", or a module.
+_PUBLIC = {
+    "torch": {"__version__": f"{_HERE}:version"},
+    "torch.torch_version": {"TorchVersion": f"{_HERE}:TorchVersion", "__version__": f"{_HERE}:version"},
+    "torch.types": {"Number": f"{_HERE}:Number", "Device": f"{_HERE}:Device", "_size": f"{_HERE}:Sizes"},
+    "torch.version": {
+        "__version__": f"{_HERE}:version",
+        **dict.fromkeys(("cuda", "hip", "xpu", "git_version"), f"{_HERE}:NOTHING"),
+        "debug": f"{_HERE}:NO",
+    },
+}
+
+#: Packages of adjoint that torch has no module for, or a function of this name.
+_INNER = frozenset(
+    ("as_torch", "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "runtime")
+    + ("solvers", "tensor", "tools", "transforms", "numpy", "scipy", "compat")
+)
+
+
+def own_names(module: str) -> dict[str, str]:
+    """The names of a module of torch that its counterpart here does not have, and their places."""
+    return _PUBLIC.get(module, {}) | NAMES.get(module, {})
+
+
+def source_of(module: str) -> str | None:
+    """The module of adjoint behind one of torch, "" where there is none, None if torch has no such module here."""
+    root, _, rest = module.partition(".")
+    if root != "torch":
+        return None
+    if not rest:
+        return "adjoint"
+    if module in _MIRRORS:
+        return _MIRRORS[module]
+    if rest.partition(".")[0] in _INNER:
+        return None
+    if _exists(f"adjoint.{rest}"):
+        return f"adjoint.{rest}"
+    parent, _, name = module.rpartition(".")
+    holder = _MIRRORS.get(f"{parent}.*")
+    return holder if holder and _exists(holder) and _is_of_class(name, import_module(holder)) else None
+
+
+def _is_of_class(name: str, holder: ModuleType) -> bool:
+    """Whether a module's name is that of a class of another module, in small letters."""
+    return name.replace("_", "").lower() in {each.lower() for each in dir(holder)}
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # a parent is no package
+        return False

@@ -1,0 +1,334 @@
+"""Names of torch without a promise that libraries lean on all the same, and for whom they are here.
+
+They exist under the name torch alone. Each row of the table is a name of torch, its place in adjoint, and the libraries
+that use it; what has no place elsewhere is declared below it.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ContextDecorator
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, TypeVar
+
+from adjoint.arrays.size import Size, device
+from adjoint.core.graph import TensorBase
+from adjoint.core.modes.state import set_plain_results
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ROWS = """
+_C._LinAlgError                             adjoint.linalg:LinAlgError                    linear_operator, gpytorch
+_C._disabled_torch_function_impl            adjoint.tensor.subclasses:disabled_torch_function geoopt
+_C._functorch.is_batchedtensor              HERE:never                                    kornia, tensordict
+_C._functorch.is_legacy_batchedtensor       HERE:never                                    kornia
+_C._are_functorch_transforms_active         HERE:never                                    kornia
+_C._get_tracing_state                       HERE:nothing                                  pyro
+_C._log_api_usage_once                      HERE:nothing                                  torchmetrics, torchvision
+_C.dtype  adjoint:dtype  notebooks with an editor's imports
+_C.DisableTorchFunction                     HERE:PlainResults                             torchvision, pytorch3d
+_C.DisableTorchFunctionSubclass             HERE:PlainResults                             torchvision
+_assert                                     HERE:check                                    e3nn
+_assert_async                               HERE:check                                    kornia
+_cast_Long                                  HERE:cast_long                                normflows
+_check                                      HERE:check                                    kornia
+_dynamo.allow_in_graph                      adjoint.jit:script                            einops
+_dynamo.disable                             adjoint.jit:script                            botorch, gpytorch
+_dynamo.is_compiling                        HERE:never                                    kornia
+_dynamo.mark_dynamic                        HERE:nothing                                  kornia
+_dynamo.reset                               HERE:nothing                                  e3nn
+_jit_internal._copy_to_script_wrapper       adjoint.jit:script                            pyro
+_shape_as_tensor                            HERE:shape_as_tensor                          kornia
+_utils._accumulate                          itertools:accumulate                          splitters of data sets
+_utils._flatten_dense_tensors               HERE:flatten_dense_tensors                    training on several devices
+_utils._unflatten_dense_tensors             HERE:unflatten_dense_tensors                  training on several devices
+_vmap_internals._vmap                       HERE:older_vmap                               pytorch-minimize
+amp.autocast                                HERE:autocast                                 kornia, torchmetrics
+amp.custom_bwd                              HERE:decorator                                torchdiffeq, kornia
+amp.custom_fwd                              HERE:decorator                                torchdiffeq, kornia
+amp.is_autocast_available                   HERE:never                                    kornia
+autocast                                    HERE:autocast                                 kornia
+autograd.functional._as_tuple               HERE:as_tuple                                 pytorch-minimize
+autograd.functional._construct_standard_basis_for HERE:standard_basis  pytorch-minimize
+autograd.functional._grad_postprocess       HERE:after_gradients                          pytorch-minimize
+autograd.functional._grad_preprocess        HERE:before_gradients                         copies of torch's hessian
+autograd.functional._tuple_postprocess      HERE:as_before                                pytorch-minimize
+cuda.amp.autocast                           HERE:cuda_autocast                            kornia, einops
+cuda.amp.custom_bwd                         HERE:decorator                                torchdiffeq, kornia
+cuda.amp.custom_fwd                         HERE:decorator                                torchdiffeq, kornia
+get_autocast_dtype                          HERE:autocast_dtype                           kornia
+get_autocast_gpu_dtype                      HERE:autocast_dtype                           kornia
+is_autocast_enabled                         HERE:never                                    kornia
+is_autocast_cpu_enabled                     HERE:never                                    lightning
+is_autocast_cache_enabled                   HERE:never                                    copies of torch's checkpoint
+multiprocessing                             multiprocessing                               pyro
+nn._reduction.get_enum                      HERE:reduction_number                         torchbnn
+nn.init._calculate_fan_in_and_fan_out       adjoint.nn.init:fans                          normflows, timm
+nn.modules.utils._ntuple                    HERE:repeated                                 timm
+nn.modules.utils._single                    HERE:single                                   torchbnn
+nn.modules.utils._pair                      HERE:pair                                     kornia, torchbnn
+nn.modules.utils._triple                    HERE:triple                                   torchbnn
+nn.modules.utils._quadruple                 HERE:quadruple                                copies of torch's padding
+nn.modules.utils._reverse_repeat_tuple      HERE:reversed_repeated                        mmcv
+onnx.is_in_onnx_export                      HERE:never                                    kornia, timm
+serialization.MAP_LOCATION                  HERE:Device                                   pyro
+torch                                       torch                                         kornia
+utils.hooks.RemovableHandle                 adjoint.core.hooks:RemovableHandle            torchopt, lightning
+"""
+
+
+def _read(rows: str) -> dict[str, dict[str, str]]:
+    names: dict[str, dict[str, str]] = {}
+    for row in rows.strip().splitlines():
+        full, place, _ = row.split(maxsplit=2)
+        module, _, name = full.rpartition(".")
+        names.setdefault(f"torch.{module}".rstrip("."), {})[name] = place.replace("HERE", __name__)
+    return names
+
+
+#: The places of private names, by the module of torch that has them.
+NAMES = _read(_ROWS)
+#: Modules of torch that exist for these names alone.
+MODULES = tuple(
+    [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
+    + [f"torch.{name}" for name in ("amp", "cuda.amp", "nn._reduction", "nn.modules.utils", "onnx", "utils.hooks")]
+)
+
+NOTHING = None
+NO = False
+Number = int | float | bool
+Device = device | str | int | None
+Sizes = Size | list[int] | tuple[int, ...]
+
+
+class TorchVersion(str):
+    """A version that is compared by its numbers, with others and with text.
+
+    >>> TorchVersion("2.13.0") > "2.9"
+    True
+    """
+
+    @staticmethod
+    def numbers(text: str) -> tuple[int, ...]:
+        """The numbers before a suffix, without zeros at the end.
+
+        >>> TorchVersion.numbers("2.10.0+cpu")
+        (2, 10)
+        """
+        found = re.match(r"[\d.]*", text.partition("+")[0])
+        numbers = [int(part) for part in (found[0] if found else "").split(".") if part]
+        while numbers and not numbers[-1]:
+            numbers.pop()
+        return tuple(numbers)
+
+    def _pair(self, other: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        text = ".".join(map(str, other)) if isinstance(other, (tuple, list)) else str(other)
+        return self.numbers(self), self.numbers(text)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(eq(*self._pair(other)))
+
+    def __ne__(self, other: object) -> bool:
+        return bool(ne(*self._pair(other)))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(lt(*self._pair(other)))
+
+    def __le__(self, other: Any) -> bool:
+        return bool(le(*self._pair(other)))
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(gt(*self._pair(other)))
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(ge(*self._pair(other)))
+
+    __hash__ = str.__hash__
+
+
+version = TorchVersion("2.13.0")
+
+
+# what runs Python as it is --------------------------------------------------------------------------------------------
+
+
+def never(*_: Any, **__: Any) -> bool:
+    """False, whatever is asked."""
+    return False
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    """None: there is nothing to note."""
+
+
+def decorator(function: F | None = None, **_: Any) -> Any:
+    """The function itself, as `@name` or `@name(options)`: no computation changes its dtype."""
+    return (lambda other: other) if function is None else function
+
+
+def check(condition: Any, message: Any = None) -> None:
+    """Raise RuntimeError, or AssertionError for a text, unless a condition holds."""
+    if condition:
+        return
+    if isinstance(message, str):
+        raise AssertionError(message)
+    raise RuntimeError("Expected cond to be True, but got False" if message is None else message())
+
+
+class PlainResults(AbstractContextManager[None]):
+    """A block in which operations give plain Tensors, whatever the classes of their arguments are."""
+
+    def __enter__(self) -> None:
+        self.before = set_plain_results(True)
+
+    def __exit__(self, *_: object) -> None:
+        set_plain_results(self.before)
+
+
+class autocast(ContextDecorator):
+    """A block, or a function, whose computations keep their dtypes; a warning says so where others are asked for."""
+
+    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        self.device_type, self.enabled = device_type, enabled
+
+    def __enter__(self) -> None:
+        if self.enabled:
+            warnings.warn(
+                f"autocast on {self.device_type!r} has no effect: adjoint computes in the dtype of the arguments",
+                stacklevel=2,
+            )
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> autocast:
+    """The block for computations on a CUDA device."""
+    return autocast("cuda", dtype, enabled, cache_enabled)
+
+
+def autocast_dtype(device_type: str = "cuda") -> Any:
+    """The dtype that torch takes for a device if a program does not say another."""
+    import adjoint
+
+    return adjoint.bfloat16 if device_type == "cpu" else adjoint.float16
+
+
+# tensors --------------------------------------------------------------------------------------------------------------
+
+
+def cast_long(tensor: Any, non_blocking: bool = False) -> Any:
+    """The numbers as int64."""
+    return tensor.long()
+
+
+def shape_as_tensor(tensor: Any) -> Any:
+    """The sizes as a tensor of int64."""
+    return tensor.new_tensor(list(tensor.shape)).long()
+
+
+def flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
+    """All numbers of tensors in one of one axis."""
+    import adjoint
+
+    return adjoint.cat([each.reshape(-1) for each in tensors])
+
+
+def unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """The parts of a flat tensor in the shapes of these."""
+    parts = flat.split([each.numel() for each in tensors])
+    return tuple(part.view(each.shape) for part, each in zip(parts, tensors, strict=True))
+
+
+def older_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **_: Any) -> Callable[..., Any]:
+    """vmap, which takes all kinds of operations here."""
+    import adjoint
+
+    batched: Callable[..., Any] = adjoint.vmap(func, in_dims, out_dims)
+    return batched
+
+
+# arguments and results of autograd.functional -------------------------------------------------------------------------
+
+
+def as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
+    """Whether the value is a tuple, and the value as one. Raises TypeError if a member is no tensor."""
+    is_tuple = isinstance(inp, tuple)
+    members = inp if is_tuple else (inp,)
+    for position, member in enumerate(members):
+        if not isinstance(member, TensorBase):
+            where = f"the value at index {position} of the tuple" if is_tuple else "a value"
+            raise TypeError(
+                f"The {arg_name} given to {fn_name} must be either a Tensor or a tuple of Tensors but {where} has type "
+                f"{type(member)}."
+            )
+    return is_tuple, members
+
+
+def as_before(results: tuple[Any, ...], to_unpack: Any) -> Any:
+    """Results in the form of the arguments: tuples, or single values; a pair of truths says it for two levels."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        rows = results if inner else tuple(row[0] for row in results)
+        return rows if outer else rows[0]
+    return results if to_unpack else results[0]
+
+
+def before_gradients(inputs: Sequence[Any], create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
+    """Inputs that gradients are computed for: views with a history if there is to be a graph, copies otherwise."""
+    if create_graph:
+        return tuple(each.view_as(each) for each in inputs)
+    return tuple(each.detach().requires_grad_(need_graph) for each in inputs)
+
+
+def after_gradients(results: Any, create_graph: bool) -> Any:
+    """Results without their history, unless there is to be a graph."""
+    if isinstance(results, TensorBase):
+        return results if create_graph else results.detach()  # type: ignore[attr-defined]
+    return tuple(after_gradients(each, create_graph) for each in results)
+
+
+def standard_basis(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> tuple[Any, ...]:
+    """The unit vectors of the space of all tensors together, each part in the columns of its tensor."""
+    import adjoint
+
+    total, start, parts = sum(tensor_numels), 0, []
+    for tensor, size in zip(tensors, tensor_numels, strict=True):
+        part = adjoint.zeros(total, size, dtype=tensor.dtype, device=tensor.device)
+        part.diagonal(-start).fill_(1)
+        parts.append(part)
+        start += size
+    return tuple(parts)
+
+
+# arguments of layers --------------------------------------------------------------------------------------------------
+
+
+def repeated(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that gives a number n times, and members of a sequence as they are."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+    parse.__name__ = name
+    return parse
+
+
+single, pair, triple, quadruple = (
+    repeated(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
+)
+
+
+def reversed_repeated(t: Sequence[Any], n: int) -> tuple[Any, ...]:
+    """The members from the last to the first, each n times."""
+    return tuple(member for member in reversed(t) for _ in range(n))
+
+
+def reduction_number(reduction: str) -> int:
+    """The number of a reduction: 0 for none, 1 for mean, 2 for sum. Raises ValueError for another."""
+    numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+    if reduction not in numbers:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return numbers[reduction]

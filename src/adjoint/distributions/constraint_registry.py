@@ -1,0 +1,109 @@
+"""Transforms from all real numbers to the values that a constraint allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.distributions import constraints, transforms
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+
+
+class ConstraintRegistry:
+    """A table of functions that make a transform for a constraint, by kinds of constraints.
+
+    `register` enters a function, and a call gives the transform for a constraint.
+    """
+
+    def __init__(self) -> None:
+        self._registry: dict[Any, Callable[[Any], Any]] = {}
+
+    def register(self, constraint: Any, factory: Any = None) -> Any:
+        """Enter a function for a constraint, or for a class of them; without one, a decorator.
+
+        Raises TypeError for what is no constraint.
+        """
+        if factory is None:
+            return lambda function: self.register(constraint, function)
+        if not isinstance(constraint, (constraints.Constraint, type)) or (
+            isinstance(constraint, type)
+            and not (issubclass(constraint, constraints.Constraint) or isinstance(constraint, constraints._Family))
+        ):
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
+        self._registry[_kind(constraint)] = factory
+        return factory
+
+    def __call__(self, constraint: Any) -> Any:
+        """The transform for a constraint. Raises NotImplementedError where none is known."""
+        factory = self._registry.get(_kind(constraint))
+        if factory is None:
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
+        return factory(constraint)
+
+
+def _kind(constraint: Any) -> Any:
+    """What stands for a constraint in the tables: its name if a function checks it, otherwise its class."""
+    if isinstance(constraint, constraints._Rule):
+        return constraint.name
+    if isinstance(constraint, constraints._Family):
+        return constraint.shown
+    return constraint if isinstance(constraint, type) else type(constraint)
+
+
+biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
+
+
+def _for_both(constraint: Any, factory: Callable[[Any], Any]) -> None:
+    biject_to.register(constraint, factory)
+    transform_to.register(constraint, factory)
+
+
+def _shifted(direction: int) -> Callable[[Any], Any]:
+    def factory(constraint: Any) -> Any:
+        bound = constraint.upper_bound if direction < 0 else constraint.lower_bound
+        return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(bound, direction)])
+
+    return factory
+
+
+def _to_interval(constraint: Any) -> Any:
+    low, high = constraint.lower_bound, constraint.upper_bound
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and (low, high) == (0, 1):
+        return transforms.SigmoidTransform()
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
+
+
+def _independent(registry: ConstraintRegistry) -> Callable[[Any], Any]:
+    return lambda constraint: transforms.IndependentTransform(
+        registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+    )
+
+
+def _joined(registry: ConstraintRegistry, is_stack: bool) -> Callable[[Any], Any]:
+    def factory(constraint: Any) -> Any:
+        parts = [registry(each) for each in constraint.cseq]
+        if is_stack:
+            return transforms.StackTransform(parts, constraint.dim)
+        return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+
+    return factory
+
+
+_for_both(constraints.real, lambda _: transforms.identity_transform)
+_for_both(constraints.positive, lambda _: transforms.ExpTransform())
+_for_both(constraints.greater_than, _shifted(1))
+_for_both(constraints.greater_than_eq, _shifted(1))
+_for_both(constraints.less_than, _shifted(-1))
+_for_both(constraints.interval, _to_interval)
+_for_both(constraints.half_open_interval, _to_interval)
+_for_both(constraints.lower_cholesky, lambda _: transforms.LowerCholeskyTransform())
+_for_both(constraints.positive_definite, lambda _: transforms.PositiveDefiniteTransform())
+_for_both(constraints.positive_semidefinite, lambda _: transforms.PositiveDefiniteTransform())
+_for_both(constraints.corr_cholesky, lambda _: transforms.CorrCholeskyTransform())
+biject_to.register(constraints.simplex, lambda _: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda _: transforms.SoftmaxTransform())
+for _registry in (biject_to, transform_to):
+    _registry.register(constraints.independent, _independent(_registry))
+    _registry.register(constraints.cat, _joined(_registry, False))
+    _registry.register(constraints.stack, _joined(_registry, True))

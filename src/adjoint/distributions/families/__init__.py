@@ -1,0 +1,1 @@
+"""The classes of distributions, a file for each family."""

@@ -1,0 +1,149 @@
+"""What classes with `__torch_function__` are asked for, under torch.overrides' names."""
+
+from __future__ import annotations
+
+import typing as _typing
+from collections.abc import Callable as _Callable
+from collections.abc import Iterable as _Iterable
+from functools import wraps as _wraps
+from types import ModuleType as _ModuleType
+from typing import Any
+
+from adjoint.functions.binding import functions as _functions
+from adjoint.tensor.arithmetic import Method as _Method
+from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.subclasses import dispatch as _dispatch
+from adjoint.tensor.subclasses import has_override as _has_override
+from adjoint.tensor.tensor import Tensor as _Tensor
+
+__all__ = [
+    "get_default_nowrap_functions",
+    "get_overridable_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+def has_torch_function(relevant_args: _Iterable[Any]) -> bool:
+    """True if the class of one of the arguments has a `__torch_function__` of its own.
+
+    Classes whose results are plain tensors, such as Parameter, do not count.
+
+    >>> import adjoint
+    >>> adjoint.overrides.has_torch_function((adjoint.ones(2), 3))
+    False
+    """
+    return any(map(_has_override, relevant_args))
+
+
+def handle_torch_function(
+    public_api: _Callable[..., Any], relevant_args: _Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the classes of the relevant arguments make of a call, derived ones first.
+
+    Raises TypeError if all of them return NotImplemented.
+    """
+    return _dispatch(public_api, args, kwargs, list(relevant_args))
+
+
+def wrap_torch_function(dispatcher: _Callable[..., Any]) -> _Callable[[_Callable[..., Any]], _Callable[..., Any]]:
+    """A decorator that lets classes among the arguments override a function.
+
+    dispatcher: a function of the same arguments that returns those whose classes count.
+
+    >>> import adjoint
+    >>> @adjoint.overrides.wrap_torch_function(lambda x: (x,))
+    ... def twice(x):
+    ...     return 2 * x
+    >>> twice(adjoint.ones(2))
+    tensor([2., 2.])
+    """
+
+    def decorate(function: _Callable[..., Any]) -> _Callable[..., Any]:
+        @_wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            relevant = list(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return _dispatch(call, args, kwargs, relevant)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """True for a Tensor, and for an object whose class has `__torch_function__`.
+
+    >>> import adjoint
+    >>> adjoint.overrides.is_tensor_like(adjoint.ones(2)), adjoint.overrides.is_tensor_like(2)
+    (True, False)
+    """
+    return isinstance(inp, _Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def is_tensor_method_or_property(func: _Callable[..., Any]) -> bool:
+    """True if a function is a method of Tensor, or reads one of its properties.
+
+    >>> import adjoint
+    >>> adjoint.overrides.is_tensor_method_or_property(adjoint.Tensor.add)
+    True
+    """
+    name = getattr(func, "__name__", "")
+    return isinstance(func, _Method) or name == "__get__" or getattr(_Tensor, name, None) is func
+
+
+def resolve_name(f: _Callable[..., Any]) -> str | None:
+    """The full name of a function or method under torch, None for one that is not adjoint's.
+
+    >>> import adjoint
+    >>> adjoint.overrides.resolve_name(adjoint.nn.functional.relu)
+    'torch.nn.functional.relu'
+    """
+    if isinstance(f, _Method):
+        return f"torch.{f.__qualname__}"
+    for space in sorted(_functions, key=len, reverse=True):
+        name = getattr(f, "__name__", "")
+        if name in _functions[space] and _functions[space][name] is f:
+            return ".".join(part for part in ("torch", space, name) if part)
+    return None
+
+
+def get_default_nowrap_functions() -> set[_Callable[..., Any]]:
+    """An empty set: functions that return attributes of a Tensor are not given to classes at all.
+
+    Torch lists those functions whose results it does not convert to the subclass.
+    """
+    return set()
+
+
+def get_overridable_functions() -> dict[Any, list[_Callable[..., Any]]]:
+    """The functions that classes can override, by the module or class that has them.
+
+    >>> import adjoint
+    >>> adjoint.add in adjoint.overrides.get_overridable_functions()[adjoint]
+    True
+    """
+    import sys
+    from importlib import import_module
+
+    top: _ModuleType = sys.modules["adjoint"]
+    spaces = {space: top if not space else import_module(f"adjoint.{space}") for space in _functions}
+    found: dict[Any, list[_Callable[..., Any]]] = {
+        module: list(_functions[space].values()) for space, module in spaces.items()
+    }
+    methods = (getattr(_Tensor, name, None) for name in dir(_Tensor) if not name.startswith("_"))
+    found[_Tensor] = [each for each in methods if callable(each)]
+    return found
+
+
+if not _typing.TYPE_CHECKING:
+    __getattr__ = _AttributeOf(__name__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,133 @@
+"""`__torch_function__`: foreign classes, the functions that classes get, and adjoint.overrides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import adjoint
+from adjoint import Tensor, overrides
+from adjoint.nn import functional as F
+
+
+class Foreign:
+    """No Tensor; answers with the function that was called."""
+
+    shape = (2, 2)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func
+
+
+class Silent:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return NotImplemented
+
+
+class Sub(Tensor):
+    """Notes the functions that it gets."""
+
+    seen: list[Any] = []
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.seen.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+CALLS: dict[str, Any] = {
+    "add": (lambda f, t: adjoint.add(t, f), adjoint.add),
+    "sum": (lambda f, t: adjoint.sum(f), adjoint.sum),
+    "sum along": (lambda f, t: adjoint.sum(f, dim=0), adjoint.sum),
+    "mean": (lambda f, t: adjoint.mean(f), adjoint.mean),
+    "prod": (lambda f, t: adjoint.prod(f), adjoint.prod),
+    "clone": (lambda f, t: adjoint.clone(f), adjoint.clone),
+    "matmul": (lambda f, t: adjoint.matmul(t, f), adjoint.matmul),
+    "div": (lambda f, t: adjoint.div(t, f), adjoint.div),
+    "cat": (lambda f, t: adjoint.cat([t, f]), adjoint.cat),
+    "stack": (lambda f, t: adjoint.stack([t, f]), adjoint.stack),
+    "keyword": (lambda f, t: adjoint.add(t, other=f), adjoint.add),
+    "softmax": (lambda f, t: F.softmax(f, 0), F.softmax),
+    "linear": (lambda f, t: F.linear(t, f), F.linear),
+    "cholesky": (lambda f, t: adjoint.linalg.cholesky(f), adjoint.linalg.cholesky),
+    "method": (lambda f, t: t.add(f), adjoint.add),
+    "operator": (lambda f, t: t + f, adjoint.add),
+    "matrix operator": (lambda f, t: t @ f, adjoint.matmul),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_foreign_classes_are_asked(name: str) -> None:
+    call, function = CALLS[name]
+    assert call(Foreign(), adjoint.ones(2, 2)) is function
+
+
+def test_foreign_classes_that_decline() -> None:
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'adjoint\.exp'"):
+        adjoint.exp(Silent())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be Tensor, not object"):
+        adjoint.exp(object())  # type: ignore[arg-type]
+
+
+def of_sub() -> Any:
+    Sub.seen.clear()
+    return adjoint.ones(2, 2).as_subclass(Sub)
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        (lambda x: x.sum(), adjoint.sum),
+        (lambda x: x.mean(0), adjoint.mean),
+        (lambda x: x / x, adjoint.div),
+        (lambda x: x.double(), Tensor.to),
+        (lambda x: x[0], Tensor.__getitem__),
+        (lambda x: F.softmax(x, 0), F.softmax),
+        (lambda x: F.linear(x, x), F.linear),
+        (lambda x: adjoint.linalg.norm(x), adjoint.linalg.norm),
+        (lambda x: adjoint.isclose(x, x), adjoint.isclose),
+        (lambda x: adjoint.unique(x), adjoint.unique),
+    ],
+)
+def test_subclasses_get_the_functions_that_users_call(call: Any, function: Any) -> None:
+    result = call(of_sub())
+    assert Sub.seen == [function]
+    assert type(result) is Sub
+
+
+def test_functions_in_place_keep_the_object() -> None:
+    x, plain = of_sub(), adjoint.ones(2, 2)
+    assert plain.clamp_(max=x) is plain and type(plain) is Tensor
+    assert x.clamp_(max=0.5) is x
+
+
+def test_questions() -> None:
+    x = of_sub()
+    assert overrides.has_torch_function((x,)) and overrides.has_torch_function((Foreign(),))
+    assert not overrides.has_torch_function((adjoint.ones(2), adjoint.nn.Parameter(adjoint.ones(2)), 3))
+    assert overrides.is_tensor_like(Foreign()) and not overrides.is_tensor_like(3)
+    assert overrides.is_tensor_method_or_property(Tensor.reshape)
+    assert not overrides.is_tensor_method_or_property(F.softmax)
+    assert overrides.resolve_name(Tensor.add) == "torch.Tensor.add"
+    assert overrides.resolve_name(adjoint.add) == "torch.add"
+    assert overrides.resolve_name(len) is None
+    assert overrides.get_default_nowrap_functions() == set()
+    table = overrides.get_overridable_functions()
+    assert F.softmax in table[F] and Tensor.reshape in table[Tensor]
+
+
+def test_functions_of_users() -> None:
+    def double(x: Any) -> Any:
+        if overrides.has_torch_function((x,)):
+            return overrides.handle_torch_function(double, (x,), x)
+        return 2 * x
+
+    @overrides.wrap_torch_function(lambda x: (x,))
+    def triple(x: Any) -> Any:
+        return 3 * x
+
+    assert double(Foreign()) is double and double(adjoint.ones(1)).item() == 2
+    assert triple(Foreign()) is triple and triple(adjoint.ones(1)).item() == 3
