@@ -49,6 +49,21 @@ def test_arguments_of_all_kinds() -> None:
     assert seen[:5] == [(F64, True), (F64, True), (adjoint.int64, False), (F64, True), (adjoint.bool, False)]
 
 
+def test_functions_of_arrays_get_arrays() -> None:
+    """With NumPy's methods, and NumPy's meaning of names that torch has, too."""
+    seen = []
+
+    def f(p: dict[str, Any]) -> Any:
+        seen.append(type(p["x"]))
+        return {"a": p["x"].astype(float).copy().max(axis=0), "b": p["n"] * p["y"], "c": 1.0}
+
+    check_derivatives(f, {"x": np.array([1.0, 4.0]), "y": 3.0, "n": np.array([1, 2])})
+    assert set(seen) == {adjoint.numpy.Array}
+    rule = adjoint.custom(lambda x: x**3, vjp=lambda g, x: g * 3 * x)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        check_derivatives(rule, np.array([2.0]), order=1)
+
+
 def test_only_those_that_require_a_gradient() -> None:
     x = adjoint.rand(2, dtype=F64, requires_grad=True)
     half_of_y = planted(lambda x, y: x * y, lambda g, x, y: (g[0] * y, g[0] * x / 2))
@@ -120,7 +135,7 @@ def test_complex_step_is_exact() -> None:
 )
 def test_where_a_complex_step_is_not_possible(f: Any, x: Any, text: str) -> None:
     with pytest.raises(ValueError, match=f"{text}.*take method='central'"):
-        check_derivatives(f, np.array(x), order=1, method="complex-step")
+        check_derivatives(f, adjoint.from_numpy(np.array(x)), order=1, method="complex-step")
 
 
 def test_complex_step_of_a_function_that_is_not_analytic() -> None:

@@ -10,6 +10,7 @@ import numpy
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func as transforms
+from adjoint.transforms import passing
 
 from .check import Options, Pullback, check, given_cotangents
 from .contracts import noise
@@ -39,7 +40,8 @@ def check_derivatives(
     forward, and forward over forward.
 
     Args:
-        f: takes `args`, and returns tensors, alone or in containers.
+        f: takes `args`, and returns tensors, alone or in containers. If there are arrays and numbers alone among these,
+            it gets differentiable arrays, with NumPy's meaning, and may return such.
         args: tensors, arrays and numbers, alone or in containers. If tensors among them require a gradient, these are
             checked as they are. Otherwise all floating-point and complex ones are, as copies in double precision.
         order: of the highest derivatives.
@@ -64,9 +66,13 @@ def check_derivatives(
     leaves, structure = flatten(args)
     inputs = prepared(leaves)
 
+    of_arrays = passing.are_arrays(leaves)
+
+    @passing.calls_back
     def func(*values: Any) -> tuple[Tensor, ...]:
-        outputs = flatten(f(*structure.unflatten(list(values))))[0]
-        return tuple(y for y in outputs if isinstance(y, Tensor))
+        arguments = structure.unflatten(list(values))
+        results = passing.to_results(f(*passing.to_arguments(arguments))) if of_arrays else f(*arguments)
+        return tuple(y for y in flatten(results)[0] if isinstance(y, Tensor))
 
     options = Options(
         eps, atol, rtol, method=METHODS[method], fast_mode=fast,
