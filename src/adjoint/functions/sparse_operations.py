@@ -28,7 +28,8 @@ from adjoint.arrays.libraries.sparse_arrays import (
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, compose_operations, new_tensor
-from adjoint.core.modes.state import is_grad_enabled
+from adjoint.core.in_place import check_writable
+from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.functions.composite import as_tensor, ops
 from adjoint.tensor.memory.storage import share_version
 
@@ -709,21 +710,31 @@ def into_dense(operation: Any, values: Sequence[Any]) -> Tensor:
     name, tensor = operation.name, values[0]
     other: Any = values[1] if len(values) > 1 else None
     if name in ("add", "sub") and is_sparse(other):
-        if tensor.shape != other.shape:
-            raise RuntimeError(ADD_SIZES.format(a=list(tensor.shape), b=list(other.shape)))
-        pattern = pattern_of(other)
-        factor = values[2] if name == "add" else -values[2]
-        entries = entries_of(other, pattern)
-        entries = entries if factor == 1 else ops.mul(entries, factor)
-        if not pattern.span:
-            return tensor.add_(ops.sum(entries, 0))
-        return tensor.index_put_(
-            tuple(map(new_tensor, pattern.coordinates)), ops.cast(entries, tensor.dtype), accumulate=True
-        )
+        return add_into(tensor, other, values[2] if name == "add" else -values[2])
     if name == "copy":
         copy(tensor, other)
     result = compose(operation, values, False)
     return tensor.copy_(strided_form(result) if is_sparse(result) else result)
+
+
+def add_into(tensor: Any, other: Tensor, factor: Any) -> Tensor:
+    """A dense tensor after `factor` times a sparse one was added to it: only its places are read and written."""
+    if tensor.shape != other.shape:
+        raise RuntimeError(ADD_SIZES.format(a=list(tensor.shape), b=list(other.shape)))
+    array, kind = tensor._array, tensor._array.dtype
+    errors.check_in_place_result("add", array, other._array)
+    if (is_grad_enabled() and (tensor.requires_grad or other.requires_grad)) or current().unusual:
+        pattern = pattern_of(other)
+        entries = ops.cast(ops.mul(entries_of(other, pattern), factor), tensor.dtype)
+        if not pattern.span:
+            return tensor.add_(ops.sum(entries, 0))
+        return tensor.index_put_(tuple(map(new_tensor, pattern.coordinates)), entries, accumulate=True)
+    check_writable(tensor)
+    errors.check_overlap(array)
+    values = other._array if factor == 1 else other._array * factor
+    (values if values.dtype == kind else values.astype(kind)).add_to(array)
+    bump_version(tensor)
+    return tensor
 
 
 def rebuilt(pattern: SparsePattern, values: Any) -> SparseArray:

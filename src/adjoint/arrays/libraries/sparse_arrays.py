@@ -156,10 +156,14 @@ class SparsePattern:
         kept = self._positions
         if kept is None or kept[0] is not other:
             own = self.groups[0]
-            numbers = numpy.searchsorted(own, other.places)
-            missing = numpy.append(own, -1)[numbers] != other.places
-            numbers[missing] = len(own)
-            kept = self._positions = (other, (numbers, not missing.any()))
+            if len(own) == len(other.places) and bool((own == other.places).all()):
+                numbers, is_complete = numpy.arange(len(own)), True
+            else:
+                numbers = numpy.searchsorted(own, other.places)
+                missing = numpy.append(own, -1)[numbers] != other.places
+                numbers[missing] = len(own)
+                is_complete = not missing.any()
+            kept = self._positions = (other, (numbers, is_complete))
         return kept[1]
 
     @functools.cached_property
@@ -260,7 +264,9 @@ def compressed_pattern(
     major, minor, n_major, n_minor = rows, columns, n_rows, n_columns
     if kind.by_columns:
         major, minor, n_major, n_minor = columns, rows, n_columns, n_rows
-    keys = numpy.unique((matrix * n_major + major) * n_minor + minor)
+    keys = (matrix * n_major + major) * n_minor + minor
+    if not bool((keys[1:] > keys[:-1]).all()):
+        keys = numpy.unique(keys)
     major, minor = numpy.divmod(keys, max(n_minor, 1))
     batch = span[:-2]
     counts = numpy.bincount(major, minlength=math.prod(batch) * n_major).reshape(math.prod(batch), n_major)
@@ -377,11 +383,12 @@ class SparseArray:
 
     def add_to(self, array: Any) -> Any:
         """Add the values to a dense array, in place."""
-        pattern = self.pattern
-        if pattern.span:
-            numpy_namespace.add_at(array, pattern.coordinates, self.entries)
+        own = self.coalesced()
+        if own.pattern.span:
+            # each place is there once
+            array[own.pattern.coordinates] += own.entries
         else:
-            array += self.entries.sum(axis=0)
+            array += own.entries.sum(axis=0)
         return array
 
     def item(self) -> Any:
