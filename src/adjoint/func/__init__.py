@@ -24,16 +24,20 @@ from adjoint.transforms.unwrapped import debug_unwrap, functionalize
 
 __all__ = [
     "debug_unwrap",
+    "fisher",
     "functional_call",
     "functionalize",
+    "ggn",
     "grad",
     "grad_and_value",
     "hessian",
+    "hvp",
     "jacfwd",
     "jacobian",
     "jacrev",
     "jet",
     "jvp",
+    "laplacian",
     "linear_transpose",
     "linearize",
     "rearrange",
@@ -44,8 +48,10 @@ __all__ = [
     "vmap",
 ]
 
-_LATE = {"jet": "adjoint.transforms.jets", "taylor": "adjoint.transforms.jets"}
+_LATE = dict.fromkeys(("fisher", "ggn", "hvp", "laplacian"), "adjoint.transforms.curvature")
+_LATE |= dict.fromkeys(("jet", "taylor"), "adjoint.transforms.jets")
 if _typing.TYPE_CHECKING:
+    from adjoint.transforms.curvature import fisher, ggn, hvp, laplacian
     from adjoint.transforms.jets import jet, taylor
 else:
     __getattr__ = _LateAttributes(__name__, _LATE, missing=_AttributeOf(__name__))

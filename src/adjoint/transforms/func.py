@@ -505,7 +505,8 @@ def jacrev(
 ) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
 
-    chunk_size: how many elements at once (default: all), for less memory. compile: as in `grad_and_value`.
+    chunk_size: how many elements at once (default: all, or as many as fit into 32 MB or an
+        eighth of the Jacobian), for less memory. compile: as in `grad_and_value`.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
     result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines the entries for
@@ -595,7 +596,8 @@ def jacfwd(
     which it may change in place. It runs under `vmap`, once for each argument; with has_aux, or without elements to
     differentiate by, also once as it is, which gives aux and the shapes of the results.
 
-    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all).
+    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all, or as
+        many as fit into 32 MB or an eighth of the Jacobian).
     compile: as in `grad_and_value`.
 
     Raises:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
 
@@ -23,6 +23,7 @@ from adjoint.arrays.dtypes import finfo
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
 from adjoint.core.locations import warn_caller
+from adjoint.core.modes.state import current
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.vmap import spans
 from adjoint.transforms.progress import Progress
@@ -88,8 +89,13 @@ class Job:
             return [zero_block(output, x) for output in outputs]
         parts = []
         for unit in units(x):
-            chunks = [push(k, tangents) for tangents in self._batches(x, unit, progress)]
-            parts.append([joined(chunk) for chunk in zip(*chunks, strict=True)])
+            rows: list[Rows] = []
+            for tangents in self._batches(x, unit, progress):
+                columns = push(k, tangents)
+                rows = rows or [Rows(x.numel()) for _ in columns]
+                for own, column in zip(rows, columns, strict=True):
+                    own.add(column)
+            parts.append([own.joined() for own in rows])
         return [
             self._of_tangents((number, k), output, x, [part[number] for part in parts])
             for number, output in enumerate(outputs)
@@ -97,7 +103,7 @@ class Job:
 
     def _batches(self, tensor: Tensor, unit: complex, progress: Progress) -> Iterator[Tensor]:
         """The basis of the space of a tensor times unit, in batches."""
-        for start, stop in spans(tensor.numel(), self.step):
+        for start, stop in spans(tensor.numel(), step_within_budget(tensor) if self.step is None else self.step):
             yield basis(tensor, start, stop, unit)
             progress.advance(stop - start)
 
@@ -126,7 +132,7 @@ class Job:
             block = (block - rest[0] * 1j) / 2
         elif rest:
             block = block + rest[0] * 1j
-        return block.to(zero_block(output, x).dtype)
+        return block.to(zero_block(output.new_empty(0), x.new_empty(0)).dtype)
 
     def _check_holomorphic(self, where: tuple[int, int], first: Tensor, second: Tensor) -> None:
         """Note where derivatives along 1 and along i are not those of a holomorphic function, for which they cancel."""
@@ -138,6 +144,51 @@ class Job:
         """Say, at the caller's line, that a function is not holomorphic."""
         if self.mixed is not None:
             warn_caller(NOT_HOLOMORPHIC.format(self.name, *self.mixed))
+
+
+#: What a Jacobian is made of at a time takes about so many bytes, if the user says nothing else.
+BUDGET = 2**25
+#: A mapped run holds about so many arrays like the argument for each direction.
+_ARRAYS_OF_A_RUN = 16
+
+
+def step_within_budget(tensor: Tensor) -> int:
+    """The number of directions whose mapped run fits into the budget, or into an eighth of the Jacobian, if larger."""
+    of_one = tensor.numel() * tensor._array.dtype.itemsize
+    return max(1, max(BUDGET, of_one * tensor.numel() // 8) // max(1, of_one * _ARRAYS_OF_A_RUN))
+
+
+class Rows:
+    """Batches one behind the other, written into one array as they come where nothing is recorded.
+
+    n: the number of rows in all.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.chunks: list[Tensor] = []
+        self.whole: numpy.ndarray[Any, Any] | None = None
+        self.filled = 0
+
+    def add(self, chunk: Tensor) -> None:
+        """Take the next batch."""
+        size = len(chunk)
+        if not self.chunks and size < self.n and is_plain(chunk):
+            if self.whole is None:
+                self.whole = numpy.empty((self.n, *chunk.shape[1:]), chunk._array.dtype)
+            self.whole[self.filled : self.filled + size] = chunk._array
+            self.filled += size
+        else:
+            self.chunks.append(chunk)
+
+    def joined(self) -> Tensor:
+        """All rows."""
+        return joined(self.chunks) if self.whole is None else new_tensor(self.whole)
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """True for NumPy's array without history and without tangents."""
+    return type(tensor._array) is numpy.ndarray and not tensor.requires_grad and not current().dual_stack
 
 
 def units(tensor: Tensor) -> tuple[complex, ...]:

@@ -106,6 +106,13 @@ def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
     return tree.unflatten(outputs)
 
 
+def series_along(func: Function, primals: tuple[Tensor, ...], coefficients: list[Tensor]) -> Tensor:
+    """The Taylor coefficients of a function of Tensors along a curve that has these."""
+    structure = flatten(primals)[1]
+    order = coefficients[0].shape[0] - 1
+    return propagate("series", func, structure, list(primals), coefficients, order)[1][0]
+
+
 def line(value: Tensor, order: int) -> Tensor:
     """The coefficients of value + t."""
     rows = [value, ops.ones_like(value), *[ops.zeros_like(value)] * (order - 1)]

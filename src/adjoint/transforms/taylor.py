@@ -7,7 +7,7 @@ operation is declared in `rules/recurrences.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -146,7 +146,7 @@ class TaylorLevel(forward.Propagation):
             else 0
             for name in names
         }
-        if rule.batch_kernel is None and rule.batching != "loop":
+        if rule.batch_kernel is None and rule.batching != "loop" and not any(map(is_followed, tensors_in(values))):
             return batch(rule, ops if rule.check is None else Unchecked(), values, dims)[0]
         return by_vmap(rule, values, dims)
 
@@ -179,6 +179,23 @@ def unchecked(operation: Operation, *args: Any, **kwargs: Any) -> Any:
     if operation.arguments.sequence >= 0:
         values[operation.arguments.sequence] = tuple(values[operation.arguments.sequence])
     return operation.proceed(values, -1)
+
+
+def tensors_in(values: dict[str, Any]) -> Iterator[Any]:
+    """All Tensors among the arguments."""
+    for value in values.values():
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (member for member in value if isinstance(member, TensorBase))
+
+
+def is_followed(tensor: Any) -> bool:
+    """True if a Tensor is recorded, has tangents or is batched: then derivatives need the operation as it is.
+
+    The arguments of a batch form are right for values alone: sum_all with axes has no derivative of its own.
+    """
+    return tensor.requires_grad or bool(current().dual_stack) or isinstance(tensor._array, BatchedArray)
 
 
 def by_vmap(rule: Any, values: dict[str, Any], dims: dict[str, Any]) -> Any:

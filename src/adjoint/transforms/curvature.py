@@ -1,0 +1,197 @@
+"""Second derivatives without matrices: Laplacians, and products with Hessians, Gauss-Newton and Fisher matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from adjoint.tensor.creation import rand, randn, randperm
+from adjoint.tensor.table import ops
+from adjoint.transforms.batching.vmap import spans, vmap
+from adjoint.transforms.func import check_chunk_size, grad, jvp, places_of, vjp
+from adjoint.transforms.jacobians import basis, step_within_budget
+from adjoint.transforms.jets import check_primal, jet
+from adjoint.transforms.passing import for_calls, for_primals
+
+if TYPE_CHECKING:
+    from adjoint.tensor.tensor import Tensor
+Tree = Any
+Function = Callable[..., Any]
+
+# Laplacians -----------------------------------------------------------------------------------------------------------
+
+
+def normal(x: Tensor, samples: int) -> tuple[Tensor, float]:
+    """Random directions with independent normal elements, and the weight of each."""
+    return randn(samples, x.numel(), dtype=x.dtype), 1 / samples
+
+
+def signs(x: Tensor, samples: int) -> tuple[Tensor, float]:
+    """Random directions of elements 1 and -1, of which the estimate varies least (Hutchinson, 1990)."""
+    return 1 - 2 * (rand(samples, x.numel()) < 0.5).to(x.dtype), 1 / samples
+
+
+def axes(x: Tensor, samples: int) -> tuple[Tensor, float]:
+    """Some of the axes, each at most once, drawn at random (Shi, Hu, Lin, Kawaguchi, 2024)."""
+    n = x.numel()
+    if samples > n:
+        raise ValueError(f"laplacian: there are only {n} axes, fewer than samples={samples}")
+    chosen = randperm(n)[:samples]
+    directions = ops.zeros_like(x).reshape(1, n).repeat(samples, 1)
+    return directions.scatter(1, chosen.unsqueeze(1), 1.0), n / samples
+
+
+#: How directions are drawn.
+DIRECTIONS = {"rademacher": signs, "normal": normal, "axes": axes}
+
+
+@for_calls
+def laplacian(
+    func: Function,
+    argnums: int = 0,
+    *,
+    samples: int | None = None,
+    directions: str = "rademacher",
+    chunk_size: int | None = None,
+) -> Function:
+    """A function that gives the Laplacian of `func`: the sum of its second derivatives by each element of an argument.
+
+    One pass of Taylor mode of order 2 along all axes at once, without gradients or Hessians. In high dimensions an
+    estimate from a few random directions: the mean of v^T H v over them has the Laplacian as its expectation.
+
+    Args:
+        func: gives a Tensor; each of its elements has a Laplacian.
+        argnums: the argument to differentiate by, a real Tensor.
+        samples: estimate from so many random directions, drawn anew at each call; None for all axes, exactly.
+        directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once), where a
+            second derivative along an axis is cheap or the off-diagonal elements of the Hessian are large.
+        chunk_size: so many directions at once (default: as many as fit into 32 MB).
+
+    Raises:
+        TypeError: the argument is no Tensor of real floating-point numbers.
+        ValueError: unknown directions; samples or chunk_size are not positive.
+
+    >>> import adjoint
+    >>> adjoint.func.laplacian(lambda x: (x**3).sum())(adjoint.tensor([1.0, 2.0]))
+    tensor(18.)
+    """
+    check_chunk_size("laplacian", chunk_size)
+    if samples is not None and samples < 1:
+        raise ValueError(f"laplacian: samples must be positive, got {samples}")
+    if directions not in DIRECTIONS:
+        raise ValueError(f"laplacian: unknown directions={directions!r}; known are {', '.join(DIRECTIONS)}")
+
+    @wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        (position,) = places_of(argnums, len(args))
+        x = args[position]
+        check_primal("laplacian(f)(*args)", x)
+        if x.is_complex():
+            raise TypeError("laplacian(f)(*args): x must be real; differentiate by its real and its imaginary part")
+
+        def of_argument(value: Tensor) -> Any:
+            return func(*args[:position], value, *args[position + 1 :], **kwargs)
+
+        def second(direction: Tensor) -> Any:
+            series = [direction, ops.zeros_like(direction)]
+            return jet(of_argument, (x,), (series,))[1][1]
+
+        n = x.numel() if samples is None else samples
+        drawn, weight = (None, 1.0) if samples is None else DIRECTIONS[directions](x.detach(), samples)
+        along = vmap(second, randomness="same")
+        total: Any = None
+        for start, stop in spans(n, step_within_budget(x) if chunk_size is None else chunk_size):
+            vectors = basis(x, start, stop, 1) if drawn is None else drawn[start:stop].reshape(-1, *x.shape)
+            part = ops.sum(along(vectors), (0,))
+            total = part if total is None else total + part
+        return total if weight == 1 else total * weight
+
+    return wrapper
+
+
+# products with matrices -----------------------------------------------------------------------------------------------
+
+
+@for_primals
+def hvp(func: Function, primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """The Hessian of a scalar function times a vector: forward mode over reverse mode, some 4 times the cost of func.
+
+    Args:
+        func: gives a real scalar Tensor.
+        primals, tangents: tuples of the same structure.
+
+    Returns:
+        A tuple of the structure of the primals.
+
+    Raises:
+        RuntimeError: structures or shapes differ; func gives no real scalar Tensor.
+
+    >>> import adjoint
+    >>> x, v = adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 1.0])
+    >>> adjoint.func.hvp(lambda x: (x**3).sum(), (x,), (v,))
+    (tensor([ 6., 12.]),)
+    """
+    return jvp(grad(func, tuple(range(len(primals)))), primals, tangents)[1]
+
+
+@for_primals
+def ggn(model: Function, loss: Function, primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """The generalised Gauss-Newton matrix times a vector: J^T H J v, with J of the model and H the Hessian of the loss.
+
+    It is the Hessian of loss(model(.)) without the second derivatives of the model, so it is positive semidefinite
+    where the loss is convex (Schraudolph, 2002). No matrix is formed.
+
+    Args:
+        model: from the primals to a Tensor or a tree of Tensors.
+        loss: from the model's result to a real scalar Tensor.
+        primals, tangents: tuples of the same structure.
+
+    Returns:
+        A tuple of the structure of the primals.
+
+    Raises:
+        RuntimeError: structures or shapes differ; the loss is no real scalar Tensor.
+
+    >>> import adjoint
+    >>> x, v = adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0, 1.0])
+    >>> adjoint.func.ggn(lambda x: x**2, lambda y: (y**2).sum(), (x,), (v,))
+    (tensor([ 8., 32.]),)
+    """
+    outputs, moved = jvp(model, primals, tangents)
+    (curved,) = hvp(loss, (outputs,), (moved,))
+    return vjp(model, *primals)[1](curved)
+
+
+@for_primals
+def fisher(log_likelihoods: Function, primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> tuple[Tree, ...]:
+    """The Fisher matrix times a vector: the mean over samples of g (g^T v), g the gradient of a log-likelihood.
+
+    Of observed samples it is the empirical Fisher matrix; of samples drawn from the model an estimate of the Fisher
+    matrix itself. For models whose loss is a negative log-likelihood in natural parameters, `ggn` is that matrix
+    without sampling. No matrix is formed, and no gradient of a single sample.
+
+    Args:
+        log_likelihoods: from the primals to a vector with the log-likelihood of each sample.
+        primals, tangents: tuples of the same structure.
+
+    Returns:
+        A tuple of the structure of the primals.
+
+    Raises:
+        RuntimeError: structures or shapes differ.
+        ValueError: the result is no vector.
+
+    >>> import adjoint
+    >>> data = adjoint.tensor([0.0, 1.0, 3.0])
+    >>> mean, v = adjoint.tensor(1.0), adjoint.tensor(1.0)
+    >>> adjoint.func.fisher(lambda mean: -((data - mean) ** 2) / 2, (mean,), (v,))
+    (tensor(1.6667),)
+    """
+    values, moved = jvp(log_likelihoods, primals, tangents)
+    if not hasattr(values, "ndim") or values.ndim != 1:
+        raise ValueError(
+            "fisher: expected a vector with one log-likelihood for each sample, got "
+            + (f"shape {tuple(values.shape)}" if hasattr(values, "shape") else type(values).__name__)
+        )
+    return vjp(log_likelihoods, *primals)[1](moved / len(values))
