@@ -78,7 +78,7 @@ class _Memory:
 class _Pickler(pickle._Pickler):
     """Writes tensors under torch's names; `storages` are the memories that belong to the pickle."""
 
-    dispatch = dict(pickle._Pickler.dispatch)
+    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)
 
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol)
@@ -121,7 +121,7 @@ def _reduced(tensor: Tensor) -> Any:
     cls = (type(tensor).__module__, type(tensor).__qualname__)
     if (cls != PARAMETER and type(tensor) is not Tensor) or tensor.layout is not strided:
         return tensor.__reduce_ex__(2)
-    flags = (bool(tensor.requires_grad), collections.OrderedDict())
+    flags: tuple[Any, Any] = (bool(tensor.requires_grad), collections.OrderedDict())
     attributes = dict(vars(tensor))
     if cls == PARAMETER:
         if attributes:
@@ -134,12 +134,8 @@ def _reduced(tensor: Tensor) -> Any:
     if memory.kind not in CLASSES:
         function, parts = _named("torch._utils", "_rebuild_tensor_v3"), (*parts, tensor.dtype)  # type: ignore[assignment]
     if attributes:
-        return _named("torch._tensor", "_rebuild_from_type_v2"), (
-            function,
-            _named("torch", "Tensor"),
-            parts,
-            attributes,
-        )
+        whole = (function, _named("torch", "Tensor"), parts, attributes)
+        return _named("torch._tensor", "_rebuild_from_type_v2"), whole
     return function, parts
 
 
@@ -247,9 +243,8 @@ def _tensor(
 
 
 def _tensor_of_dtype(*parts: Any) -> Tensor:
-    *rest, kind = parts[:7]
-    check(len(rest) == 6 and isinstance(kind, Dtype), "a tensor has a dtype")
-    return _tensor(*rest, kind=kind)
+    check(len(parts) == 7 and isinstance(parts[6], Dtype), "a tensor has a dtype")
+    return _tensor(*parts[:6], None, parts[6])
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Tensor:
