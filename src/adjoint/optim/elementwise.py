@@ -741,7 +741,7 @@ class Rprop(Elementwise):
         agrees = g * before
         (less, more), (least, most) = k.etas, k.step_sizes
         scaled = xp.where(agrees > 0, more * size, xp.where(agrees < 0, less * size, size))
-        size[...] = xp.clip(scaled, least, most)
+        size[...] = xp.where(scaled < least, least, xp.where(scaled > most, most, scaled))
         # where the sign changes, there is no step
         before[...] = xp.where(agrees < 0, 0.0, g)
         p -= xp.sign(before) * size

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.arguments import check_functions
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.creation import tensor as as_tensor
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tensor.table import ops
@@ -160,10 +161,15 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         start = stop
 
 
+_MODULES = ("parametrizations", "parametrize", "rnn", "stateless")
+_HELD = {"adjoint.nn.utils.hooked": "remove_spectral_norm remove_weight_norm skip_init spectral_norm weight_norm"}
+
 check_functions(globals(), __all__)
 if not _typing.TYPE_CHECKING:
-    __getattr__ = _LateAttributes(__name__, {"rnn": ""}, missing=_AttributeOf(__name__))
-__all__ += ["rnn"]
+    __getattr__ = _LateAttributes(
+        __name__, dict.fromkeys(_MODULES, "") | _by_name(_HELD), missing=_AttributeOf(__name__)
+    )
+__all__ += [*_MODULES, *_by_name(_HELD)]
 
 
 def __dir__() -> list[str]:

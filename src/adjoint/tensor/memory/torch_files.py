@@ -12,7 +12,7 @@ import pickle
 import struct
 import zipfile
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy
 
@@ -78,7 +78,7 @@ class _Memory:
 class _Pickler(pickle._Pickler):
     """Writes tensors under torch's names; `storages` are the memories that belong to the pickle."""
 
-    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)
+    dispatch: ClassVar[dict[Any, Any]] = dict(pickle._Pickler.dispatch)
 
     def __init__(self, file: IO[bytes], protocol: int) -> None:
         super().__init__(file, protocol)
@@ -244,7 +244,8 @@ def _tensor(
 
 def _tensor_of_dtype(*parts: Any) -> Tensor:
     check(len(parts) == 7 and isinstance(parts[6], Dtype), "a tensor has a dtype")
-    return _tensor(*parts[:6], None, parts[6])
+    storage, offset, size, stride, requires_grad, hooks, kind = parts
+    return _tensor(storage, offset, size, stride, requires_grad, hooks, None, kind)
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Tensor:

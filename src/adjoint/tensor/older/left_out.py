@@ -48,9 +48,7 @@ GROUPS = (
             """,
             "nn.utils": """
                 fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights fusion
-                convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format parametrizations
-                parametrize remove_spectral_norm remove_weight_norm skip_init spectral_norm stateless weight_norm
-                init
+                convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format init
             """,
             "func": "replace_all_batch_norm_modules_",
             "Tensor": "module_load",

@@ -1,0 +1,150 @@
+"""Normalized weights that a hook computes before each pass: the older forms of those in parametrizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.operations.arguments import check_functions
+from adjoint.nn.modules.module import Module
+from adjoint.nn.parameter import Parameter
+from adjoint.nn.utils.parametrizations import _SpectralNorm, norm_except
+
+__all__ = ["remove_spectral_norm", "remove_weight_norm", "skip_init", "spectral_norm", "weight_norm"]
+
+
+class _Hook:
+    """Sets a weight before each pass; `parts` are the tensors that it is computed from, by the ends of their names."""
+
+    kind = ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def compute(self, module: Module) -> Any:
+        """The weight."""
+        raise NotImplementedError
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute(module))
+
+    def part(self, module: Module, end: str) -> Any:
+        """The tensor whose name has this end."""
+        return getattr(module, f"{self.name}_{end}")
+
+    def start(self, module: Module) -> None:
+        """Replace the parameter by what is computed, before each pass."""
+        for hook in module._forward_pre_hooks.values():
+            if type(hook) is type(self) and hook.name == self.name:
+                raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
+        setattr(module, self.name, self.compute(module).detach())
+        module.register_forward_pre_hook(self)
+
+
+class _WeightNormHook(_Hook):
+    kind = "weight_norm"
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        super().__init__(name)
+        self.dim = -1 if dim is None else dim
+
+    def compute(self, module: Module) -> Any:
+        g, v = self.part(module, "g"), self.part(module, "v")
+        return v * (g / norm_except(v, self.dim))
+
+
+class _SpectralNormHook(_Hook):
+    kind = "spectral_norm"
+
+    def __init__(self, name: str, norm: _SpectralNorm) -> None:
+        super().__init__(name)
+        self.norm = norm
+
+    def compute(self, module: Module) -> Any:
+        # the vectors are buffers of the module
+        self.norm._u, self.norm._v = self.part(module, "u"), self.part(module, "v")
+        return self.norm.train(module.training)(self.part(module, "orig"))
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Make a weight `g * v / norm(v)` of two parameters, name_g and name_v, before each pass. Returns the module.
+
+    >>> from adjoint import nn
+    >>> [name for name, _ in nn.utils.weight_norm(nn.Linear(2, 3)).named_parameters()]
+    ['bias', 'weight_g', 'weight_v']
+    """
+    hook, weight = _WeightNormHook(name, dim), getattr(module, name)
+    delattr(module, name)
+    module.register_parameter(f"{name}_g", Parameter(norm_except(weight, hook.dim).detach()))
+    module.register_parameter(f"{name}_v", Parameter(weight.detach()))
+    hook.start(module)
+    return module
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Divide a weight by its largest singular value before each pass; name_orig is the parameter. Returns the module.
+
+    Raises ValueError for n_power_iterations below 1.
+
+    >>> from adjoint import nn
+    >>> [name for name, _ in nn.utils.spectral_norm(nn.Linear(2, 3)).named_parameters()]
+    ['bias', 'weight_orig']
+    """
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    weight = getattr(module, name)
+    norm = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    delattr(module, name)
+    module.register_parameter(f"{name}_orig", weight)
+    module.register_buffer(f"{name}_u", norm._u)
+    module.register_buffer(f"{name}_v", norm._v)
+    _SpectralNormHook(name, norm).start(module)
+    return module
+
+
+def _remove(module: Module, name: str, cls: type[_Hook], ends: tuple[str, ...]) -> Module:
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, cls) and hook.name == name:
+            with no_grad():
+                weight = hook.compute(module)
+            for part in (name, *(f"{name}_{end}" for end in ends)):
+                delattr(module, part)
+            module.register_parameter(name, Parameter(weight.detach()))
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"{cls.kind} of '{name}' not found in {module}")
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Make a weight of weight_norm() a parameter again. Raises ValueError if it is not one.
+
+    >>> from adjoint import nn
+    >>> [name for name, _ in nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3))).named_parameters()]
+    ['bias', 'weight']
+    """
+    return _remove(module, name, _WeightNormHook, ("g", "v"))
+
+
+def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
+    """Make a weight of spectral_norm() a parameter again. Raises ValueError if it is not one.
+
+    >>> from adjoint import nn
+    >>> [name for name, _ in nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3))).named_parameters()]
+    ['bias', 'weight']
+    """
+    return _remove(module, name, _SpectralNormHook, ("u", "v", "orig"))
+
+
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
+    """A module whose values are whatever lies in memory. It takes as long as one with first values.
+
+    >>> from adjoint import nn
+    >>> nn.utils.skip_init(nn.Linear, 2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+    return module_cls(*args, **kwargs).to_empty(device=kwargs.get("device", "cpu"))
+
+
+check_functions(globals(), __all__)

@@ -1,0 +1,345 @@
+"""Tensors of a module as functions of others: register_parametrization() and what belongs to it."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from adjoint.core.modes.grad_mode import no_grad
+from adjoint.core.operations.arguments import check_functions
+from adjoint.nn.modules.container import ModuleDict, ModuleList
+from adjoint.nn.modules.module import Module
+from adjoint.nn.parameter import Parameter
+from adjoint.tensor.tensor import Tensor
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+_cache: dict[tuple[int, str], Any] = {}
+_n_caching = 0
+
+
+@contextlib.contextmanager
+def cached() -> Iterator[None]:
+    """A block in which each parametrized tensor is computed once.
+
+    >>> from adjoint import nn
+    >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> with nn.utils.parametrize.cached():
+    ...     print(model.weight is model.weight)
+    True
+    """
+    global _n_caching
+    _n_caching += 1
+    try:
+        yield
+    finally:
+        _n_caching -= 1
+        if not _n_caching:
+            _cache.clear()
+
+
+class ParametrizationList(ModuleList):
+    """The functions of one tensor, run one after another, and the tensors that they begin with.
+
+    `original`, or `original0`, `original1` and so on, are parameters if the tensor was one, and buffers otherwise.
+
+    >>> from adjoint import nn
+    >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> [name for name, _ in model.parametrizations.weight.named_parameters()]
+    ['original0', 'original1']
+    """
+
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
+        new: Any = self._inverted(original, strict=False)
+        if not isinstance(new, (Tensor, Sequence)):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(new).__name__}"
+            )
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        if self.is_tensor:
+            if not unsafe and new.dtype is not dtype:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
+                    f"original.dtype: {dtype}\nright_inverse(original).dtype: {new.dtype}"
+                )
+            # the same object, which optimizers may know
+            original.data = new.detach()
+            self._keep("original", original, isinstance(original, Parameter))
+        else:
+            for k, part in enumerate(new):
+                self._keep(f"original{k}", part, isinstance(original, Parameter))
+        if not unsafe:
+            self._check_result(shape, dtype)
+
+    def _keep(self, name: str, tensor: Tensor, as_parameter: bool) -> None:
+        if not as_parameter:
+            self.register_buffer(name, tensor)
+            return
+        made = tensor if isinstance(tensor, Parameter) else Parameter(tensor, tensor.is_floating_point())
+        self.register_parameter(name, made)
+
+    def _check_result(self, shape: Any, dtype: Any) -> None:
+        """Raise ValueError unless the result has the shape and dtype of the tensor that it replaces."""
+        with no_grad():
+            result = self()
+        if not isinstance(result, Tensor):
+            raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+        for what, before, after in (("dtype", dtype, result.dtype), ("shape", shape, result.shape)):
+            if before != after:
+                raise ValueError(
+                    f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is "
+                    f"enabled.\nunparametrized {what}: {before}\nparametrized {what}: {after}"
+                )
+
+    def _originals(self) -> list[Tensor]:
+        names = ["original"] if self.is_tensor else [f"original{k}" for k in range(self.ntensors)]
+        return [getattr(self, name) for name in names]
+
+    def _inverted(self, value: Any, strict: bool) -> Any:
+        """What the functions make a value of; strict: those without right_inverse are an error, not passed over."""
+        with no_grad():
+            for module in reversed(list(self)):
+                if hasattr(module, "right_inverse"):
+                    try:
+                        value = module.right_inverse(value)
+                    except NotImplementedError:
+                        if strict:
+                            raise
+                elif strict:
+                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+        return value
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the originals so that the result is a value. Raises RuntimeError where a function has no right_inverse.
+
+        >>> import adjoint
+        >>> from adjoint import nn
+        >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+        >>> model.weight = adjoint.ones(3, 2)
+        >>> bool((model.weight - 1).abs().max() < 1e-6)
+        True
+        """
+        new = self._inverted(value, strict=True)
+        with no_grad():
+            for original, part in zip(self._originals(), [new] if self.is_tensor else new, strict=True):
+                if part.dtype is not original.dtype and not self.unsafe:
+                    raise ValueError(
+                        f"The tensor `right_inverse(tensor)` has dtype {part.dtype} and the original {original.dtype}"
+                    )
+                original.data = part.detach()
+
+    def forward(self) -> Any:
+        first, *others = self
+        value = first(*self._originals())
+        for module in others:
+            value = module(value)
+        return value
+
+
+def _property(name: str) -> property:
+    def read(self: Any) -> Any:
+        functions = self.parametrizations[name]
+        if not _n_caching:
+            return functions()
+        key = (id(self), name)
+        if key not in _cache:
+            _cache[key] = functions()
+        return _cache[key]
+
+    def write(self: Any, value: Any) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    return property(read, write)
+
+
+def _no_pickle(self: Any) -> Any:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(). Save the state_dict in place of "
+        "the module."
+    )
+
+
+def _deepcopy(self: Any, memo: Any) -> Any:
+    """A copy with a class of its own, whose properties may change."""
+    cls: Any = type(self).__mro__[1]
+    other = cls.__new__(cls)
+    memo[id(self)] = other
+    vars(other).update(copy.deepcopy(vars(self), memo))
+    _give_class(other, list(other.parametrizations))
+    return other
+
+
+def _give_class(module: Module, names: Sequence[str]) -> None:
+    """Make a module an instance of a class of its own, with properties for the parametrized tensors."""
+    cls = type(module)
+    own = {"__getstate__": _no_pickle, "__deepcopy__": _deepcopy, **{name: _property(name) for name in names}}
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), own)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module has parametrized tensors, or the one of this name is.
+
+    >>> from adjoint import nn
+    >>> nn.utils.parametrize.is_parametrized(nn.Linear(2, 3))
+    False
+    """
+    parametrizations = module._modules.get("parametrizations")
+    if not isinstance(parametrizations, ModuleDict):
+        return False
+    return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
+
+
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
+    """Make a parameter or buffer of a module the result of another module; returns the first.
+
+    The tensor is computed whenever it is asked for. A second parametrization takes the result of the first. If the
+    other module has `right_inverse`, it gives the tensors that it is to begin with, from the value at hand.
+
+    Raises ValueError where there is no such tensor and, unless `unsafe`, where shape or dtype change.
+
+    >>> import adjoint
+    >>> from adjoint import nn
+    >>> class Symmetric(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> model = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    >>> bool((model.weight == model.weight.T).all())
+    True
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        functions: Any = module.parametrizations[tensor_name]
+        if not unsafe:
+            _check_next(functions, parametrization, getattr(module, tensor_name))
+        if hasattr(parametrization, "right_inverse"):
+            with no_grad():
+                value = parametrization.right_inverse(getattr(module, tensor_name))
+            functions.right_inverse(value)
+        functions.append(parametrization)
+        functions.unsafe = functions.unsafe or unsafe
+    elif tensor_name in module._buffers or tensor_name in module._parameters:
+        original = getattr(module, tensor_name)
+        functions = ParametrizationList([parametrization], original, unsafe)
+        delattr(module, tensor_name)
+        if not is_parametrized(module):
+            _give_class(module, [])
+            module.parametrizations = ModuleDict()
+        setattr(type(module), tensor_name, _property(tensor_name))
+        module.parametrizations[tensor_name] = functions
+    else:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    return module
+
+
+def _check_next(functions: Any, parametrization: Module, value: Tensor) -> None:
+    """Raise ValueError unless a further function keeps shape and dtype."""
+    with no_grad():
+        result = parametrization(value)
+    if not isinstance(result, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+    for what in ("dtype", "shape"):
+        before, after = getattr(value, what), getattr(result, what)
+        if before != after:
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
+                f"enabled.\nmodule.{what}: {before}\nparametrization(module).{what}: {after}"
+            )
+
+
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
+    """Make a tensor a parameter or buffer again; returns the module.
+
+    leave_parametrized: with its value by now, otherwise with that of the original.
+
+    Raises ValueError if it is not parametrized, or has several originals to be left with.
+
+    >>> from adjoint import nn
+    >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
+    >>> nn.utils.parametrize.remove_parametrizations(model, "weight")
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    table: Any = module.parametrizations
+    functions = table[tensor_name]
+    if functions.is_tensor:
+        original = functions.original
+        if leave_parametrized:
+            with no_grad():
+                original.data = getattr(module, tensor_name).detach()
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        original = Parameter(value) if value.requires_grad else value
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del table[tensor_name]
+    if isinstance(original, Parameter):
+        module.register_parameter(tensor_name, original)
+    else:
+        module.register_buffer(tensor_name, original)
+    if not is_parametrized(module):
+        delattr(module, "parametrizations")
+        module.__class__ = type(module).__mro__[1]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of a module without its parametrizations.
+
+    >>> from adjoint import nn
+    >>> nn.utils.parametrize.type_before_parametrizations(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)))
+    <class 'adjoint.nn.modules.linear.Linear'>
+    """
+    return type(module).__mro__[1] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Give a module copies of another one's parametrizations and originals: of all tensors, or of one.
+
+    >>> from adjoint import nn
+    >>> transfer = nn.utils.parametrize.transfer_parametrizations_and_params
+    >>> nn.utils.parametrize.is_parametrized(
+    ...     transfer(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)), nn.Linear(2, 3))
+    ... )
+    True
+    """
+    table: Any = getattr(from_module, "parametrizations", {})
+    for name in [tensor_name] if tensor_name is not None else list(table):
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for function in table[name]:
+            register_parametrization(to_module, name, copy.deepcopy(function), unsafe=True)
+        other: Any = to_module.parametrizations
+        other[name].load_state_dict(table[name].state_dict())
+    return to_module
+
+
+check_functions(globals(), __all__[2:])
