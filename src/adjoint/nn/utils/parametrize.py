@@ -65,12 +65,7 @@ class ParametrizationList(ModuleList):
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
-        new: Any = self._inverted(original, strict=False)
-        if not isinstance(new, (Tensor, Sequence)):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                f"{type(new).__name__}"
-            )
+        new = self._checked_parts(self._inverted(original, strict=False))
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
@@ -87,6 +82,15 @@ class ParametrizationList(ModuleList):
                 self._keep(f"original{k}", part, isinstance(original, Parameter))
         if not unsafe:
             self._check_result(shape, dtype)
+
+    @staticmethod
+    def _checked_parts(new: Any) -> Any:
+        if not isinstance(new, (Tensor, Sequence)):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(new).__name__}"
+            )
+        return new
 
     def _keep(self, name: str, tensor: Tensor, as_parameter: bool) -> None:
         if not as_parameter:
