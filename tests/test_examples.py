@@ -4,12 +4,14 @@
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+GALLERY = sorted((Path(__file__).parents[1] / "examples").glob("*/plot_*.py"))
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "programs").glob("*.py"))
 #: Seconds of computing, which do not depend on what else the machine has to do.
 LONGEST = 10.0
@@ -30,3 +32,16 @@ def test_example(path):
     assert result.returncode == 0, result.stderr
     assert 1 <= len(result.stdout.splitlines()) <= 10
     assert seconds() - before < LONGEST
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_a_program_of_the_gallery_compares_and_draws(path):
+    """It asserts that its result is the known one, and has a title, cells and a picture."""
+    text = path.read_text()
+    assert "\nassert " in text or "\n    assert " in text
+    assert re.match(r'r?"""\n.+\n=+\n', text)
+    assert text.count("\n# %%\n") >= 1 and text.endswith("plt.show()\n")
+
+
+def test_the_gallery_is_large():
+    assert len(GALLERY) >= 24
