@@ -167,3 +167,5 @@ def test_each_step(name: str) -> None:
     kind = NAMES.index(name)
     for operands in ((0, 1), (2, 0), (3, 3)):
         compare(case([(kind, *operands, 1), (0, 4, 0, 0), (0, 4, 0, 0)]))
+    # on a result, which a step in place gives another history
+    compare(case([(NAMES.index("number"), 0, 1, 1), (kind, 4, 1, 1)]))

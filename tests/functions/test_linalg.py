@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import adjoint
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 
 RNG = np.random.default_rng(5)
 KINDS = ["float64", "complex128"]

@@ -14,7 +14,7 @@ from scipy.sparse import linalg as scipy_linalg
 
 import adjoint
 from adjoint import sparse
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.autograd import gradcheck, gradgradcheck
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia")

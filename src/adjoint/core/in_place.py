@@ -216,6 +216,10 @@ class CopySlices(Node):
         """The values that the in-place operation saves."""
         return [] if self.freed else self.inner._ad_saved_items()
 
+    def _ad_runs_once(self):
+        """True if the node is freed when it has run."""
+        return self.label is None
+
     def _ad_release(self):
         """Free the saved values; as in torch, this node then runs no more, except that of a custom function."""
         self.inner._ad_release()

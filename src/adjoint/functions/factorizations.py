@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjoint.arrays.dtypes import is_half, kind_of
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.core.operations.results import results_of
 from adjoint.core.recorded import operations

@@ -5,6 +5,6 @@ from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 
 __all__ = ["LinAlgError", *sorted(_functions["linalg"].homes)]
 __getattr__ = _LateAttributes(
-    __name__, {"LinAlgError": "adjoint.arrays.kernels.linalg_errors"}, tables=(_functions["linalg"],)
+    __name__, {"LinAlgError": "adjoint.arrays.kernels.linalg.errors"}, tables=(_functions["linalg"],)
 )
 __dir__ = __getattr__.listed

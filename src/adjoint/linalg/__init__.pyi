@@ -21,7 +21,7 @@ from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
 from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, HiddenGates, HiddenMemoryGates, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, MinMax, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
-from adjoint.arrays.kernels.linalg_errors import LinAlgError as LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError as LinAlgError
 
 def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
     """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices."""

@@ -22,10 +22,13 @@
 /* the length of a tile where few intermediate values share the cache, and how many tiles a piece has */
 #define ADJ_TILE 2048
 #define ADJ_TILES 8
+/* rows of so many elements cost more in calls than strides cost along columns */
+#define ADJ_SHORT_ROW 4
 #define ADJ_NO_MEMORY (1 << 30)
 
-/* what a step works on: each element, one number for each row; or it reduces rows, or everything */
-enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_SUM_OF_ALL };
+/* what a step works on: each element, one number for each row; or it reduces rows, or everything; or each element by a
+   loop that gives the same values for all strides, and may run along short rows or along columns */
+enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_SUM_OF_ALL, ADJ_EACH_ALONG_ANY };
 
 /* the last register of a step is that of its result */
 typedef struct {
@@ -92,16 +95,22 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
         contiguous &= r->row == n * r->column;
     }
     if (step->way == ADJ_PER_ROW) { step->loop.function(at, &n_rows, down, step->loop.data); return; }
-    if (step->way != ADJ_EACH) { adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n); return; }
+    if (step->way != ADJ_EACH && step->way != ADJ_EACH_ALONG_ANY) {
+        adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n);
+        return;
+    }
     if (contiguous || n_rows == 1) {
         n *= n_rows;
         step->loop.function(at, &n, strides, step->loop.data);
         return;
     }
-    for (npy_intp k = 0; k < n_rows; k++) {
+    int along_columns = step->way == ADJ_EACH_ALONG_ANY && n <= ADJ_SHORT_ROW && n < n_rows;
+    const npy_intp *inner = along_columns ? down : strides, *outer = along_columns ? strides : down;
+    npy_intp n_outer = along_columns ? n : n_rows, n_inner = along_columns ? n_rows : n;
+    for (npy_intp k = 0; k < n_outer; k++) {
         char *here[ADJ_MOST_OPERANDS + 1];
-        for (int i = 0; i <= last; i++) here[i] = at[i] + k * down[i];
-        step->loop.function(here, &n, strides, step->loop.data);
+        for (int i = 0; i <= last; i++) here[i] = at[i] + k * outer[i];
+        step->loop.function(here, &n_inner, inner, step->loop.data);
     }
 }
 
@@ -192,10 +201,12 @@ static void adj_set_pieces(adj_job *job, int n_tiles) {
             if (s[1] == size && s[2] == size) { name##_strided(at, *n, sizeof(type), sizeof(type)); return; }          \
             if (s[1] == size && s[2] == 0) { name##_strided(at, *n, sizeof(type), 0); return; }                        \
             if (s[1] == 0 && s[2] == size) { name##_strided(at, *n, 0, sizeof(type)); return; }                        \
+            if (s[1] == 0 && s[2] == 0) { name##_strided(at, *n, 0, 0); return; }                                      \
         }                                                                                                              \
         for (npy_intp i = 0; i < *n; i++) {                                                                            \
+            type mask = (type)0 - (type)(*(npy_bool *)(at[0] + i * s[0]) != 0);                                        \
             type x = *(type *)(at[1] + i * s[1]), y = *(type *)(at[2] + i * s[2]);                                     \
-            *(type *)(at[3] + i * s[3]) = *(npy_bool *)(at[0] + i * s[0]) ? x : y;                                     \
+            *(type *)(at[3] + i * s[3]) = (x & mask) | (y & ~mask);                                                    \
         }                                                                                                              \
     }
 ADJ_CHOOSE(adj_choose_1, uint8_t)

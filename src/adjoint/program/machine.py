@@ -19,7 +19,7 @@ from adjoint.runtime.threads import get_num_threads
 from .form import CAST, COPY, NARROW, WHERE, WIDEN
 
 #: The operand of a step; the same numbers as in machine.h.
-EACH, PER_ROW, ROW_SUM, ROW_FOLD, TOTAL = range(5)
+EACH, PER_ROW, ROW_SUM, ROW_FOLD, TOTAL, EACH_ALONG_ANY = range(6)
 #: The loops that are no ufunc's, by kernel and size of the result's elements.
 OWN_LOOPS = {(WHERE, 1): 0, (WHERE, 4): 1, (WHERE, 8): 2, (CAST, 4): 3, (CAST, 8): 4, (WIDEN, 8): 10, (NARROW, 4): 11}
 OWN_LOOPS |= {(COPY, size): 5 + k for k, size in enumerate((1, 2, 4, 8, 16))}

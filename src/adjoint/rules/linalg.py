@@ -12,7 +12,7 @@ turn among themselves either: the terms that would be divided by their differenc
 from math import nan
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.kernels.linalg_errors import not_converged, not_positive_definite, singular
+from adjoint.arrays.kernels.linalg.errors import not_converged, not_positive_definite, singular
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.arrays.namespace import underlying
 from adjoint.functions.binding import functions
 from adjoint.solvers.convergence import ConvergenceError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.arrays.dtypes import promote_types
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.solvers.flattening import one_by_one, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy

@@ -5,7 +5,8 @@ from functools import partial
 import numpy
 import pytest
 
-from adjoint.arrays.kernels import batched_lapack, lapack
+from adjoint.arrays.kernels import batched_lapack
+from adjoint.arrays.kernels.linalg import lapack
 
 KINDS = ("float32", "float64", "complex64", "complex128")
 

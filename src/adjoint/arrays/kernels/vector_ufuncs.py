@@ -84,6 +84,12 @@ def of(name):
     return result
 
 
+def is_dense(function):
+    """True for a ufunc of this module with loops of its own, whose values are the same for all strides."""
+    name = getattr(function, "__name__", None)
+    return name in _ufuncs and _ufuncs[name] is function and function is not original(name)
+
+
 def __getattr__(name):
     # ufuncs are pickled by module and name
     if name in _TABLE:

@@ -750,9 +750,9 @@ class Namespace:
         elif name in _SPECIAL:
             value = getattr(special, _SPECIAL[name])
         elif name in _LAPACK:
-            value = getattr(importlib.import_module("adjoint.arrays.kernels.lapack"), name)
+            value = getattr(importlib.import_module("adjoint.arrays.kernels.linalg.lapack"), name)
         elif name in _MATRIX_FUNCTIONS:
-            value = getattr(importlib.import_module("adjoint.arrays.kernels.matrix_functions"), name)
+            value = getattr(importlib.import_module("adjoint.arrays.kernels.linalg.matrix_functions"), name)
         else:
             own = globals().get(name)
             value = own if own is not None and not name.startswith("_") else getattr(numpy, name)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from math import prod
 from time import perf_counter, perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.kernels.vector_ufuncs import is_dense
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
 from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View, bytes_of
@@ -16,7 +18,7 @@ from adjoint.core.modes.profiling import CUSTOM, current_profiler
 from adjoint.core.modes.random import Generator, default_generator
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
-from adjoint.program.machine import EACH, OWN_LOOPS, PER_ROW
+from adjoint.program.machine import EACH, EACH_ALONG_ANY, OWN_LOOPS, PER_ROW
 from adjoint.program.trace import loop_index
 from adjoint.runtime.crossovers import KEPT_MEMORY
 from adjoint.runtime.memory import with_kept_memory
@@ -463,6 +465,15 @@ def keeper(results: Any, program: Program) -> Callable[[Any, Any], None] | None:
     return keep
 
 
+#: Kernels whose loops give an element the same value for all strides.
+EXACT = frozenset((
+    numpy.add, numpy.subtract, numpy.multiply, numpy.divide, numpy.negative, numpy.absolute, numpy.square, numpy.sqrt,
+    numpy.reciprocal, numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater, numpy.greater_equal,
+    COPY, CAST, WHERE,
+))  # fmt: skip
+#: Rows of so many elements NumPy adds up in eight partial sums.
+PAIRWISE = 8
+
 # regions --------------------------------------------------------------------------------------------------------------
 
 
@@ -473,7 +484,7 @@ def region_from(program: Program, group: Group) -> Any:
     registers = Registers(program, group)
     steps = [step for instruction in group.instructions for step in steps_of(registers, instruction)]
     in_memory = [k for k, register in enumerate(registers.table) if not register.is_scratch]
-    layout = Layout(group.shape, [registers.table[k].strides for k in in_memory], group.n_columns)
+    layout = Layout(group.shape, [registers.table[k].strides for k in in_memory], group.n_columns, group.is_alone)
     slots, n_slots = scratch_slots([numbers for *_, numbers in steps], [r.is_scratch for r in registers.table])
     widest = max([register.size for register in registers.table])
     tile = TILE
@@ -542,9 +553,13 @@ def steps_of(registers: Registers, instruction: Elementwise) -> list[Any]:
         loop = instruction.kernel, loop_index(instruction.kernel, source.dtype.char * 2)
         if registers.group.is_alone:
             return [(EACH, *loop, [to, from_, to])]
-        begin = registers.number(zero_of(source.dtype), shape) if instruction.kernel is numpy.add else from_
-        return [(PER_ROW, *copy, [begin, to]), (EACH, *loop, [to, from_, to])]
-    way = PER_ROW if registers.group.is_per_row(instruction) else EACH
+        is_sum = instruction.kernel is numpy.add
+        begin = registers.number(zero_of(source.dtype), shape) if is_sum else from_
+        way = EACH_ALONG_ANY if is_sum and prod(shape[len(shape) - len(instruction.axes) :]) < PAIRWISE else EACH
+        return [(PER_ROW, *copy, [begin, to]), (way, *loop, [to, from_, to])]
+    way = EACH_ALONG_ANY if instruction.kernel in EXACT or is_dense(instruction.kernel) else EACH
+    if registers.group.is_per_row(instruction):
+        way = PER_ROW
     numbers = [registers.number(operand, instruction.out.shape) for operand in (*instruction.operands, instruction.out)]
     return [(way, *loop_of(instruction), numbers)]
 

@@ -15,6 +15,8 @@ from adjoint.compilation.programs.views import VALUE, View
 
 #: So many instructions has a region.
 LONGEST = 1024
+#: So many elements a call of a loop should have.
+SHORT = 64
 #: So many elements has a row that is reduced inside of a tile.
 LONGEST_ROW = 2048
 
@@ -235,10 +237,14 @@ def scratch_buffers(order: Sequence[Any], results: set[int]) -> set[int]:
 class Layout:
     """A shape with axes merged where all operands allow it: outer axes, rows and columns.
 
-    n_columns: how many last axes are the columns; None if any may be merged.
+    n_columns: how many last axes are the columns; None if any may be merged. in_order: the elements must be visited in
+    the order of the axes, as a reduction of all asks for. Otherwise the longest axis is that of rows where rows and
+    columns together are short.
     """
 
-    def __init__(self, shape: tuple[int, ...], strides: list[tuple[int, ...]], n_columns: int | None) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], strides: list[tuple[int, ...]], n_columns: int | None, in_order: bool
+    ) -> None:
         first = len(shape) - (n_columns or 0)
         rows = merged(shape[:first], [own[:first] for own in strides])
         if n_columns is not None:
@@ -248,6 +254,9 @@ class Layout:
             rows += columns
         none: tuple[int, list[int]] = (1, [0] * len(strides))
         rows = [none] * (2 - len(rows)) + rows
+        if not in_order and rows[-2][0] * rows[-1][0] < SHORT:
+            longest = max(range(len(rows) - 1), key=lambda axis: rows[axis][0])
+            rows[-2], rows[longest] = rows[longest], rows[-2]
         self.outer = [n for n, _ in rows[:-2]]
         (self.n_rows, down), (self.n_columns, across) = rows[-2:]
         #: For each operand the strides of rows, columns and the outer axes.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.arrays.kernels.linalg_errors import LinAlgError
+from adjoint.arrays.kernels.linalg.errors import LinAlgError
 from adjoint.core.modes.interceptors import STRUCTURE, interceptor_at
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import lost_derivative

@@ -1,0 +1,1 @@
+"""Factorizations and functions of matrices by LAPACK, and their errors."""
