@@ -24,11 +24,8 @@ SOURCE = "https://github.com/adjoint-autograd/adjoint/blob/main/src"
 TORCH = "https://docs.pytorch.org/docs/stable/generated"
 NUMPY = "https://numpy.org/doc/stable/reference/generated"
 LISTED = json.loads((ROOT / "tests" / "data" / "public_names.json").read_text())
-#: Public modules whose names stand in no list of the tests.
-FURTHER = (
-    "autograd.custom autograd.functional autograd.gradcheck compat.autograd compiler distributed distributions memory "
-    "numpy optim return_types scipy sparse testing"
-)
+#: Public modules that no other one has as an attribute.
+ALONE = ("adjoint.compat.autograd",)
 #: The spaces whose names are spread over a page for each family.
 SPREAD = ("adjoint", "adjoint.Tensor", "adjoint.nn.functional")
 HEADINGS = ("Args", "Returns", "Raises", "Attributes", "Shapes", "Dtypes", "Yields", "Warns")
@@ -49,17 +46,29 @@ class Entry(NamedTuple):
 
 
 def spaces() -> dict[str, list[str]]:
-    """The public modules and classes, and their names."""
+    """The public modules and classes, and their names; modules that only repeat names of others are left out."""
     found = dict(LISTED)
-    for name in FURTHER.split():
-        full = f"adjoint.{name}"
-        try:
-            value = attribute(full)
-        except (AttributeError, ModuleNotFoundError):
-            continue  # a module that this version does not have
-        names = getattr(value, "__all__", None) or [n for n in dir(value) if not n.startswith("_")]
-        found.setdefault(full, sorted(names))
+    known = {id(getattr(attribute(space), name)) for space, names in found.items() for name in names}
+    alone = [(name, importlib.import_module(name)) for name in ALONE]
+    for full, module in [*modules(adjoint, "adjoint", set()), *alone]:
+        names = public_names(module)
+        if full not in found and any(id(getattr(module, name, None)) not in known for name in names):
+            found[full] = sorted(names)
     return found
+
+
+def modules(holder: ModuleType, path: str, seen: set[str]) -> Iterator[tuple[str, ModuleType]]:
+    """The public modules below one, each once."""
+    for name in public_names(holder):
+        value = getattr(holder, name, None)
+        if isinstance(value, ModuleType) and value.__name__ == f"{path}.{name}" and value.__name__ not in seen:
+            seen.add(value.__name__)
+            yield value.__name__, value
+            yield from modules(value, value.__name__, seen)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    return list(getattr(module, "__all__", None) or [name for name in dir(module) if not name.startswith("_")])
 
 
 def attribute(full: str) -> Any:
@@ -235,9 +244,10 @@ def lines_of(entry: Entry) -> list[str]:
         link = f"See :doc:`{target} <{target}>`." if (FOLDER / f"{target}.rst") in PAGES else ""
         return [f".. py:data:: {full}", "", *indented([first, "", link, ""])]
     doc = str(value.__doc__ or "")
-    if is_numpys(value, doc):  # NumPy's own help, which its site shows better
+    if is_foreign(value, doc):  # help of another library, which its own site shows better
         paragraphs = [p for p in doc.strip().split("\n\n") if not p.startswith((f"{entry.name}(", ".. "))]
-        doc = "\n\n".join([*paragraphs[:1], f"NumPy: numpy.{entry.name}"])
+        link = [f"NumPy: numpy.{entry.name}"] if entry.space == "adjoint.numpy" else []
+        doc = "\n\n".join([*paragraphs[:1], *link])
     if inspect.isclass(value):
         head = f".. py:class:: {full}{signature_of(value).partition(' ->')[0]}"
     elif isinstance(value, property):
@@ -260,10 +270,10 @@ def lines_of(entry: Entry) -> list[str]:
     return [head, "", *indented(text)]
 
 
-def is_numpys(value: Any, doc: str) -> bool:
-    return str(getattr(value, "__module__", "")).startswith("numpy") or bool(
-        re.search(r"^\s*----+$", doc, re.MULTILINE)
-    )
+def is_foreign(value: Any, doc: str) -> bool:
+    """True for an object of another library, or one with NumPy's help."""
+    home = str(getattr(value, "__module__", None) or "adjoint")
+    return not home.startswith("adjoint") or bool(re.search(r"^\s*----+$", doc, re.MULTILINE))
 
 
 def members(value: type, full: str) -> list[str]:
