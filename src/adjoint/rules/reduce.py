@@ -62,6 +62,8 @@ def reduced_shape(shape, dim, keepdim):
 def flattened(xp, input, dim):
     """The input with the named axes (None: all) as one axis, the last."""
     dims = dims_of(dim, input.ndim)
+    if len(dims) == input.ndim:
+        return xp.reshape(input, (count(input.shape, None),))
     other_axes = tuple([axis for axis in range(input.ndim) if axis not in dims])
     rows = tuple([input.shape[axis] for axis in other_axes])
     return xp.reshape(xp.permute_dims(input, other_axes + dims), (*rows, count(input.shape, dim)))
@@ -726,8 +728,10 @@ def _position_of(name):
         if not input.size and dim is None:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         refuse_empty(name, input, dim)
-        result = getattr(xp, name)(flattened(xp, input, dim), axis=-1)
-        return xp.reshape(result, reduced_shape(input.shape, dim, keepdim))
+        is_one = isinstance(dim, int) and input.ndim > 0
+        rows, axis = (input, dim) if is_one else (flattened(xp, input, dim), -1)
+        result = getattr(xp, name)(rows, axis=axis)
+        return xp.reshape(result, reduced_shape(input.shape, dim, True)) if keepdim else result
 
     kernel.__doc__ = f"The first place of the {name[3:]}imum along an axis, or in the flattened input."
     return kernel
