@@ -22,6 +22,8 @@ number in a column of a library is how many times faster adjoint is; in the colu
 is that of forward and backward pass written by hand, with formulas and without a library. Ratios are medians of those
 within each round; times are adjoint's, forward and backward, unless the workload says otherwise.
 """
+#: The section that benchmarks.training writes.
+TRAINING = "## Training"
 NODES = """\
 ## One node
 
@@ -55,6 +57,6 @@ def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> No
     """Write the page; the sections that other commands write stay."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
-    for kept in (section_of(before), section_of(before, sparse.TITLE), section_of(before, compile.TITLE)):
+    for kept in (section_of(before), *(section_of(before, title) for title in (sparse.TITLE, compile.TITLE, TRAINING))):
         text = with_section(text, kept) if kept else text
     path.write_text(text, encoding="utf-8")

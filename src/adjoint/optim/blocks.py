@@ -17,10 +17,11 @@ TILE_BYTES = 96 * 1024
 Row = Sequence[Any]
 
 
-def run(formula: Callable[..., None], rows: list[Row]) -> None:
+def run(formula: Callable[..., None], rows: list[Row], joined: bool = True) -> None:
     """Call a formula, which changes its arguments in place, with arrays that stand for the columns of all rows.
 
-    rows: for each parameter its array, that of the gradient, and those of the state, all of one shape.
+    rows: for each parameter its array, that of the gradient, and those of the state, all of one shape. joined: small
+    arrays are joined, which needs copies.
     """
     tile = TILE_BYTES // rows[0][0].itemsize
     small: list[Row] = []
@@ -30,6 +31,9 @@ def run(formula: Callable[..., None], rows: list[Row]) -> None:
         if n > tile // 2:
             for part in _tiles(row, tile):
                 formula(*part)
+            continue
+        if not joined:
+            formula(*row)
             continue
         if size + n > tile:
             _run_block(formula, small)

@@ -65,6 +65,8 @@ class Elementwise(Optimizer):
     """
 
     _scalars: dict[str, float] = {"step": 0.0}
+    #: Small parameters are joined, which pays for formulas of more operations than copies.
+    _joined = True
 
     def __init__(self, params: Iterable[Any], options: Options) -> None:
         check_options(options)
@@ -148,7 +150,7 @@ class Elementwise(Optimizer):
             if arrays[0][0].dtype.kind == "c":
                 arrays = [[_real_array(array) for array in row] for row in arrays]
             with numpy.errstate(all="ignore"):
-                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays)
+                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
             for tensor in written:
                 graph.bump_version(tensor)
             return
@@ -220,6 +222,7 @@ class SGD(Elementwise):
     """
 
     _scalars = {}
+    _joined = False
 
     def __init__(
         self,
@@ -308,7 +311,10 @@ class Adam(Elementwise):
 
     def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
         (beta1, beta2), t = map(float, group["betas"]), scalars["step"]
-        return {"b1": beta1, "b2": beta2, "size": group["lr"] / (1 - beta1**t), "root": sqrt(1 - beta2**t)}
+        root = sqrt(1 - beta2**t)
+        # numerator and denominator are both multiplied by this root, which spares a division of arrays
+        size, least = group["lr"] * root / (1 - beta1**t), group["eps"] * root
+        return {"b1": beta1, "b2": beta2, "size": size, "least": least}
 
     @staticmethod
     def _formula(xp: Any, k: Any, p: Any, g: Any, *state: Any) -> None:
@@ -319,7 +325,7 @@ class Adam(Elementwise):
         for top in largest:
             top[...] = xp.maximum(top, v)
             v = top
-        p -= k.size * (m / (xp.sqrt(v) / k.root + k.eps))
+        p -= k.size * (m / (xp.sqrt(v) + k.least))
 
 
 class AdamW(Adam):

@@ -1,0 +1,25 @@
+"""Training programs reach the losses that PyTorch reaches from the same first values (data/training.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.training.programs import PROGRAMS, losses
+
+import adjoint
+
+#: Written by `python -m benchmarks.training --losses tests/data/training.json`.
+EXPECTED = json.loads((Path(__file__).parents[1] / "data" / "training.json").read_text())
+
+
+@pytest.mark.quick(5)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_losses_are_those_of_torch(name):
+    found = losses(adjoint, name)
+    np.testing.assert_allclose(found, EXPECTED[name], rtol=2e-3)
+    # rounding has not grown yet
+    np.testing.assert_allclose(found[:10], EXPECTED[name][:10], rtol=2e-5)
+    assert found[-1] < found[0]
