@@ -584,3 +584,53 @@ def test_no_dense_memory() -> None:
     sparse.sum(s * 2 + s.t().t() ** 2).backward()
     assert s.grad._nnz() == 3
     assert s.grad._values().tolist() == [4, 4, 4]
+
+
+# beside other parts of adjoint ----------------------------------------------------------------------------------------
+
+
+def step(w: Tensor) -> Tensor:
+    return (functional.embedding(adjoint.tensor([1, 1, 0]), w, sparse=True) - 1).square().sum()
+
+
+@pytest.mark.filterwarnings("ignore:adjoint.compile")
+def test_compiled_functions_run_as_they_are() -> None:
+    compiled = adjoint.compile(step)
+    for _ in range(3):
+        w = fixed(4, 2).requires_grad_()
+        compiled(w).backward()
+        own, w.grad = w.grad, None
+        step(w).backward()
+        assert own.layout is adjoint.sparse_coo
+        np.testing.assert_array_equal(own.to_dense(), w.grad.to_dense())
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
+def test_anomaly_mode_looks_at_sparse_cotangents() -> None:
+    w, s = fixed(4, 2).requires_grad_(), made(adjoint.sparse_coo)
+    with adjoint.autograd.detect_anomaly():
+        step(w).backward()
+        with pytest.raises(RuntimeError, match="returned nan values"):
+            sparse.sum((s * 0).sqrt()).backward()
+    assert w.grad.layout is adjoint.sparse_coo
+
+
+def test_checkpoint_and_custom_function() -> None:
+    class Doubled(adjoint.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, s: Tensor) -> Tensor:
+            ctx.save_for_backward(s)
+            return s * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Tensor) -> Tensor:
+            (s,) = ctx.saved_tensors
+            assert s.layout is adjoint.sparse_csr
+            return g * 2
+
+    s = made(adjoint.sparse_csr)
+    function = lambda s: sparse.mm(Doubled.apply(s), fixed(N, 2))
+    adjoint.utils.checkpoint.checkpoint(function, s, use_reentrant=False).sum().backward()
+    own, s.grad = s.grad, None
+    sparse.mm(s, 2 * fixed(N, 2)).sum().backward()
+    np.testing.assert_allclose(own.to_dense(), s.grad.to_dense())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse
 
 import adjoint
 from adjoint import Tensor
+from adjoint.functions.sparse_operations import rebuilt
 
 COMPRESSED = ("sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 LAYOUTS = ("sparse_coo", *COMPRESSED)
@@ -181,6 +183,32 @@ def test_copies(name: str, twin_of: Callable[[Tensor], Tensor]) -> None:
         twin.mul_(2)
     assert s.to_dense().tolist() == dense().tolist()
     assert pickle.loads(pickle.dumps(s.layout)) is s.layout
+
+
+def test_files(tmp_path: Path) -> None:
+    for name in LAYOUTS:
+        s = as_layout(dense(), name)
+        adjoint.save({"s": s}, tmp_path / "file")
+        loaded = adjoint.load(tmp_path / "file")["s"]
+        assert loaded.layout is s.layout
+        assert loaded.to_dense().tolist() == dense().tolist()
+
+
+BROKEN = [
+    ("strided", (2, 3), (np.zeros((2, 1), int),), np.ones(1), "a layout and a shape"),
+    ("sparse_coo", (2, -3), (np.zeros((2, 1), int),), np.ones(1), "a layout and a shape"),
+    ("sparse_coo", (2, 3), ([[0], [0]],), np.ones(1), "arrays of indices"),
+    ("sparse_csr", (2, 3), (np.zeros((2, 1), int),), np.ones(1), "arrays of indices"),
+    ("sparse_coo", (2, 3), (np.zeros((2, 1)),), np.ones(1), "do not fit together"),
+    ("sparse_coo", (2, 3), (np.zeros((2, 1), int),), np.ones(2), "do not fit together"),
+    ("sparse_csr", (2, 3), (np.array([0, 1, 1]), np.array([7])), np.ones(1), "out of range"),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "indices", "values", "words"), BROKEN)
+def test_broken_files(name: str, shape: Any, indices: Any, values: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        rebuilt(name, shape, indices, 0, 0, (), False, values)
 
 
 # errors ---------------------------------------------------------------------------------------------------------------

@@ -139,6 +139,7 @@ sparse_csr = _layout("sparse_csr", "SparseCsr")
 sparse_csc = _layout("sparse_csc", "SparseCsc")
 sparse_bsr = _layout("sparse_bsr", "SparseBsr")
 sparse_bsc = _layout("sparse_bsc", "SparseBsc")
+SPARSE_LAYOUTS = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 
 
 def copied(array: Any, memo: dict[Any, Any]) -> Any:

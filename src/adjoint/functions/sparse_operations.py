@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.layout import sparse_coo, strided
+from adjoint.arrays.layout import SPARSE_LAYOUTS, sparse_coo, strided
 from adjoint.arrays.libraries.sparse_arrays import (
     SparseArray,
     SparsePattern,
@@ -737,11 +737,36 @@ def add_into(tensor: Any, other: Tensor, factor: Any) -> Tensor:
     return tensor
 
 
-def rebuilt(pattern: SparsePattern, values: Any) -> SparseArray:
-    """A sparse array from a pickle."""
+def parts_of(array: SparseArray) -> tuple[Any, tuple[Any, ...]]:
+    """A sparse array as a pickle holds it: plain parts, and the function that puts them together."""
+    p = array.pattern
+    return rebuilt, (p.layout.name, p.shape, p.indices, p.dense_dim, p.batch_dim, p.block, p.is_coalesced, array.values)
+
+
+def rebuilt(
+    name: str, shape: Any, indices: Any, dense_dim: int, batch_dim: int, block: Any, is_coalesced: bool, values: Any
+) -> SparseArray:
+    """A sparse array from a pickle. Raises ValueError for parts that do not fit together."""
+    kind = next((each for each in SPARSE_LAYOUTS if each.name == name), None)
+    numbers = (*shape, *block, dense_dim, batch_dim)
+    arrays = (*indices, values)
+    if kind is None or not all(type(n) is int and n >= 0 for n in numbers):
+        raise ValueError(f"a sparse tensor has a layout and a shape, got {name!r} and {shape}")
+    if not all(type(array) is numpy.ndarray for array in arrays) or len(indices) != 1 + kind.is_compressed:
+        raise ValueError("a sparse tensor has arrays of indices and of values")
+    pattern = SparsePattern(
+        kind, tuple(shape), tuple(indices), dense_dim, batch_dim, tuple(block), is_coalesced is True
+    )
+    if any(array.dtype != numpy.int64 or not array.ndim for array in indices) or values.shape != pattern.values_shape:
+        raise ValueError(f"indices and values of a sparse tensor of shape {shape} do not fit together")
+    places = pattern.places
+    is_whole = places.shape == pattern.entries_shape[:1]
+    if not is_whole or (places.size and not 0 <= places.min() <= places.max() < pattern.extent):
+        raise ValueError(f"indices of a sparse tensor are out of range for shape {shape}")
     return SparseArray(pattern, values)
 
 
+rebuilt.checks_arguments = True
 compose_operations(SparseArray, compose)
 # whoever reads a pickle gets this module with the array
-copyreg.pickle(SparseArray, lambda array: (rebuilt, (array.pattern, array.values)))
+copyreg.pickle(SparseArray, parts_of)

@@ -376,7 +376,7 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
     """
     array = input._array
     if memory_format is None or as_memory_format(memory_format, "is_contiguous").order is None:
-        return bool(array.flags.c_contiguous)
+        return hasattr(array, "flags") and bool(array.flags.c_contiguous)
     return lies_so(array.shape, input.stride(), memory_format)
 
 

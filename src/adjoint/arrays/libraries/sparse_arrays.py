@@ -230,10 +230,6 @@ class SparsePattern:
             return self
         return coo_pattern(self.shape, self.places, self.dense_dim, None)
 
-    def __reduce__(self) -> Any:
-        arguments = (self.shape, self.indices, self.dense_dim, self.batch_dim, self.block, self.is_coalesced)
-        return SparsePattern, (self.layout, *arguments)
-
     def __repr__(self) -> str:
         return f"<{self.layout.name} pattern of {self.nnz} values, {'×'.join(map(str, self.shape))}>"
 
@@ -485,6 +481,14 @@ class SparseNamespace:
     def may_share_memory(self, first: Any, second: Any) -> bool:
         """False: values are written by those who own them."""
         return False
+
+    def isnan(self, array: Any) -> Any:
+        """Where the values are NaN."""
+        return numpy.isnan(array.values)
+
+    def isfinite(self, array: Any) -> Any:
+        """Where the values are finite."""
+        return numpy.isfinite(array.values)
 
     def kernel_of(self, rule: Any) -> Callable[..., Any]:
         """The kernel of a rule in a backward pass on raw arrays: on dense arrays, NumPy's."""

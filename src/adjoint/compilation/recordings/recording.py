@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.arrays.namespace import is_array
 from adjoint.compilation.recordings import recorded_array
 from adjoint.compilation.recordings.recorded_array import RecordedArray, concrete
@@ -144,6 +145,8 @@ class Recording(Interceptor):
             if hasattr(result, "_fields"):
                 return owned, type(result)(*members)
             return owned, type(result)(members)
+        if isinstance(result, SparseArray):
+            self.stop("makes a sparse tensor")
         if result is not None and self.reason is None and not is_array(result):
             # a number that follows from values: what the function does next may depend on it
             look = Look(step.function, step.args, step.kwargs, ())

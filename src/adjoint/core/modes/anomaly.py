@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from numpy import ndarray
+
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core import errors
 from adjoint.core.graph import Node, TensorBase
@@ -211,8 +213,9 @@ def listed(received: Any) -> list[Any]:
 
 
 def raw(value: Any) -> Any:
-    """The array of a cotangent, which may be a Tensor; of a batch the whole."""
-    return underlying(value._array if isinstance(value, TensorBase) else value)
+    """The array of a cotangent, which may be a Tensor; of a batch the whole, of a sparse array the values."""
+    array = underlying(value._array if isinstance(value, TensorBase) else value)
+    return array if isinstance(array, ndarray) else getattr(array, "values", array)
 
 
 def is_nan(array: Any) -> Any:

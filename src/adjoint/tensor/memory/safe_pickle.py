@@ -23,6 +23,7 @@ from numpy._core.multiarray import scalar as _numpy_scalar
 from numpy._core.numeric import _frombuffer as _numpy_frombuffer
 
 from adjoint.arrays.dtypes import _dtype_named
+from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.arrays.size import Size, device
 from adjoint.tensor.tensor import Tensor, _rebuild
 
@@ -69,7 +70,8 @@ class SafeUnpickler(pickle._Unpickler):
 
     def maker(self, function: Any) -> Callable[..., Any] | None:
         """The function with checks that runs in the place of one in the file."""
-        return _MAKERS.get(function)
+        own = _MAKERS.get(function)
+        return function if own is None and getattr(function, "checks_arguments", False) else own
 
     def refer(self) -> None:
         """Put the object of a reference outside of the pickle on the stack."""
@@ -308,7 +310,8 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 def _tensor(cls: Any, array: Any, requires_grad: Any, attributes: Any) -> Tensor:
     check(isinstance(cls, type) and issubclass(cls, Tensor), "a tensor is a Tensor or a Parameter")
-    check(type(array) is numpy.ndarray and type(requires_grad) is bool, "a tensor has an array and a flag")
+    is_plain = type(array) in (numpy.ndarray, SparseArray)
+    check(is_plain and type(requires_grad) is bool, "a tensor has an array and a flag")
     check(type(attributes) is dict and all(type(name) is str for name in attributes), "attributes have names")
     return _rebuild(cls, array, requires_grad, attributes)
 
@@ -338,7 +341,11 @@ _NAMES: dict[tuple[str, str], Any] = {
     **{("builtins", each.__name__): each for each in (bytes, bytearray, frozenset, range, slice)},
 }
 #: Names that are imported only when a file contains them.
-_IMPORTED = {("ml_dtypes", "bfloat16"), ("adjoint.nn.parameter", "Parameter")}
+_IMPORTED = {
+    ("ml_dtypes", "bfloat16"),
+    ("adjoint.nn.parameter", "Parameter"),
+    ("adjoint.functions.sparse_operations", "rebuilt"),
+}
 #: Names that a file may call, and the function with checks that runs in their place.
 _MAKERS: dict[Any, Callable[..., Any]] = {
     _rebuild: _tensor,
