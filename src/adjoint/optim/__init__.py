@@ -9,12 +9,25 @@ from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 if _typing.TYPE_CHECKING:
     from . import lr_scheduler, swa_utils
     from .adafactor import Adafactor
-    from .elementwise import ASGD, SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, NAdam, RAdam, RMSprop, Rprop
+    from .elementwise import (
+        ASGD,
+        SGD,
+        Adadelta,
+        Adagrad,
+        Adam,
+        Adamax,
+        AdamW,
+        NAdam,
+        RAdam,
+        RMSprop,
+        Rprop,
+        SparseAdam,
+    )
     from .lbfgs import LBFGS
     from .optimizer import Optimizer
 
 _HELD = {
-    "adjoint.optim.elementwise": "ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD",
+    "adjoint.optim.elementwise": "ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD SparseAdam",
     "adjoint.optim.lbfgs": "LBFGS",
     "adjoint.optim.adafactor": "Adafactor",
     "adjoint.optim.optimizer": "Optimizer",
@@ -41,6 +54,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swa_utils",
 ]

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import Any
 
 from adjoint.arrays.dtypes import finfo
+from adjoint.arrays.layout import strided
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.optim.optimizer import Optimizer, _evaluated
 from adjoint.tensor import creation
@@ -65,6 +66,8 @@ class Adafactor(Optimizer):
             for group in self.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
+                        if parameter.grad.layout is not strided:
+                            raise RuntimeError("Adafactor does not support sparse gradients")
                         self._change(group, parameter, parameter.grad, self.state[parameter])
         return loss
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.core import graph, in_place
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.optim import blocks
@@ -24,6 +25,7 @@ from adjoint.tensor.tensor import Tensor
 
 Options = dict[str, Any]
 
+ADVICE = {"Adam": ", please consider SparseAdam instead"}
 NOT_NEGATIVE = {
     "lr": "learning rate",
     "eps": "epsilon value",
@@ -67,6 +69,9 @@ class Elementwise(Optimizer):
     _scalars: dict[str, float] = {"step": 0.0}
     #: Small parameters are joined, which pays for formulas of more operations than copies.
     _joined = True
+    #: What a sparse gradient changes: the elements where it has values ("elements"), as any gradient does ("all"), or
+    #: nothing, as it is refused.
+    _of_sparse = ""
 
     def __init__(self, params: Iterable[Any], options: Options) -> None:
         check_options(options)
@@ -155,7 +160,34 @@ class Elementwise(Optimizer):
                 graph.bump_version(tensor)
             return
         for row in rows:
-            formula(ops, options, *(_real(tensor) for tensor in row))
+            if isinstance(row[1]._array, SparseArray):
+                self._run_sparse(options, *row)
+            else:
+                formula(ops, options, *(_real(tensor) for tensor in row))
+
+    def _run_sparse(self, options: _Options, parameter: Tensor, grad: Tensor, *state: Tensor) -> None:
+        """Change a parameter and its state by a sparse gradient. Raises RuntimeError if the formula takes none."""
+        if self._of_sparse == "all":
+            self._whole_formula(ops, options, parameter, grad, *state)
+            return
+        if not self._of_sparse:
+            name = "Adam" if isinstance(self, Adam) else type(self).__name__
+            raise RuntimeError(f"{name} does not support sparse gradients" + ADVICE.get(name, ""))
+        if options.weight_decay:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        own = grad._array.coalesced()
+        places = own.pattern.coordinates
+        tensors = (parameter, *state)
+        for tensor in tensors:
+            in_place.check_writable(tensor)
+        # each place is there once, so that the elements may be taken and put back
+        parts = [tensor._array[places] for tensor in tensors]
+        values = [parts[0], own.entries, *parts[1:]]
+        with numpy.errstate(all="ignore"):
+            self._whole_formula(numpy, options, *(map(_real_array, values) if parts[0].dtype.kind == "c" else values))
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor._array[places] = part
+            graph.bump_version(tensor)
 
     def _whole_formula(self, xp: Any, k: _Options, p: Any, g: Any, *state: Any) -> None:
         """The formula, with the sign of the gradient and weight decay before it."""
@@ -223,6 +255,7 @@ class SGD(Elementwise):
 
     _scalars = {}
     _joined = False
+    _of_sparse = "all"
 
     def __init__(
         self,
@@ -326,6 +359,55 @@ class Adam(Elementwise):
             top[...] = xp.maximum(top, v)
             v = top
         p -= k.size * (m / (xp.sqrt(v) + k.least))
+
+
+class SparseAdam(Elementwise):
+    """Adam for sparse gradients: only the elements where the gradient has values, and their running means, change.
+
+    `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (sqrt(1 - b2^t) / (1 - b1^t)) m / (sqrt(v) + eps)`.
+    maximize: ascent.
+
+    Raises ValueError for negative options, and for betas outside of [0, 1); RuntimeError for dense gradients.
+
+    >>> import adjoint
+    >>> w = adjoint.zeros(3, 1, requires_grad=True)
+    >>> adam = adjoint.optim.SparseAdam([w], lr=0.5)
+    >>> adjoint.nn.functional.embedding(adjoint.tensor([1]), w, sparse=True).sum().backward()
+    >>> adam.step()
+    >>> w.detach().tolist()
+    [[0.0], [-0.5], [0.0]]
+    """
+
+    _of_sparse = "elements"
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    def _arrays(self, group: Options) -> tuple[str, ...]:
+        return "exp_avg", "exp_avg_sq"
+
+    def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
+        (beta1, beta2), t = map(float, group["betas"]), scalars["step"]
+        return {
+            "b1": beta1,
+            "b2": beta2,
+            "size": group["lr"] * sqrt(1 - beta2**t) / (1 - beta1**t),
+            "least": group["eps"],
+        }
+
+    def _run(self, options: _Options, rows: list[tuple[Tensor, ...]]) -> None:
+        if not all(isinstance(grad._array, SparseArray) for _, grad, *_ in rows):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        super()._run(options, rows)
+
+    _formula = staticmethod(Adam._formula)
 
 
 class AdamW(Adam):
@@ -592,6 +674,8 @@ class Adagrad(Elementwise):
     >>> w.detach()
     tensor([0.5000, 0.5000])
     """
+
+    _of_sparse = "elements"
 
     def __init__(
         self,

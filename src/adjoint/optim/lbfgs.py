@@ -188,7 +188,7 @@ class LBFGS(Optimizer):
     def _gather_flat_grad(self) -> Tensor:
         parts = []
         for p in self._params:
-            part = ops.zeros_like(p) if p.grad is None else p.grad
+            part = ops.zeros_like(p) if p.grad is None else p.grad.to_dense()
             parts.append((ops.view_as_real(part) if part.is_complex() else part).reshape(-1))
         return ops.cat(parts) if len(parts) > 1 else parts[0].clone()
 
