@@ -3,6 +3,7 @@
 import typing as _typing
 
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tools.budget import auto
 from adjoint.tools.checkpoint import (
     SAC_IGNORED_OPS,
     CheckpointError,
@@ -28,6 +29,7 @@ __all__ = [
     "CheckpointPolicy",
     "GraphExecGroup",
     "SelectiveCheckpointContext",
+    "auto",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_chain",

@@ -1,0 +1,253 @@
+"""`utils.checkpoint.auto`: memory by budget."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.tools import budget as budgets
+from adjoint.utils.checkpoint import auto
+
+LAYERS, WIDTH = 24, 16
+
+
+def weights(seed: int = 0) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    arrays = [rng.standard_normal((WIDTH, WIDTH)) / 4 for _ in range(LAYERS)]
+    return [adjoint.tensor(array, requires_grad=True) for array in arrays]
+
+
+def network(x: Any, *layers: Any) -> Any:
+    for layer in layers:
+        x = (x @ layer).tanh()
+    return (x**2).sum()
+
+
+def gradients(function: Callable[..., Any], *inputs: Any, **options: Any) -> list[Any]:
+    leaves = [leaf for leaf in inputs if leaf.requires_grad]
+    return [g.numpy() for g in adjoint.autograd.grad(function(*inputs), leaves, **options)]
+
+
+def same(first: list[Any], second: list[Any]) -> None:
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+X = adjoint.tensor(np.random.default_rng(1).standard_normal((32, WIDTH)))
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.75, 0.5, 0.4, 40_000])
+def test_gradients_are_the_same_to_the_last_bit(budget: float) -> None:
+    layers = weights()
+    function = auto(network, budget)
+    expected = gradients(network, X, *layers)
+    for _ in range(3):
+        same(gradients(function, X, *layers), expected)
+
+
+class Meter:
+    """The bytes of all arrays that cells hold."""
+
+    def __init__(self) -> None:
+        self.largest = 0
+
+    def read(self, gradient: Any) -> None:
+        cells = [o for o in gc.get_objects() if isinstance(o, budgets.Cell)]
+        arrays = {id(a): a.nbytes for c in cells if not c.is_view for a in (c.array, c.again) if a is not None}
+        self.largest = max(self.largest, sum(arrays.values()))
+
+
+@pytest.mark.parametrize("budget", [0.75, 0.5, 0.4])
+def test_peak_is_that_of_the_plan_and_near_the_budget(budget: float) -> None:
+    layers = weights()
+    function = auto(network, budget)
+    gradients(function, X, *layers)
+    meter = Meter()
+    for layer in layers:
+        layer.register_hook(meter.read)
+    result = function(X, *layers)
+    meter.read(None)
+    result.backward()
+    plan = function.plan
+    assert plan is not None
+    assert meter.largest <= plan.peak <= budget * plan.nbytes
+    assert plan.peak >= (budget - 0.05) * plan.nbytes
+    assert plan.nbytes == LAYERS * X.numel() * 8
+
+
+def test_memory_is_free_after_the_pass() -> None:
+    layers = weights()
+    function = auto(network, 0.5)
+    gradients(function, X, *layers)
+    gc.disable()
+    try:
+        function(X, *layers).backward()
+        assert [o for o in gc.get_objects() if isinstance(o, budgets.Cell)] == []
+    finally:
+        gc.enable()
+
+
+def test_calls_made_again_are_few() -> None:
+    """At half of the memory no more than half of the calls of the function run again."""
+    layers = weights()
+    function = auto(network, 0.5)
+    gradients(function, X, *layers)
+    result = function(X, *layers)
+    made: list[str] = []
+    run = budgets.computed
+
+    def counted(wanted: Any, number: int) -> Any:
+        before = wanted.call.number
+        made.append(before)
+        return run(wanted, number)
+
+    budgets.computed = counted
+    try:
+        result.backward()
+    finally:
+        budgets.computed = run
+    assert 0 < len(made) <= LAYERS // 2 + 1
+
+
+def test_random_numbers_are_those_of_the_plain_function() -> None:
+    def noisy(x: Any, *layers: Any) -> Any:
+        for layer in layers:
+            x = adjoint.nn.functional.dropout((x @ layer).tanh(), 0.3)
+        return x.sum()
+
+    layers = weights()
+    function = auto(noisy, 0.8)
+    results = []
+    for call in (noisy, function, function):
+        adjoint.manual_seed(3)
+        results.append([*gradients(call, X, *layers), adjoint.rand(1).numpy()])
+    same(results[1], results[0])
+    same(results[2], results[0])
+
+
+def test_operations_in_place() -> None:
+    def written(x: Any, *layers: Any) -> Any:
+        for layer in layers:
+            x = x @ layer
+            x += 1
+            x.tanh_()
+        return (x * x).sum()
+
+    layers = weights()
+    function = auto(written, 0.9)
+    expected = gradients(written, X, *layers)
+    for _ in range(2):
+        same(gradients(function, X, *layers), expected)
+
+
+def test_another_course_of_the_function() -> None:
+    """What is not as measured keeps everything, and is planned for anew."""
+    course = ["tanh"]
+
+    def changing(x: Any, *layers: Any) -> Any:
+        for layer in layers:
+            x = getattr(x @ layer, course[0])()
+        return x.sum()
+
+    layers = weights()
+    function = auto(changing, 0.5)
+    gradients(function, X, *layers)
+    course[0] = "sigmoid"
+    for _ in range(2):
+        same(gradients(function, X, *layers), gradients(changing, X, *layers))
+
+
+def test_second_order_and_second_pass() -> None:
+    layers = weights()
+    function = auto(network, 0.5)
+    gradients(function, X, *layers)
+    result = function(X, *layers)
+    first = adjoint.autograd.grad(result, layers, retain_graph=True)
+    second = adjoint.autograd.grad(result, layers)
+    same([g.numpy() for g in first], [g.numpy() for g in second])
+
+    def slope(call: Any) -> list[Any]:
+        start = X.clone().requires_grad_()
+        (g,) = adjoint.autograd.grad(call(start, *layers), start, create_graph=True)
+        return [h.numpy() for h in adjoint.autograd.grad((g * g).sum(), layers)]
+
+    expected, found = slope(network), [slope(function), slope(function)]
+    for row in found:
+        for a, b in zip(row, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_hooks_see_what_they_saw() -> None:
+    layers = weights()
+    function = auto(network, 0.5)
+    gradients(function, X, *layers)
+    seen: list[Any] = []
+    handle = layers[3].register_hook(lambda g: seen.append(g.numpy().copy()))
+    gradients(network, X, *layers)
+    gradients(function, X, *layers)
+    handle.remove()
+    np.testing.assert_array_equal(seen[0], seen[1])
+
+
+def test_argument_that_changed_is_an_error() -> None:
+    layers = weights()
+    function = auto(network, 0.5)
+    gradients(function, X, *layers)
+    result = function(X, *layers)
+    with adjoint.no_grad():
+        for layer in layers:
+            layer.mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified"):
+        result.backward()
+
+
+def test_no_grad_keeps_nothing() -> None:
+    function = auto(network, 0.5)
+    with adjoint.no_grad():
+        function(X, *weights())
+    assert function.plan is None
+
+
+def test_plan_is_shown_as_table_and_picture() -> None:
+    pytest.importorskip("matplotlib")
+    function = auto(network, 0.5)
+    gradients(function, X, *weights())
+    text = str(function.plan)
+    assert "12 of 24 saved arrays are kept" in text or "11 of 24 saved arrays are kept" in text
+    assert "recompute  tanh" in text
+    assert len(function.plan.plot().lines) == 3  # type: ignore[union-attr]
+
+
+def test_function_dies_with_its_last_reference() -> None:
+    function = auto(network, 0.5)
+    gradients(function, X, *weights())
+    reference = weakref.ref(function)
+    del function
+    gc.collect()
+    assert reference() is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "error", "message"),
+    [
+        (0, ValueError, "above 0"),
+        (1.5, ValueError, "up to 1.0, or a number of bytes, got 1.5"),
+        (-3, ValueError, "got -3"),
+        ("half", TypeError, "got 'half'"),
+        (True, TypeError, "got True"),
+    ],
+)
+def test_bad_budgets(budget: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        auto(network, budget)
+
+
+def test_least_possible_budget_is_named() -> None:
+    with pytest.raises(ValueError, match=r"a budget of 100 B cannot be met; the least possible is .* of the 98.30 kB"):
+        gradients(auto(network, 100), X, *weights())
