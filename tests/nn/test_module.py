@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 
 import pytest
 
@@ -92,10 +93,10 @@ def test_what_may_not_be_registered():
     assert "as child module '0'" in raised(TypeError, lambda: setattr(nn.Sequential(model), "0", x))
     assert "as buffer 'running_mean'" in raised(TypeError, lambda: setattr(nn.BatchNorm1d(2), "running_mean", 3))
     for register, kind in ((model.register_parameter, "parameter"), (model.register_buffer, "buffer")):
-        assert raised(KeyError, lambda: register("a.b", None)) == f'{kind} name can\'t contain "."'
-        assert raised(KeyError, lambda: register("", None)) == f'{kind} name can\'t be empty string ""'
-        assert raised(TypeError, lambda: register(1, None)) == f"{kind} name should be a string. Got int"
-        assert raised(KeyError, lambda: register("in_features", None)) == "attribute 'in_features' already exists"
+        assert raised(KeyError, partial(register, "a.b", None)) == f'{kind} name can\'t contain "."'
+        assert raised(KeyError, partial(register, "", None)) == f'{kind} name can\'t be empty string ""'
+        assert raised(TypeError, partial(register, 1, None)) == f"{kind} name should be a string. Got int"
+        assert raised(KeyError, partial(register, "in_features", None)) == "attribute 'in_features' already exists"
     assert "object to parameter 'x'" in raised(TypeError, lambda: model.register_parameter("x", x))
     assert "object to buffer 'x'" in raised(TypeError, lambda: model.register_buffer("x", 3))
     assert raised(TypeError, lambda: model.add_module("x", 3)) == "int is not a Module subclass"
@@ -147,7 +148,7 @@ def test_state_moves_to_another_module():
     assert first.state_dict()._metadata["inner.1"] == {"version": 2}
     kept = first.state_dict(keep_vars=True)
     assert kept["scale"] is first.scale and not first.state_dict()["scale"].requires_grad
-    assert list(first.inner.state_dict(prefix="p."))[0] == "p.0.weight"
+    assert next(iter(first.inner.state_dict(prefix="p."))) == "p.0.weight"
 
 
 def test_wrong_state_is_told_at_once():

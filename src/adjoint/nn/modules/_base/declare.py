@@ -102,7 +102,9 @@ def _setting(attributes: list[str], buffers: str) -> str:
 def _method(head: str, body: str) -> Any:
     """A method of a head and a body in Python."""
     namespace: dict[str, Any] = {}
-    exec(f"def {head}:\n    {body}", {"Module": Module, "F": functional}, namespace)
+    # the file and the module by which warnings tell adjoint's frames from the user's
+    code = compile(f"def {head}:\n    {body}", __file__, "exec")
+    exec(code, {"__name__": __name__, "Module": Module, "F": functional}, namespace)
     return next(iter(namespace.values()))
 
 
