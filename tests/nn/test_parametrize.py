@@ -1,0 +1,222 @@
+"""Tensors of modules that are functions of others."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import adjoint
+from adjoint import nn
+
+parametrize, made = nn.utils.parametrize, nn.utils.parametrizations
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+    def right_inverse(self, value):
+        return value.triu()
+
+
+class Exponential(nn.Module):
+    def forward(self, x):
+        return x.exp()
+
+
+def test_a_tensor_is_computed_and_can_be_set():
+    model = nn.Linear(3, 3)
+    optimizer = adjoint.optim.SGD(model.parameters(), lr=0.1)
+    assert parametrize.register_parametrization(model, "weight", Symmetric()) is model
+    assert type(model).__name__ == "ParametrizedLinear" and isinstance(model, nn.Linear)
+    assert list(model.state_dict()) == ["bias", "parametrizations.weight.original"]
+    assert bool((model.weight == model.weight.T).all())
+    value = adjoint.tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 5.0], [3.0, 5.0, 6.0]])
+    model.weight = value
+    assert bool((model.weight == value).all())
+    model(adjoint.ones(3)).sum().backward()
+    optimizer.step()
+    assert bool((model.weight == model.weight.T).all()) and not bool((model.weight == value).all())
+    assert parametrize.is_parametrized(model) and not parametrize.is_parametrized(model, "bias")
+    assert parametrize.type_before_parametrizations(model) is nn.Linear
+
+
+def test_several_functions_and_the_way_back():
+    model = nn.Linear(2, 2)
+    parametrize.register_parametrization(model, "weight", Symmetric())
+    parametrize.register_parametrization(model, "weight", Exponential())
+    original = model.parametrizations.weight.original
+    assert bool((model.weight == Symmetric()(original).exp()).all())
+    with pytest.raises(RuntimeError, match="parametrization Exponential does not implement right_inverse"):
+        model.weight = adjoint.ones(2, 2)
+    value = model.weight.detach().clone()
+    parametrize.remove_parametrizations(model, "weight")
+    assert type(model) is nn.Linear and bool((model.weight == value).all()) and "parametrizations" not in dir(model)
+    parametrize.register_parametrization(model, "weight", Symmetric())
+    before = model.parametrizations.weight.original.detach().clone()
+    parametrize.remove_parametrizations(model, "weight", leave_parametrized=False)
+    assert bool((model.weight == before).all())
+
+
+def test_one_computation_in_a_block():
+    model = made.weight_norm(nn.Linear(2, 3))
+    assert model.weight is not model.weight
+    with parametrize.cached():
+        assert model.weight is model.weight
+    assert not parametrize._cache
+
+
+def test_copies_have_classes_of_their_own():
+    model = made.weight_norm(nn.Linear(2, 3))
+    other = copy.deepcopy(model)
+    parametrize.remove_parametrizations(other, "weight")
+    assert parametrize.is_parametrized(model, "weight") and bool(adjoint.allclose(model.weight, other.weight))
+    with pytest.raises(RuntimeError, match="only supported through state_dict"):
+        pickle.dumps(model)
+    third = parametrize.transfer_parametrizations_and_params(model, nn.Linear(2, 3))
+    assert bool(adjoint.allclose(third.weight, model.weight))
+
+
+def test_buffers_stay_buffers():
+    model = nn.BatchNorm1d(2)
+    parametrize.register_parametrization(model, "running_mean", Exponential())
+    assert model.running_mean.tolist() == [1, 1]
+    parametrize.remove_parametrizations(model, "running_mean")
+    assert "running_mean" in model._buffers
+
+
+class Changing(nn.Module):
+    def __init__(self, function, inverse=None):
+        super().__init__()
+        self.function = function
+        if inverse is not None:
+            self.right_inverse = inverse
+
+    def forward(self, *parts):
+        return self.function(*parts)
+
+
+def test_bad_parametrizations():
+    register = parametrize.register_parametrization
+    with pytest.raises(
+        ValueError, match="does not have a parameter, a buffer, or a parametrized element with name 'x'"
+    ):
+        register(nn.Linear(2, 2), "x", Symmetric())
+    for function, message in (
+        (lambda x: x.sum(), "may not change the shape of the tensor"),
+        (lambda x: x.double(), "may not change the dtype of the tensor"),
+        (lambda x: 3, "A parametrization must return a tensor. Got int."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            register(nn.Linear(2, 2), "weight", Changing(function))
+        with pytest.raises(ValueError, match=message):
+            register(register(nn.Linear(2, 2), "weight", Symmetric()), "weight", Changing(function))
+    with pytest.raises(ValueError, match="it may not change the dtype"):
+        register(nn.Linear(2, 2), "weight", Changing(lambda x: x, lambda x: x.double()))
+    with pytest.raises(ValueError, match="must return a Tensor or a Sequence of tensors"):
+        register(nn.Linear(2, 2), "weight", Changing(lambda x: x, lambda x: 3))
+    with pytest.raises(ValueError, match="does not have a parametrization on weight"):
+        parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
+    with pytest.raises(ValueError, match="Cannot leave unparametrized"):
+        parametrize.remove_parametrizations(made.weight_norm(nn.Linear(2, 3)), "weight", leave_parametrized=False)
+    with pytest.raises(ValueError, match="requires one or more modules"):
+        parametrize.ParametrizationList([], adjoint.ones(2))
+
+
+@pytest.mark.parametrize("dim", [0, 1, None])
+def test_weight_norm(dim):
+    model = nn.Linear(3, 2)
+    weight = model.weight.detach().clone()
+    made.weight_norm(model, dim=dim)
+    assert bool(adjoint.allclose(model.weight, weight))
+    shapes = {0: (2, 1), 1: (1, 3), None: ()}
+    assert model.parametrizations.weight.original0.shape == shapes[dim]
+    with adjoint.no_grad():
+        model.parametrizations.weight.original1.mul_(5.0)
+    assert bool(adjoint.allclose(model.weight, weight))
+
+
+@pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
+@pytest.mark.parametrize("use_trivialization", [False, True])
+def test_orthogonal(kind, shape, use_trivialization):
+    adjoint.manual_seed(0)
+    model = nn.Linear(shape[1], shape[0])
+    made.orthogonal(model, orthogonal_map=kind, use_trivialization=use_trivialization)
+    few = min(shape)
+
+    def product():
+        weight = model.weight
+        return weight @ weight.T if shape[0] <= shape[1] else weight.T @ weight
+
+    assert bool(adjoint.allclose(product(), adjoint.eye(few), atol=1e-5))
+    (product()[0, 0] + model.weight.sum()).backward()
+    adjoint.optim.SGD(model.parameters(), lr=0.1).step()
+    if kind != "householder":
+        assert bool(adjoint.allclose(product(), adjoint.eye(few), atol=1e-5))
+    if use_trivialization:
+        value = adjoint.linalg.qr(adjoint.randn(max(shape), few))[0]
+        value = value if shape[0] > shape[1] else value.T
+        model.weight = value
+        assert bool(adjoint.allclose(model.weight, value, atol=1e-5))
+        with pytest.raises(ValueError, match="Expected a matrix or batch of matrices of shape"):
+            model.weight = adjoint.ones(7, 7)
+    elif kind != "householder":
+        with pytest.raises(NotImplementedError, match="not possible to assign"):
+            model.weight = adjoint.eye(*shape)
+
+
+def test_spectral_norm():
+    adjoint.manual_seed(0)
+    model = made.spectral_norm(nn.Linear(3, 4), n_power_iterations=30)
+    assert adjoint.linalg.matrix_norm(model.weight, 2).item() == pytest.approx(1, abs=1e-3)
+    state = model.eval().state_dict()
+    assert [state[f"parametrizations.weight.0.{name}"].shape for name in ("_u", "_v")] == [(4,), (3,)]
+    first = state["parametrizations.weight.0._u"].clone()
+    assert bool((model.weight == model.weight).all()) and bool((state["parametrizations.weight.0._u"] == first).all())
+    image = made.spectral_norm(nn.ConvTranspose2d(2, 3, 2))
+    assert image.parametrizations.weight[0]._u.shape == (3,)
+    bias = made.spectral_norm(nn.Linear(2, 3), "bias")
+    assert bias.bias.norm().item() == pytest.approx(1, abs=1e-5)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match='one of "matrix_exp", "cayley", "householder". Got: x'):
+        made.orthogonal(nn.Linear(2, 3), orthogonal_map="x")
+    with pytest.raises(ValueError, match="Got a tensor of 1 dimensions"):
+        made.orthogonal(nn.Linear(2, 3), "bias")
+    with pytest.raises(ValueError, match="has no parameter or buffer with name 'x'"):
+        made.orthogonal(nn.Linear(2, 3), "x")
+    with pytest.raises(ValueError, match="to be positive, but got n_power_iterations=0"):
+        made.spectral_norm(nn.Linear(2, 3), n_power_iterations=0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        made.spectral_norm(nn.Linear(2, 3), dim=4)
+    model = nn.Module()
+    model.weight = nn.Parameter(adjoint.ones(2, 2, dtype=adjoint.complex64))
+    with pytest.raises(ValueError, match="does not support complex"):
+        made.orthogonal(model, orthogonal_map="householder")
+
+
+def test_older_forms():
+    utils = nn.utils
+    model = nn.Linear(3, 2)
+    weight = model.weight.detach().clone()
+    utils.weight_norm(model)
+    assert sorted(model.state_dict()) == ["bias", "weight_g", "weight_v"]
+    assert bool(adjoint.allclose(model(adjoint.eye(3)) - model.bias, weight.T, atol=1e-6))
+    with pytest.raises(RuntimeError, match="Cannot register two weight_norm hooks"):
+        utils.hooked._WeightNormHook("weight", 0).start(model)
+    utils.remove_weight_norm(model)
+    assert bool(adjoint.allclose(model.weight, weight)) and isinstance(model.weight, nn.Parameter)
+    with pytest.raises(ValueError, match="weight_norm of 'weight' not found in Linear"):
+        utils.remove_weight_norm(model)
+    utils.spectral_norm(model, n_power_iterations=20)
+    assert sorted(model.state_dict()) == ["bias", "weight_orig", "weight_u", "weight_v"]
+    model(adjoint.ones(1, 3)).sum().backward()
+    assert model.weight_orig.grad is not None
+    assert adjoint.linalg.matrix_norm(model.weight, 2).item() == pytest.approx(1, abs=1e-3)
+    utils.remove_spectral_norm(model)
+    assert [name for name, _ in model.named_parameters()] == ["bias", "weight"]
+    assert utils.stateless.functional_call(model, {"bias": adjoint.zeros(2)}, adjoint.zeros(3)).tolist() == [0, 0]
