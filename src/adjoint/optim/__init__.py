@@ -9,7 +9,7 @@ from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 if _typing.TYPE_CHECKING:
     from . import lr_scheduler, swa_utils
     from .adafactor import Adafactor
-    from .elementwise import (
+    from .elementwise.optimizers import (
         ASGD,
         SGD,
         Adadelta,
@@ -27,7 +27,9 @@ if _typing.TYPE_CHECKING:
     from .optimizer import Optimizer
 
 _HELD = {
-    "adjoint.optim.elementwise": "ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD SparseAdam",
+    "adjoint.optim.elementwise.optimizers": """
+        ASGD Adadelta Adagrad Adam AdamW Adamax NAdam RAdam RMSprop Rprop SGD SparseAdam
+    """,
     "adjoint.optim.lbfgs": "LBFGS",
     "adjoint.optim.adafactor": "Adafactor",
     "adjoint.optim.optimizer": "Optimizer",

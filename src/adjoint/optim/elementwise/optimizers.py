@@ -1,237 +1,15 @@
-"""Optimizers whose step is a formula for each element: SGD, Adam and their kin.
-
-Each class has its options, its state and its formula. What they share is in `Elementwise`: checks, weight decay, the
-grouping of parameters, and the two ways to run a formula. Raw arrays go through `blocks.run`; tensors of other
-libraries, and differentiable steps, go through the same formula with Tensors.
-"""
+"""SGD, Adam and their kin: each class has its options, its state and its formula."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable
 from math import sqrt
 from typing import Any
 
-import numpy
-
 from adjoint.arrays.libraries.sparse_arrays import SparseArray
-from adjoint.core import graph, in_place
-from adjoint.core.modes.grad_mode import no_grad
-from adjoint.optim import blocks
-from adjoint.optim.optimizer import Optimizer, _evaluated
+from adjoint.optim.elementwise.base import Elementwise, Options, _Options, check_options
 from adjoint.tensor import creation
-from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
-
-Options = dict[str, Any]
-
-ADVICE = {"Adam": ", please consider SparseAdam instead"}
-NOT_NEGATIVE = {
-    "lr": "learning rate",
-    "eps": "epsilon value",
-    "weight_decay": "weight_decay value",
-    "momentum": "momentum value",
-    "alpha": "alpha value",
-    "lr_decay": "lr_decay value",
-    "momentum_decay": "momentum_decay value",
-    "initial_accumulator_value": "initial_accumulator_value value",
-}
-
-
-def check_options(options: Options, names: Iterable[str] = NOT_NEGATIVE) -> None:
-    """Raise ValueError for options below zero, and for betas outside of [0, 1).
-
-    >>> check_options({"lr": -1})
-    Traceback (most recent call last):
-    ValueError: Invalid learning rate: -1
-    """
-    if isinstance(options.get("lr"), Tensor) and options["lr"].numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    for name in NOT_NEGATIVE:
-        if name in names and name in options and not options[name] >= 0:
-            raise ValueError(f"Invalid {NOT_NEGATIVE[name]}: {options[name]}")
-    for k, beta in enumerate(options.get("betas", ())):
-        if not 0 <= beta < 1:
-            raise ValueError(f"Invalid beta parameter at index {k}: {beta}")
-
-
-class Elementwise(Optimizer):
-    """An optimizer with a formula for each element.
-
-    _scalars: names of numbers of the state, with their first values; the first is the count of steps. _arrays: names
-    of arrays of the state. _coefficients(): the numbers of the formula. _formula(): changes parameters and state.
-
-    >>> from adjoint.optim.elementwise import Elementwise, SGD
-    >>> issubclass(SGD, Elementwise)
-    True
-    """
-
-    _scalars: dict[str, float] = {"step": 0.0}
-    #: Small parameters are joined, which pays for formulas of more operations than copies.
-    _joined = True
-    #: What a sparse gradient changes: the elements where it has values ("elements"), as any gradient does ("all"), or
-    #: nothing, as it is refused.
-    _of_sparse = ""
-
-    def __init__(self, params: Iterable[Any], options: Options) -> None:
-        check_options(options)
-        super().__init__(params, options)
-
-    # what a class says -----------------------------------------------------------------------------------------------
-
-    def _arrays(self, group: Options) -> tuple[str, ...]:
-        """The names of the arrays of the state."""
-        return ()
-
-    def _first(self, name: str, parameter: Tensor, group: Options) -> Tensor:
-        """The first value of an array of the state."""
-        return creation.zeros_like(parameter)
-
-    def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
-        """The numbers of the formula; `scalars` are changed to those after the step."""
-        return {}
-
-    @staticmethod
-    def _formula(xp: Any, k: Any, p: Any, g: Any, *state: Any) -> None:
-        """Change a parameter and its state by a gradient; k: options and coefficients, xp: functions of the arrays."""
-        raise NotImplementedError
-
-    # the step --------------------------------------------------------------------------------------------------------
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; closure: computes the loss, and the gradients, once more."""
-        loss = _evaluated(closure)
-        for group in self.param_groups:
-            with nullcontext() if group.get("differentiable") else no_grad():
-                self._step_group(group)
-        return loss
-
-    def _step_group(self, group: Options) -> None:
-        """Collect parameters with the same numbers in their state, and run the formula for each such set."""
-        names = self._arrays(group)
-        needed = (*self._scalars, *names)
-        sets: dict[Any, list[Any]] = {}
-        states: dict[Any, list[Any]] = {}
-        for parameter in group["params"]:
-            grad = parameter.grad
-            if grad is None:
-                continue
-            state = self.state[parameter] if needed else {}
-            # loaded states may have None for arrays that have not begun
-            values = [state.get(name) for name in names]
-            new = None in values if state else bool(needed)
-            if new:
-                self._begin(state, parameter, group)
-                values = [state[name] for name in names]
-            key = (new, parameter._array.dtype, *[_number(state[name]) for name in self._scalars])
-            sets.setdefault(key, []).append((parameter, grad, *values))
-            states.setdefault(key, []).append(state)
-        for key, rows in sets.items():
-            new, _, *numbers = key
-            scalars = dict(zip(self._scalars, numbers, strict=True))
-            if "step" in scalars:
-                scalars["step"] += 1
-            options = {**group, "lr": float(group["lr"])} if not group.get("differentiable") else dict(group)
-            options.update(self._coefficients(options, scalars, new))
-            self._run(_Options(options), rows)
-            for state in states[key]:
-                for name, value in scalars.items():
-                    _set_number(state[name], value)
-
-    def _begin(self, state: Options, parameter: Tensor, group: Options) -> None:
-        for name, value in self._scalars.items():
-            state[name] = creation.tensor(value)
-        for name in self._arrays(group):
-            state[name] = self._first(name, parameter, group)
-
-    def _run(self, options: _Options, rows: list[tuple[Tensor, ...]]) -> None:
-        formula = self._whole_formula
-        plain = not options.differentiable
-        arrays: list[Any] = [[tensor._array for tensor in row] for row in rows]
-        if plain and {type(array) for row in arrays for array in row} == {numpy.ndarray}:
-            written = [tensor for p, _, *state in rows for tensor in (p, *state)]
-            for tensor in written:
-                in_place.check_writable(tensor)
-            if arrays[0][0].dtype.kind == "c":
-                arrays = [[_real_array(array) for array in row] for row in arrays]
-            with numpy.errstate(all="ignore"):
-                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
-            for tensor in written:
-                graph.bump_version(tensor)
-            return
-        for row in rows:
-            if isinstance(row[1]._array, SparseArray):
-                self._run_sparse(options, *row)
-            else:
-                formula(ops, options, *(_real(tensor) for tensor in row))
-
-    def _run_sparse(self, options: _Options, parameter: Tensor, grad: Tensor, *state: Tensor) -> None:
-        """Change a parameter and its state by a sparse gradient. Raises RuntimeError if the formula takes none."""
-        if self._of_sparse == "all":
-            self._whole_formula(ops, options, parameter, grad, *state)
-            return
-        if not self._of_sparse:
-            name = "Adam" if isinstance(self, Adam) else type(self).__name__
-            raise RuntimeError(f"{name} does not support sparse gradients" + ADVICE.get(name, ""))
-        if options.weight_decay:
-            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        own = grad._array.coalesced()
-        places = own.pattern.coordinates
-        tensors = (parameter, *state)
-        for tensor in tensors:
-            in_place.check_writable(tensor)
-        # each place is there once, so that the elements may be taken and put back
-        parts = [tensor._array[places] for tensor in tensors]
-        values = [parts[0], own.entries, *parts[1:]]
-        with numpy.errstate(all="ignore"):
-            self._whole_formula(numpy, options, *(map(_real_array, values) if parts[0].dtype.kind == "c" else values))
-        for tensor, part in zip(tensors, parts, strict=True):
-            tensor._array[places] = part
-            graph.bump_version(tensor)
-
-    def _whole_formula(self, xp: Any, k: _Options, p: Any, g: Any, *state: Any) -> None:
-        """The formula, with the sign of the gradient and weight decay before it."""
-        if k.maximize:
-            g = -g
-        if k.weight_decay:
-            if k.decoupled_weight_decay:
-                p *= 1 - k.lr * k.weight_decay
-            else:
-                g = g + k.weight_decay * p
-        self._formula(xp, k, p, g, *state)
-
-
-class _Options:
-    """Options and coefficients as attributes; those that an optimizer does not have are None."""
-
-    def __init__(self, options: Options) -> None:
-        vars(self).update(options)
-
-    def __getattr__(self, name: str) -> Any:
-        return None
-
-
-def _real_array(array: Any) -> Any:
-    """An array of complex numbers as one of real numbers, over the same memory."""
-    return array.view(array.real.dtype) if array.ndim else array.reshape(1).view(array.real.dtype)
-
-
-def _real(tensor: Tensor) -> Tensor:
-    return ops.view_as_real(tensor) if tensor.is_complex() else tensor
-
-
-def _number(tensor: Tensor) -> float:
-    array = tensor._array
-    return array.item() if type(array) is numpy.ndarray else float(tensor)
-
-
-def _set_number(tensor: Tensor, value: float) -> None:
-    array = tensor._array
-    if type(array) is numpy.ndarray:
-        array.fill(value)
-        graph.bump_version(tensor)
-    else:
-        tensor.fill_(value)
 
 
 class SGD(Elementwise):
@@ -374,7 +152,7 @@ class SparseAdam(Elementwise):
     >>> adam = adjoint.optim.SparseAdam([w], lr=0.5)
     >>> adjoint.nn.functional.embedding(adjoint.tensor([1]), w, sparse=True).sum().backward()
     >>> adam.step()
-    >>> w.detach().tolist()
+    >>> w.detach().round(decimals=4).tolist()
     [[0.0], [-0.5], [0.0]]
     """
 
@@ -423,6 +201,8 @@ class AdamW(Adam):
     >>> w.detach()
     tensor([0.5000, 0.5000])
     """
+
+    _name = "Adam"
 
     def __init__(
         self,

@@ -1,0 +1,1 @@
+"""Optimizers whose step is a formula for each element."""
