@@ -15,20 +15,22 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class LazyTable(MutableMapping[K, V]):
+class LazyTable(dict[K, V]):
     """A table whose entries are declared by their homes, which are loaded when an entry is first looked for.
 
     homes: the home of each entry. load: a function of a home that enters what it declares. Whoever iterates over the
-    table has all of it loaded.
+    table has all of it loaded. An entry that is there is found as in any dict, without a call of Python's.
 
     >>> table = LazyTable({"one": "numbers"}, lambda home: table.enter("one", 1))
     >>> "one" in table, table["one"], list(table)
     (True, 1, ['one'])
     """
 
+    __hash__ = None
+
     def __init__(self, homes: dict[K, str] | None = None, load: Callable[[str], object] | None = None) -> None:
+        super().__init__()
         self.homes: dict[K, str] = {}
-        self._entries: dict[K, V] = {}
         self._load = load
         if homes is not None and load is not None:
             self.expect(homes, load)
@@ -39,11 +41,11 @@ class LazyTable(MutableMapping[K, V]):
 
     def enter(self, key: K, value: V) -> V:
         """Enter a value where there is none yet; returns that of the table, whichever thread entered it."""
-        return self._entries.setdefault(key, value)
+        return super().setdefault(key, value)
 
     def entered(self) -> list[K]:
         """The names that have entries by now."""
-        return list(self._entries)
+        return list(super().__iter__())
 
     def declare(self, key: K, value: V) -> bool:
         """Enter a value; False if another is declared under this name, here or in the module that is its home."""
@@ -52,28 +54,35 @@ class LazyTable(MutableMapping[K, V]):
             self._load(home)  # type: ignore[misc]
         return self.enter(key, value) is value
 
-    def __getitem__(self, key: K) -> V:
-        if key not in self._entries and key in self.homes:
+    def __missing__(self, key: K) -> V:
+        if key in self.homes:
             self._load(self.homes[key])  # type: ignore[misc]
-        return self._entries[key]
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self._entries[key] = value
-
-    def __delitem__(self, key: K) -> None:
-        del self._entries[key]
+            if super().__contains__(key):
+                return self[key]
+        raise KeyError(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._entries or key in self.homes
+        return super().__contains__(key) or key in self.homes
 
     def __iter__(self) -> Iterator[K]:
         """The names in the order of their homes, then those without one."""
         for home in dict.fromkeys(self.homes.values()):
             self._load(home)  # type: ignore[misc]
-        return iter([key for key in dict.fromkeys([*self.homes, *self._entries]) if key in self._entries])
+        entries = dict.fromkeys(self.entered())
+        return iter([key for key in dict.fromkeys([*self.homes, *entries]) if key in entries])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
+
+    def pop(self, key: K, *default: Any) -> Any:
+        """Take an entry out, which its home may have to declare first; the default, or KeyError, if there is none."""
+        self.get(key)
+        return super().pop(key, *default)
+
+    # those of dict would look at the entries that are there
+    get, setdefault = MutableMapping.get, MutableMapping.setdefault  # type: ignore[assignment]
+    keys, values, items = MutableMapping.keys, MutableMapping.values, MutableMapping.items  # type: ignore[assignment]
+    __eq__, __ne__ = MutableMapping.__eq__, object.__ne__
 
 
 def by_name(names_by_home: Mapping[str, str]) -> dict[str, str]:
