@@ -20,9 +20,8 @@ table = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(table)
 
 UP_TO_A_PHASE = {"linalg_eig", "linalg_eigh", "linalg_svd"}
-#: Rules to which not all tests are gaps.
-WHOLE = [rule for rule in table.DIFFERENTIABLE if f"{rule.name}-*" not in samples.GAPS]
-CASES = [(rule, kind) for rule in WHOLE for kind in table.kinds_of(rule)]
+DENSE = [rule for rule in table.DIFFERENTIABLE if rule.name not in samples.SPARSE]
+CASES = [(rule, kind) for rule in DENSE for kind in table.kinds_of(rule)]
 
 
 def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:

@@ -18,7 +18,7 @@ from adjoint.rules import Rule
 
 from .draws import Draw, Sample
 
-__all__ = ["COMPLEX_ONLY", "GAPS", "REAL_ONLY", "WITHIN", "WRITTEN_INTO", "Draw", "samples_of"]
+__all__ = ["COMPLEX_ONLY", "GAPS", "REAL_ONLY", "SPARSE", "WITHIN", "WRITTEN_INTO", "Draw", "samples_of"]
 
 _families: list[ModuleType] = [
     importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
@@ -51,6 +51,8 @@ GAPS: dict[str, str] = table("GAPS")
 REAL_ONLY = names("REAL_ONLY")
 #: Operations on complex numbers only.
 COMPLEX_ONLY = names("COMPLEX_ONLY")
+#: Operations on sparse arrays: the tests of dense ones do not apply, but those of tests/sparse_matrices.
+SPARSE = names("SPARSE")
 #: Operations whose derivative is one along a set of inputs only, and what takes any Tensor into that set.
 WITHIN: dict[str, Callable[[Any], Any]] = table("WITHIN")
 #: Operations whose result must fit into the first input, which therefore has a batch axis whenever another one has.

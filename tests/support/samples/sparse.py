@@ -35,3 +35,5 @@ SAMPLES: dict[str, list[Sample]] = {
 _ELSEWHERE = "results or gradients are sparse arrays: tests/sparse_matrices/test_tensor_derivatives.py"
 #: Tests that do not apply, and why.
 GAPS: dict[str, str] = {"elements_at-*": _ELSEWHERE, "sparse_array-*": _ELSEWHERE}
+#: Operations on sparse arrays.
+SPARSE = {"elements_at", "sparse_array", "strided_of"}
