@@ -151,7 +151,11 @@ def items(lines: list[str]) -> list[str]:
     result = []
     for line in joined:
         head = re.match(r"([\w*, ]+|[\w.]+\(.*?\)):\s+(.*)", line)
-        text = f"``{head[1]}``: {escaped(head[2])}" if head else escaped(line)
+        formula = re.fullmatch(r"by (\w+): (.*?)( \(saves? .*\))?", line)
+        if formula:  # of a derivative
+            text = f"by ``{formula[1]}``: ``{formula[2]}``{escaped(formula[3] or '')}"
+        else:
+            text = f"``{head[1]}``: {escaped(head[2])}" if head else escaped(line)
         result.append(f"* {text}")
     return [*result, ""]
 
