@@ -238,7 +238,7 @@ def test_text():
             ValueError,
             "different event shapes",
         ),
-        (lambda: d.register_kl(int, d.Normal), TypeError, "Expected type_p to be a Distribution subclass"),
+        (lambda: d.register_kl(3, d.Normal), TypeError, "Expected type_p to be a Distribution subclass"),
         (lambda: d.ExpTransform(cache_size=2), ValueError, "cache_size must be 0 or 1"),
         (lambda: d.ReshapeTransform((2,), (3,)), ValueError, "in_shape, out_shape have different numbers of elements"),
         (lambda: d.ReshapeTransform((2,), (2, 1))(adjoint.zeros(3)), ValueError, "Shape mismatch: expected"),

@@ -131,3 +131,42 @@ def test_functions_of_users() -> None:
 
     assert double(Foreign()) is double and double(adjoint.ones(1)).item() == 2
     assert triple(Foreign()) is triple and triple(adjoint.ones(1)).item() == 3
+
+
+class Made(Tensor):
+    """Made by `__new__`, with an attribute."""
+
+    def __new__(cls, data: Any, extra: Any) -> Any:
+        made = super().__new__(cls, data)
+        made.extra = extra  # type: ignore[attr-defined]
+        return made
+
+
+class Viewed(Tensor):
+    def __new__(cls, data: Any, extra: Any = None) -> Any:
+        return adjoint.as_tensor(data).as_subclass(cls)
+
+    def __init__(self, data: Any, extra: Any = None) -> None:
+        super().__init__()
+        self.extra = extra
+
+
+class Weight(adjoint.nn.Parameter):
+    def __new__(cls, data: Any = None, place: Any = None, requires_grad: bool = True) -> Any:
+        made = adjoint.nn.Parameter.__new__(cls, data, requires_grad=requires_grad)
+        made.place = place  # type: ignore[attr-defined]
+        return made
+
+
+def test_subclasses_with_arguments_of_their_own() -> None:
+    import copy
+    import pickle
+
+    made, viewed, weight = Made([1.0, 2.0], 3), Viewed([1.0, 2.0], extra=4), Weight(adjoint.ones(2), place="left")
+    assert made.tolist() == viewed.tolist() == [1, 2] and weight.tolist() == [1, 1] and weight.requires_grad
+    assert (made.extra, viewed.extra, weight.place) == (3, 4, "left")  # type: ignore[attr-defined]
+    assert type(made * 2) is Made and type(viewed + made.as_subclass(Tensor)) is Viewed and type(weight * 2) is Tensor
+    for each in (made, viewed, weight):
+        for twin in (copy.deepcopy(each), pickle.loads(pickle.dumps(each))):
+            assert type(twin) is type(each) and twin.tolist() == each.tolist()
+            assert vars(twin).keys() == vars(each).keys()

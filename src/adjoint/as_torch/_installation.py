@@ -17,7 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.as_torch._names import VERSION, own_names, source_of
+from adjoint.as_torch._private import WHOLE
 from adjoint.tensor.older.left_out import explained
+from adjoint.tensor.tensor import Tensor
 
 ROOT = "torch"
 #: Types of values that programs set in modules, and that functions of the modules behind may change.
@@ -95,7 +97,11 @@ class _Loader:
         return TorchModule(spec.name, self.source)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to run: the module looks its names up."""
+        """Look all names up where libraries go through them; in other modules each is looked up when it is used."""
+        if module.__name__ in WHOLE:
+            for name in dir(module):
+                if not name.startswith("_"):
+                    getattr(module, name)
 
 
 class _Finder(importlib.metadata.DistributionFinder):
@@ -159,6 +165,8 @@ def install() -> None:
             f"call adjoint.as_torch.install() before the first `import torch`"
         )
     sys.meta_path.insert(0, _Finder())
+    # libraries tell the kind of an array by the module of its class
+    Tensor.__module__ = ROOT
 
 
 def uninstall() -> None:
@@ -166,6 +174,7 @@ def uninstall() -> None:
 
     Modules that imported it keep what they have.
     """
+    Tensor.__module__ = Tensor.__init__.__module__
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     for name in list(_loaded()):
         del sys.modules[name]

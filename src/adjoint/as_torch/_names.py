@@ -23,10 +23,13 @@ _MIRRORS = {
     "torch.distributions.*": "adjoint.distributions",
     "torch.distributions.exp_family": "adjoint.distributions",
     "torch.functional": "adjoint",
+    "torch.multiprocessing": "multiprocessing",
     "torch.nn.modules": "adjoint.nn",
+    "torch.nn.parallel": "",
     "torch.nn.modules.*": "adjoint.nn",
     "torch.nn.utils.clip_grad": "adjoint.nn.utils",
     "torch.nn.utils.convert_parameters": "adjoint.nn.utils",
+    "torch.nn.utils.stateless": "",
     "torch.optim.*": "adjoint.optim",
     "torch.serialization": "adjoint",
     "torch.storage": "adjoint",
@@ -39,6 +42,9 @@ _MIRRORS = {
 #: Public names by module of torch, and their places: "module:attribute", or a module.
 _PUBLIC = {
     "torch": {"__version__": f"{_HERE}:version"},
+    "torch.nn": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
+    "torch.nn.parallel": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
+    "torch.nn.utils.stateless": {"functional_call": "adjoint.func:functional_call"},
     "torch.torch_version": {"TorchVersion": f"{_HERE}:TorchVersion", "__version__": f"{_HERE}:version"},
     "torch.types": {"Number": f"{_HERE}:Number", "Device": f"{_HERE}:Device", "_size": f"{_HERE}:Sizes"},
     "torch.version": {

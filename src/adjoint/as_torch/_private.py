@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import Size, device
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import set_plain_results
+from adjoint.transforms.stateless import replaced, tied
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,12 +59,16 @@ autograd.functional._tuple_postprocess      HERE:as_before                      
 cuda.amp.autocast                           HERE:cuda_autocast                            kornia, einops
 cuda.amp.custom_bwd                         HERE:decorator                                torchdiffeq, kornia
 cuda.amp.custom_fwd                         HERE:decorator                                torchdiffeq, kornia
+distributions.multivariate_normal._batch_mahalanobis HERE:squared_distance  gpytorch
+distributions.multivariate_normal._precision_to_scale_tril HERE:factor_of_inverse  laplace
+distributions.utils._standard_normal        HERE:standard_normal                          gpytorch
+distributions.utils._sum_rightmost          adjoint.distributions.transforms:sum_rightmost pyro, zuko
+dsmm                                        HERE:sparse_product                           linear_operator
 get_autocast_dtype                          HERE:autocast_dtype                           kornia
 get_autocast_gpu_dtype                      HERE:autocast_dtype                           kornia
 is_autocast_enabled                         HERE:never                                    kornia
 is_autocast_cpu_enabled                     HERE:never                                    lightning
 is_autocast_cache_enabled                   HERE:never                                    copies of torch's checkpoint
-multiprocessing                             multiprocessing                               pyro
 nn._reduction.get_enum                      HERE:reduction_number                         torchbnn
 nn.init._calculate_fan_in_and_fan_out       adjoint.nn.init:fans                          normflows, timm
 nn.modules.utils._ntuple                    HERE:repeated                                 timm
@@ -72,8 +77,12 @@ nn.modules.utils._pair                      HERE:pair                           
 nn.modules.utils._triple                    HERE:triple                                   torchbnn
 nn.modules.utils._quadruple                 HERE:quadruple                                copies of torch's padding
 nn.modules.utils._reverse_repeat_tuple      HERE:reversed_repeated                        mmcv
+nn.utils.stateless._reparametrize_module    HERE:reparametrized                           zuko
 onnx.is_in_onnx_export                      HERE:never                                    kornia, timm
 serialization.MAP_LOCATION                  HERE:Device                                   pyro
+sparse.FloatTensor                          HERE:older_sparse                             linear_operator, gpytorch
+sparse.DoubleTensor                          HERE:older_sparse                             linear_operator, gpytorch
+sparse.HalfTensor                          HERE:older_sparse                             linear_operator, gpytorch
 torch                                       torch                                         kornia
 utils.hooks.RemovableHandle                 adjoint.core.hooks:RemovableHandle            torchopt, lightning
 """
@@ -95,6 +104,9 @@ MODULES = tuple(
     [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
     + [f"torch.{name}" for name in ("amp", "cuda.amp", "nn._reduction", "nn.modules.utils", "onnx", "utils.hooks")]
 )
+
+#: Modules whose `__dict__` libraries go through: all of their names are there from the start.
+WHOLE = {"torch.distributions": "pyro", "torch.optim": "pyro", "torch.optim.lr_scheduler": "pyro"}
 
 NOTHING = None
 NO = False
@@ -229,6 +241,39 @@ def shape_as_tensor(tensor: Any) -> Any:
     return tensor.new_tensor(list(tensor.shape)).long()
 
 
+def sparse_product(input: Any, mat2: Any) -> Any:
+    """The product of a sparse matrix and a dense one."""
+    return input @ mat2
+
+
+def older_sparse(*arguments: Any, **options: Any) -> Any:
+    """A sparse tensor of indices, values and a size."""
+    import adjoint
+
+    return adjoint.sparse_coo_tensor(*arguments, **options)
+
+
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """Normally distributed numbers."""
+    import adjoint
+
+    return adjoint.randn(shape, dtype=dtype, device=device)
+
+
+def squared_distance(bL: Any, bx: Any) -> Any:
+    """xᵀ (L Lᵀ)⁻¹ x for each x, with the lower factor L."""
+    from adjoint.distributions.families import multivariate
+
+    return multivariate.squared_distance(bL, bx)
+
+
+def factor_of_inverse(P: Any) -> Any:
+    """The lower Cholesky factor of the inverse of a positive-definite matrix."""
+    from adjoint.distributions.families import multivariate
+
+    return multivariate.factor_of_inverse(P)
+
+
 def flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
     """All numbers of tensors in one of one axis."""
     import adjoint
@@ -319,6 +364,12 @@ def repeated(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
 single, pair, triple, quadruple = (
     repeated(n, name) for n, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1)
 )
+
+
+def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
+    """A block in which a module has other tensors in place of its parameters and buffers."""
+    own = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
+    return replaced(module, tied(parameters_and_buffers, own) if tie_weights else parameters_and_buffers)
 
 
 def reversed_repeated(t: Sequence[Any], n: int) -> tuple[Any, ...]:

@@ -19,6 +19,11 @@ class ConstraintRegistry:
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], Any]] = {}
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # those of this module are one each
+        own = next((name for name in ("biject_to", "transform_to") if globals()[name] is self), None)
+        return own or super().__reduce_ex__(protocol)
+
     def register(self, constraint: Any, factory: Any = None) -> Any:
         """Enter a function for a constraint, or for a class of them; without one, a decorator.
 
@@ -26,29 +31,18 @@ class ConstraintRegistry:
         """
         if factory is None:
             return lambda function: self.register(constraint, function)
-        if not isinstance(constraint, (constraints.Constraint, type)) or (
-            isinstance(constraint, type)
-            and not (issubclass(constraint, constraints.Constraint) or isinstance(constraint, constraints._Family))
-        ):
+        kind = constraint if isinstance(constraint, type) else type(constraint)
+        if not issubclass(kind, constraints.Constraint):
             raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
-        self._registry[_kind(constraint)] = factory
+        self._registry[kind] = factory
         return factory
 
     def __call__(self, constraint: Any) -> Any:
         """The transform for a constraint. Raises NotImplementedError where none is known."""
-        factory = self._registry.get(_kind(constraint))
+        factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return factory(constraint)
-
-
-def _kind(constraint: Any) -> Any:
-    """What stands for a constraint in the tables: its name if a function checks it, otherwise its class."""
-    if isinstance(constraint, constraints._Rule):
-        return constraint.name
-    if isinstance(constraint, constraints._Family):
-        return constraint.shown
-    return constraint if isinstance(constraint, type) else type(constraint)
 
 
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()

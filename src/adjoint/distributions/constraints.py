@@ -64,48 +64,36 @@ class Constraint:
 
 
 class _Rule(Constraint):
-    """A constraint that a function checks, with numbers that it depends on."""
+    """A constraint that a function checks; names: those of the bounds that it depends on."""
 
-    def __init__(
-        self, name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False, **bounds: Any
-    ):
-        self.name, self.test = name, test
-        self.event_dim, self.is_discrete = event_dim, is_discrete
-        self.bounds = bounds
-        self.__dict__.update(bounds)
+    names: tuple[str, ...] = ()
+    test: Callable[..., Any]
+
+    def __init__(self, *bounds: Any, **named: Any) -> None:
+        values = dict(zip(self.names, bounds, strict=False)) | named
+        if len(bounds) > len(self.names) or set(values) != set(self.names):
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(self.names) or 'no arguments'}")
+        self.__dict__.update(values)
+        super().__init__()
 
     def check(self, value: Any) -> Any:
-        return self.test(value, *self.bounds.values())
+        return type(self).test(value, *[getattr(self, name) for name in self.names])
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.bounds.items())})"
+        return f"{type(self).__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self.names)})"
 
 
-class _Family(type):
-    """The class of constraints with bounds, which makes instances of `_Rule` so that isinstance knows them."""
+_HELP = """Values that the rule {name} allows.
 
-    test: Callable[..., Any]
-    is_discrete: bool
-    names: tuple[str, ...]
-    shown: str
-
-    def __call__(cls, *bounds: Any, **named: Any) -> _Rule:
-        values = dict(zip(cls.names, bounds, strict=False)) | named
-        return _Rule(cls.shown, cls.test, 0, cls.is_discrete, **{name: values[name] for name in cls.names})
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _Rule) and instance.name == cls.shown
-
-
-_HELP = """Values that the bounds allow, {names}; written {shown}.
-
-    The bounds are numbers or tensors, which values are broadcast against.
+    Bounds ({names}) are numbers or tensors, which values are broadcast against.
     """
 
 
-def _family(shown: str, names: str, test: Callable[..., Any], is_discrete: bool = False) -> Any:
-    space = {"test": staticmethod(test), "names": tuple(names.split()), "shown": shown, "is_discrete": is_discrete}
-    return _Family(shown, (), {**space, "__doc__": _HELP.format(shown=shown, names=", ".join(names.split()))})
+def _rule(name: str, test: Callable[..., Any], names: str = "", event_dim: int = 0, is_discrete: bool = False) -> Any:
+    """A class of constraints."""
+    space = {"test": staticmethod(test), "names": tuple(names.split()), "event_dim": event_dim}
+    space |= {"is_discrete": is_discrete, "__doc__": _HELP.format(name=name, names=names or "none")}
+    return type(f"_{name}", (_Rule,), space | {"__module__": __name__})
 
 
 def _whole(value: Any) -> Any:
@@ -116,20 +104,22 @@ def _within(value: Any, low: Any, high: Any) -> Any:
     return (low <= value) & (value <= high)
 
 
-greater_than = _family("GreaterThan", "lower_bound", lambda value, low: low < value)
-greater_than_eq = _family("GreaterThanEq", "lower_bound", lambda value, low: low <= value)
-less_than = _family("LessThan", "upper_bound", lambda value, high: value < high)
-interval = _family("Interval", "lower_bound upper_bound", _within)
-half_open_interval = _family(
-    "HalfOpenInterval", "lower_bound upper_bound", lambda value, low, high: (low <= value) & (value < high)
+_GreaterThan = greater_than = _rule("GreaterThan", lambda value, low: low < value, "lower_bound")
+_GreaterThanEq = greater_than_eq = _rule("GreaterThanEq", lambda value, low: low <= value, "lower_bound")
+_LessThan = less_than = _rule("LessThan", lambda value, high: value < high, "upper_bound")
+_Interval = interval = _rule("Interval", _within, "lower_bound upper_bound")
+_HalfOpenInterval = half_open_interval = _rule(
+    "HalfOpenInterval", lambda value, low, high: (low <= value) & (value < high), "lower_bound upper_bound"
 )
-integer_interval = _family(
+_IntegerInterval = integer_interval = _rule(
     "IntegerInterval",
-    "lower_bound upper_bound",
     lambda value, low, high: _whole(value) & _within(value, low, high),
-    True,
+    "lower_bound upper_bound",
+    is_discrete=True,
 )
-_integer_from = _family("IntegerGreaterThan", "lower_bound", lambda value, low: _whole(value) & (value >= low), True)
+_IntegerGreaterThan = _rule(
+    "IntegerGreaterThan", lambda value, low: _whole(value) & (value >= low), "lower_bound", is_discrete=True
+)
 
 
 class _Dependent(Constraint):
@@ -163,6 +153,9 @@ class _Dependent(Constraint):
 
     def check(self, value: Any) -> Any:
         raise ValueError("Cannot determine validity of dependent constraint")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return "dependent" if self is dependent else super().__reduce_ex__(protocol)
 
 
 class _DependentProperty(property, _Dependent):
@@ -348,20 +341,25 @@ class _Multinomial(Constraint):
         return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
 
 
-boolean = _Rule("Boolean", lambda value: (value == 0) | (value == 1), is_discrete=True)
-one_hot = _Rule("OneHot", _is_one_hot, event_dim=1, is_discrete=True)
-real = _Rule("Real", lambda value: value == value)  # all but NaN
+_Boolean = _rule("Boolean", lambda value: (value == 0) | (value == 1), is_discrete=True)
+_OneHot = _rule("OneHot", _is_one_hot, event_dim=1, is_discrete=True)
+_Real = _rule("Real", lambda value: value == value)  # all but NaN
+_Simplex = _rule("Simplex", _is_on_simplex, event_dim=1)
+_Square = _rule("Square", _is_square, event_dim=2)
+_Symmetric = _rule("Symmetric", _is_symmetric, event_dim=2)
+_LowerTriangular = _rule("LowerTriangular", _is_lower_triangular, event_dim=2)
+_LowerCholesky = _rule("LowerCholesky", _is_lower_cholesky, event_dim=2)
+_CorrCholesky = _rule("CorrCholesky", _is_corr_cholesky, event_dim=2)
+_PositiveSemidefinite = _rule("PositiveSemidefinite", _is_semidefinite, event_dim=2)
+_PositiveDefinite = _rule("PositiveDefinite", _is_definite, event_dim=2)
+
+boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
-nonnegative_integer, positive_integer = _integer_from(0), _integer_from(1)
-simplex = _Rule("Simplex", _is_on_simplex, event_dim=1)
-square = _Rule("Square", _is_square, event_dim=2)
-symmetric = _Rule("Symmetric", _is_symmetric, event_dim=2)
-lower_triangular = _Rule("LowerTriangular", _is_lower_triangular, event_dim=2)
-lower_cholesky = _Rule("LowerCholesky", _is_lower_cholesky, event_dim=2)
-corr_cholesky = _Rule("CorrCholesky", _is_corr_cholesky, event_dim=2)
-positive_semidefinite = _Rule("PositiveSemidefinite", _is_semidefinite, event_dim=2)
-positive_definite = _Rule("PositiveDefinite", _is_definite, event_dim=2)
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+square, symmetric = _Square(), _Symmetric()
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
 dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _Independent

@@ -267,6 +267,9 @@ class ComposeTransform(Transform):
             shape = part.inverse_shape(shape)
         return shape
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return "identity_transform" if self is identity_transform else super().__reduce_ex__(protocol)
+
     def __repr__(self) -> str:
         return "ComposeTransform(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
 

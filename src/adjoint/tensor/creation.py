@@ -405,11 +405,13 @@ empty_like = _like("empty")
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False
-) -> Tensor:
+    input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of one number with the shape of another tensor.
 
     input: a tensor of any shape and dtype. fill_value: a number. dtype: that of the input unless one is passed.
+    memory_format: how the elements lie in memory, as those of the input unless given.
     The result is a constant: no derivative leads to the input. Raises TypeError for an input that is no tensor.
 
     >>> import adjoint
@@ -419,7 +421,9 @@ def full_like(
     array = _array_of(input, "full_like")
     kind = from_numpy_dtype(array.dtype) if dtype is None else as_dtype(dtype, "full_like")
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
-    filled = namespace(array).full_like(array, value, dtype=kind.numpy)
+    order = as_memory_format(memory_format, "full_like")
+    xp = namespace(array)
+    filled = _laid_out(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
     return subclasses.like(_wrapped(filled, requires_grad, "full_like", device), input)
 
 

@@ -35,6 +35,21 @@ def note_class(cls: type) -> None:
     if cls._overrides:
         registry.overriding += 1
         count_overriding()
+    if "__new__" in vars(cls):
+        cls._made_by_new = True
+        if "__init__" not in vars(cls):
+            # as in torch: it gets the arguments of `__new__` as well
+            cls.__init__ = _initialize_nothing
+
+
+def _initialize_nothing(self: Any, *_: Any, **__: Any) -> None:
+    """In place of an inherited `__init__` where a class has a `__new__` of its own."""
+
+
+def initialize_base(tensor: Any, data: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Initialize what a subclass's `__new__` asks for by `super().__new__`, as the nearest base without one does."""
+    bases = [each for each in type(tensor).__mro__ if not getattr(each, "_made_by_new", True)]
+    bases[0].__init__(tensor, *data, **options)
 
 
 def override(operation: Operation, values: list[Any], in_place: bool) -> Any:

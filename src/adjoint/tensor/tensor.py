@@ -51,7 +51,7 @@ from adjoint.tensor.older.stochastic import reinforce
 from adjoint.tensor.older.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 from adjoint.tensor.protocol_hooks import leaves_product, protocols
 from adjoint.tensor.subclasses import default as _default_torch_function
-from adjoint.tensor.subclasses import like, note_class
+from adjoint.tensor.subclasses import initialize_base, like, note_class
 from adjoint.tensor.table import ops
 
 Sub = TypeVar("Sub", bound="Tensor")
@@ -80,6 +80,10 @@ LOST_BY_CONVERSION = (
 )
 
 
+#: An instance of a class without its arguments, whatever `__new__` the class has.
+_new_instance: Any = ArithmeticTensor.__new__
+
+
 class Tensor(ArithmeticTensor):
     """An array that knows how it was made, so that derivatives can be taken.
 
@@ -99,7 +103,18 @@ class Tensor(ArithmeticTensor):
         super().__init_subclass__(**options)
         note_class(cls)
 
+    # whether a subclass makes its instances in a `__new__` of its own
+    _made_by_new = False
+
+    def __new__(cls, *data: Any, **options: Any) -> Self:
+        self = super().__new__(cls)
+        if cls._made_by_new:
+            initialize_base(self, data, options)
+        return self
+
     def __init__(self, *data: Any, device: Any = None) -> None:
+        if self._made_by_new and self._array is not None:
+            return
         first = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
             as_device(device, "new")
@@ -667,7 +682,7 @@ class Tensor(ArithmeticTensor):
             return memo[id(self)]  # type: ignore[no-any-return]
         import copy
 
-        twin = type(self).__new__(type(self))
+        twin = _new_instance(type(self))
         memo[id(self)] = twin
         twin._array = copied(self._array, memo)
         twin._requires = self._requires
@@ -1286,7 +1301,7 @@ def _axis(dim: int, tensor: Tensor) -> int:
 
 
 def _rebuild(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
-    tensor = cls.__new__(cls)
+    tensor = _new_instance(cls)
     tensor._array = array
     tensor._requires = requires_grad
     tensor.__dict__.update(attributes)

@@ -1,0 +1,26 @@
+"""DataParallel, which libraries derive classes from: on the one device that there is, the module itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint import nn
+
+__all__ = ["DataParallel"]
+
+
+class DataParallel(nn.Module):
+    """A module that is called as it is. Raises RuntimeError for more than one device.
+
+    Parameters have names that begin with "module.", as in torch.
+    """
+
+    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        if device_ids is not None and len(device_ids) > 1:
+            raise RuntimeError(f"DataParallel runs on one device, but got device_ids={device_ids}")
+        self.module, self.device_ids, self.output_device, self.dim = module, [], output_device, dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """The result of the module."""
+        return self.module(*inputs, **kwargs)
