@@ -762,7 +762,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: builtins.int = -1, offset: bui
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A number repeated to the given shape; its type decides the dtype where none is given."""
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, memory_format: Any = None, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """A tensor of one number with the shape of another tensor."""
 
 from adjoint import func as func

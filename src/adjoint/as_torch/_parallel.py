@@ -19,7 +19,8 @@ class DataParallel(nn.Module):
         super().__init__()
         if device_ids is not None and len(device_ids) > 1:
             raise RuntimeError(f"DataParallel runs on one device, but got device_ids={device_ids}")
-        self.module, self.device_ids, self.output_device, self.dim = module, [], output_device, dim
+        self.module, self.output_device, self.dim = module, output_device, dim
+        self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The result of the module."""

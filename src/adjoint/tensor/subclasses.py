@@ -39,7 +39,7 @@ def note_class(cls: type) -> None:
         cls._made_by_new = True
         if "__init__" not in vars(cls):
             # as in torch: it gets the arguments of `__new__` as well
-            cls.__init__ = _initialize_nothing
+            setattr(cls, "__init__", _initialize_nothing)  # noqa: B010
 
 
 def _initialize_nothing(self: Any, *_: Any, **__: Any) -> None:
@@ -48,7 +48,7 @@ def _initialize_nothing(self: Any, *_: Any, **__: Any) -> None:
 
 def initialize_base(tensor: Any, data: tuple[Any, ...], options: dict[str, Any]) -> None:
     """Initialize what a subclass's `__new__` asks for by `super().__new__`, as the nearest base without one does."""
-    bases = [each for each in type(tensor).__mro__ if not getattr(each, "_made_by_new", True)]
+    bases: list[Any] = [each for each in type(tensor).__mro__ if not getattr(each, "_made_by_new", True)]
     bases[0].__init__(tensor, *data, **options)
 
 
