@@ -1,5 +1,7 @@
 """adjoint.compile: a replay gives what the function gives."""
 
+import warnings
+
 import numpy
 import pytest
 
@@ -186,6 +188,79 @@ def test_curve_fit_and_root_scalar_compile():
     numpy.testing.assert_allclose(*fits, rtol=1e-10)
     root = adjoint.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="newton", compile=True).root
     assert root == pytest.approx(2 ** (1 / 3), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF", "Radau"])
+@pytest.mark.parametrize("start", [[0.1, 0.5, 0.2], adjoint.tensor([0.1, 0.5, 0.2], dtype=adjoint.float64)])
+def test_solve_ivp_compiles(method, start):
+    def field(t, y):
+        return 5 * y * (1 - y) + adjoint.sin(t) if isinstance(y, adjoint.Tensor) else 5 * y * (1 - y) + numpy.sin(t)
+
+    plain, compiled = [
+        adjoint.integrate.solve_ivp(field, (0, 2), start, method, dense_output=True, compile=flag) for flag in (0, 1)
+    ]
+    assert compiled.nfev == plain.nfev
+    numpy.testing.assert_allclose(compiled.y, plain.y, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"solve_ivp\(\): expected shape \(3,\)"):
+        adjoint.integrate.solve_ivp(lambda t, y: y[:2] * 1, (0, 1), start, method, compile=True)
+
+
+@pytest.mark.parametrize("derivative", ["discrete", "adjoint"])
+@pytest.mark.parametrize(("method", "options"), [("dopri5", {}), ("rk4", {"steps": 6}), ("taylor", {"rtol": 1e-5})])
+def test_odeint_compiles(method, options, derivative):
+    start = adjoint.tensor([0.1, 0.5], dtype=adjoint.float64, requires_grad=True)
+    rate = adjoint.tensor(1.5, dtype=adjoint.float64, requires_grad=True)
+    results = []
+    for flag in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y = adjoint.implicit.odeint(
+                lambda t, y, rate: rate * y * (1 - y) + t.sin(), start, [0.0, 0.5, 1.0], rate,
+                method=method, derivative=derivative, compile=flag, **options,
+            )  # fmt: skip
+        results.append([y.detach(), *adjoint.autograd.grad((y[-1] ** 2).sum(), [start, rate])])
+    for plain, compiled in zip(*results, strict=True):
+        numpy.testing.assert_allclose(compiled.numpy(), plain.numpy(), rtol=1e-10)
+
+
+def test_implicit_functions_compile():
+    a = adjoint.linspace(1, 2, 4, dtype=adjoint.float64).requires_grad_()
+    one = adjoint.ones(4, dtype=adjoint.float64)
+    implicit = adjoint.implicit
+    solvers = (
+        lambda flag: implicit.root(lambda x, a: x**3 + x.sin() - a, one, a, compile=flag),
+        lambda flag: implicit.root(lambda x, a: x**3 + x.sin() - a, one, a, method="hybr", compile=flag),
+        lambda flag: implicit.fixed_point(lambda x, a: (a * x).cos() / 2, one, a, compile=flag),
+        lambda flag: implicit.minimize_stationary(lambda x, a: ((x - a) ** 4 + x**2).sum(), one, a, compile=flag),
+    )
+    for solve in solvers:
+        found = []
+        for flag in (False, True):
+            x = solve(flag)
+            (slope,) = adjoint.autograd.grad(x.sum(), a, create_graph=True)
+            found.append([x.detach(), slope.detach(), *adjoint.autograd.grad(slope.sum(), a)])
+        for plain, compiled in zip(*found, strict=True):
+            numpy.testing.assert_allclose(compiled.numpy(), plain.numpy(), rtol=1e-9)
+
+
+def test_an_input_may_depend_on_another():
+    def function(x, y, z):
+        return (x * y).sin() + z * x.exp() * factor
+
+    factor = adjoint.tensor(2.0, dtype=adjoint.float64, requires_grad=True)
+
+    compiled = adjoint.compile(function)
+    results = []
+    for each in (function, compiled, compiled, compiled):
+        x = adjoint.tensor([0.5, 1.5], dtype=adjoint.float64, requires_grad=True)
+        y = x**2 * factor
+        z = (y * x).cos()
+        slopes = adjoint.autograd.grad(each(x, y, z).sum(), [x, y, z, factor], create_graph=True)
+        results.append([*slopes, *adjoint.autograd.grad(slopes[0].sum(), [x, factor])])
+    assert compiled.n_recordings == 1
+    for others in results[1:]:
+        for ours, expected in zip(others, results[0], strict=True):
+            numpy.testing.assert_allclose(ours.detach().numpy(), expected.detach().numpy(), rtol=1e-14)
 
 
 def test_batches_of_cotangents():

@@ -127,8 +127,8 @@ simple("leaf_and_history", lambda x: x * x, changed(MAT, lambda x: x * 2))
 simple("conjugate_input", lambda x: x * 2 + x.imag, changed(tensor(3, dtype="complex128"), lambda x: x.conj()))
 simple("same_tensor_twice", lambda x, y: x * y + x, changed(MAT, lambda x: x), values(1.0, 2.0, 3.0))
 simple("pair", lambda pair: pair[0] * pair[1] + pair[0], changed(MAT, lambda x: (x, x)))
-simple("argument_and_its_part", lambda pair: pair[0][1:] * pair[1], changed(MAT, lambda x: (x, x[1:])), recorded=False)
-simple("argument_and_its_copy", lambda pair: pair[0] * pair[1], changed(MAT, lambda x: (x, x.clone())), recorded=False)
+simple("argument_and_its_part", lambda pair: pair[0][1:] * pair[1], changed(MAT, lambda x: (x, x[1:])))
+simple("argument_and_its_copy", lambda pair: pair[0] * pair[1], changed(MAT, lambda x: (x, x.clone())))
 simple("detached_alias", lambda pair: pair[0] * pair[1], changed(MAT, lambda x: (x, x.detach())))
 simple(
     "numbers",
@@ -145,8 +145,6 @@ simple(
     "mapping",
     lambda tree: {"sum": tree["x"] + tree["y"][0], "first": tree["y"]},
     changed(MAT, lambda x: {"x": x, "y": [x * 2, 3]}),
-    second=False,
-    recorded=False,
 )
 simple("no_arguments_used", lambda x: 3, MAT)
 simple("result_mixed", lambda x: (x * 2, 3, "text", None, {"a": x.sum()}), MAT)
@@ -174,7 +172,7 @@ class Segment:
     end: Any
 
 
-simple("namedtuple", lambda p: Point(p.x * p.y, p.y), changed(MAT, lambda x: Point(x, x * 2)), recorded=False)
+simple("namedtuple", lambda p: Point(p.x * p.y, p.y), changed(MAT, lambda x: Point(x, x * 2)))
 simple("dataclass", lambda s: Segment(s.end, s.start * 2), changed(MAT, lambda x: Segment(x, x * 2)))
 
 # writes ---------------------------------------------------------------------------------------------------------------

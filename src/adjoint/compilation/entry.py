@@ -19,7 +19,7 @@ from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
-from adjoint.compilation.replays import Model, Replay
+from adjoint.compilation.replays import Model, Replay, pass_ends_at
 from adjoint.compilation.surroundings import has_hidden_tensor, random_state
 from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
 from adjoint.interop.numpy_array.array import Array
@@ -274,12 +274,12 @@ class Entry:
         try:
             for choice in choices_of(len(self.outputs)):
                 outputs, cotangents = [self.outputs[k] for k in choice], [roots[k] for k in choice]
-                pulled = grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True)
+                with pass_ends_at(inputs):
+                    pulled = grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True)
                 self.pulls.of[choice] = Pull([None if g is None else plain_array(g._array) for g in pulled])
         except Exception as error:
             # the caller may never ask for the gradient, or give cotangents for which there is one
             self.recording.stop(f"has a gradient that cannot be computed for all cotangents ({error})")
-            return
 
     # making the programs ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -9,7 +10,8 @@ import numpy
 from adjoint.compilation.recordings.recording import plain_array
 from adjoint.core.graph import TensorBase, new_tensor, version_of
 from adjoint.core.modes.grad_mode import enable_grad
-from adjoint.core.modes.state import current
+from adjoint.core.modes.interceptors import ENDS, Interceptor
+from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
 from adjoint.transforms.batching.batched import BatchedArray
@@ -148,4 +150,30 @@ def pull_with_history(entry: Entry, ctx: Any, cotangents: list[Any]) -> list[Any
         ]
     pairs = [(output, g) for output, g in zip(outputs, cotangents, strict=True) if g is not None]
     outputs = [output for output, _ in pairs]
-    return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
+    with pass_ends_at(ctx.inputs):
+        return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
+
+
+class PassEnds(Interceptor):
+    """Ends backward passes at nodes, also where the graph goes on to another one of them."""
+
+    def __init__(self, nodes: set[Any]) -> None:
+        super().__init__(ENDS)
+        self.nodes = nodes
+
+    def node(self, run: Any, node: Any) -> Any:
+        """Run a node, or end at it."""
+        if node not in self.nodes:
+            return run.proceed(node, self.position)
+        run.end_at(node, run.received(node))
+        return None
+
+
+class pass_ends_at(ModeBlock):
+    """A block in which backward passes end at inputs: one of them may depend on another."""
+
+    def __init__(self, inputs: Sequence[TensorBase]) -> None:
+        self.nodes = {tensor._node for tensor in inputs if tensor._node is not None}
+
+    def _changes(self) -> Any:
+        return ((INTERCEPT, "interceptors", (ENDS, PassEnds(self.nodes))),)

@@ -52,6 +52,7 @@ cdef class Run:
     cdef object sum(self, object first, object second)
     cpdef object proceed(self, Node node, int position)
     cpdef object received(self, Node node)
+    cpdef object end_at(self, Node node, object cotangents)
     cpdef list evaluate(self, Node node)
     cdef list pull(self, Node node, object cotangent)
     cdef object accumulate_into(self, AccumulateGrad node, object cotangent)

@@ -295,6 +295,12 @@ class Run:
         """Let a node have received other cotangents."""
         self.slot(node)._ad_buffer = cotangents
 
+    def end_at(self, node: Node, cotangents):
+        """Return these cotangents to the caller of the pass, if it requested them; nothing goes on from the node."""
+        self.replace_received(node, None)
+        if self.slot(node)._ad_marks & _CAPTURED:
+            self.capture(node, cotangents)
+
     def evaluate(self, node: Node):
         """Run the hooks of a node and the node; returns the cotangents to deliver, or None for none."""
         slot: Slot = self.slot(node)

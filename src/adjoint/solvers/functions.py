@@ -57,6 +57,8 @@ class FlatFunction:
     Subclasses say what of it they give. `flat` is the layout of the argument. allow_constant: derivatives are zeros
     where the result does not depend on x, instead of an error. recorded: False where no derivatives are expected;
     they are given all the same, from a second run. compile: evaluations are replayed (`adjoint.compile`).
+
+    variables: Tensors that the function gets after x, and that change from point to point; the time, say.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class FlatFunction:
     ) -> None:
         self.function, self.args, self.name = function, args, name
         self.compile = compile
+        self.variables: tuple[Tensor, ...] = ()
         self.compiled: dict[Flat, Callable[..., Any]] = {}
         self.allow_constant, self.recorded = allow_constant, recorded
         if isinstance(x0, Flat):
@@ -105,12 +108,11 @@ class FlatFunction:
     @calls_back
     def value(self, vector: Tensor) -> Tensor:
         """The function's result for a vector."""
-        if self.compile:
-            return self.checked(self.replayed()(vector))
-        return self.checked(self.function(self.flat.argument(vector), *self.args))
+        evaluate = self.replayed() if self.compile else evaluation(self.function, self.flat, self.args)
+        return self.checked(evaluate(vector, *self.variables))
 
     def replayed(self) -> Callable[..., Any]:
-        """The compiled function of a vector, one for each layout of the argument."""
+        """The compiled function of a vector and variables, one for each layout of the argument."""
         if self.flat not in self.compiled:
             self.compiled[self.flat] = values.compile(evaluation(self.function, self.flat, self.args))
         return self.compiled[self.flat]
@@ -163,12 +165,13 @@ class FlatFunction:
         return structure.unflatten(to_numpy(leaf) for leaf in leaves)
 
 
-def evaluation(function: Callable[..., Any], flat: Flat, args: tuple[Any, ...]) -> Callable[[Tensor], Any]:
-    """A function of a tree as one of a vector, whose results are Tensors."""
+def evaluation(function: Callable[..., Any], flat: Flat, args: tuple[Any, ...]) -> Callable[..., Any]:
+    """A function of a tree as one of a vector and of variables, whose results are Tensors."""
 
     @calls_back
-    def evaluate(vector: Tensor) -> Any:
-        return to_results(function(flat.argument(vector), *args))
+    def evaluate(vector: Tensor, *variables: Tensor) -> Any:
+        others = map(values.give, variables) if flat.of_arrays else variables
+        return to_results(function(flat.argument(vector), *others, *args))
 
     return evaluate
 

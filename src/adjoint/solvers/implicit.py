@@ -35,7 +35,7 @@ from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.jets import jet
-from adjoint.transforms.passing import for_solvers
+from adjoint.transforms.passing import for_solvers, values
 
 Tree = Any
 #: From a vector and the arguments to a vector of the same length, which vanishes at the solution.
@@ -246,12 +246,16 @@ def finish(
     options: dict[str, Any],
     args: tuple[Tree, ...],
     allow_constant: bool,
+    compile: bool,
     function: Residual | None = None,
 ) -> Tree:
     """Check the function, solve, and give the solution in the user's structure.
 
     function: the user's, over vectors, if that is not the residual.
     """
+    plain_residual = residual
+    if compile:
+        residual = values.compile(residual)
     equation = Equation(residual, find, name=name, **options)
     start = plain(flat.start())
     targets = []
@@ -260,7 +264,7 @@ def finish(
             ("x", [start] if find is newton or differentiated_leaves(args) else []),
             ("its arguments", differentiated_leaves(args)),
         ]
-    check_function(function or residual, (start, args), name, "x0", targets)
+    check_function(function or plain_residual, (start, args), name, "x0", targets)
     return flat.unravel(solved(equation, start, args))
 
 
@@ -279,6 +283,7 @@ def root(
     tol: float | None = None,
     max_iter: int = 100,
     allow_constant: bool = False,
+    compile: bool = False,
 ) -> Tree:
     """The x with f(x, *args) = 0, as a differentiable function of the args.
 
@@ -297,6 +302,7 @@ def root(
             root of the precision by default), or the other method's tolerance.
         max_iter: iterations of Newton's method.
         allow_constant: the result of f need not depend on x, or on the args of requested derivatives.
+        compile: f is recorded once, and replayed at other points (`adjoint.compile`).
 
     Derivatives of any order, in forward and reverse mode, come from the implicit function theorem; the solver's steps
     are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
@@ -323,7 +329,7 @@ def root(
         return flat.ravel(f(flat.unravel(x), *args))
 
     find = finder(method, f, flat)
-    return finish("root()", flat, residual, find, options_of(linear, tol, max_iter), args, allow_constant)
+    return finish("root()", flat, residual, find, options_of(linear, tol, max_iter), args, allow_constant, compile)
 
 
 def finder(method: str | Callable[..., Any], function: Callable[..., Any], flat: Flat) -> Finder:
@@ -346,11 +352,12 @@ def fixed_point(
     tol: float | None = None,
     max_iter: int = 10_000,
     allow_constant: bool = False,
+    compile: bool = False,
 ) -> Tree:
     """The x with x = f(x, *args), as a differentiable function of the args; see `root`.
 
     method: "iteration", which applies f until x changes by less than tol (relative; close to the precision by default);
-    or as in `root`, where a function of the user's gets f (of x alone) and x0.
+    or as in `root`, where a function of the user's gets f (of x alone) and x0. compile: as in `root`.
 
     Raises the errors of `root`.
 
@@ -371,7 +378,7 @@ def fixed_point(
 
     find = iteration if method == "iteration" else finder(method, f, flat)
     options = options_of(linear, tol, max_iter)
-    return finish("fixed_point()", flat, residual, find, options, args, allow_constant, image)
+    return finish("fixed_point()", flat, residual, find, options, args, allow_constant, compile, image)
 
 
 @for_solvers
@@ -384,6 +391,7 @@ def minimize_stationary(
     tol: float | None = None,
     max_iter: int = 100,
     allow_constant: bool = False,
+    compile: bool = False,
 ) -> Tree:
     """The x at which f(x, *args) is smallest, as a differentiable function of the args.
 
@@ -395,7 +403,7 @@ def minimize_stationary(
             minimum by itself has only half the digits; "newton" alone, which may end at any stationary point; or a
             function of (function of x alone, x0) that returns the minimum.
         linear: "dense", or one of the methods of `linear_solve`; "cg" needs no more than products with the Hessian.
-        x0, args, tol, max_iter, allow_constant: as in `root`.
+        x0, args, tol, max_iter, allow_constant, compile: as in `root`.
 
     Raises the errors of `root`.
 
@@ -426,6 +434,5 @@ def minimize_stationary(
         find = by_user(method, f, flat)
     else:
         find = newton if method == "newton" else minimum
-    return finish(
-        name, flat, gradient, find, options_of(linear, tol, max_iter, symmetric=True), args, allow_constant, value
-    )
+    options = options_of(linear, tol, max_iter, symmetric=True)
+    return finish(name, flat, gradient, find, options, args, allow_constant, compile, value)

@@ -39,6 +39,7 @@ def solve_ivp(
     events: Any = None,
     jac: str = "auto",
     allow_constant: bool = False,
+    compile: bool = False,
     **options: Any,
 ) -> Any:
     """scipy.integrate.solve_ivp with the exact Jacobian of the function, where the method is implicit.
@@ -46,6 +47,8 @@ def solve_ivp(
     Args:
         fun: gets t, y in the structure of y0, and args; returns dy/dt in the same structure. From tensors in y0 it
             gets tensors, else a number and differentiable arrays with NumPy's meaning.
+        compile: fun is recorded once, and replayed at other times and values (`adjoint.compile`). It gets the time as
+            an array without axes, since a number would be a constant.
         y0: numbers, an array, or a tree of arrays.
         method: "Radau", "BDF" and "LSODA" get the Jacobian.
         jac: "dense"; "sparse" for "Radau" and "BDF", from as few products as the colours of its columns or rows; "auto"
@@ -75,25 +78,35 @@ def solve_ivp(
     for leaf in flatten(y0)[0]:
         if isinstance(leaf, TensorBase):
             check_kept(leaf, "the result of solve_ivp()", INSTEAD, AS_CONSTANT)
-    model = VectorFunction(calls_back(lambda y, t: fun(t, y, *args)), y0, (), "solve_ivp()", allow_constant)
+    model = RateFunction(
+        calls_back(lambda y, t: fun(t, y, *args)), y0, (), "solve_ivp()", allow_constant, compile=compile
+    )
     flat = model.flat
 
     def at(t: float) -> None:
         """Move on to another time; what was recorded at the last one no longer holds."""
-        if not model.args or float(model.args[0]) != t:
-            model.args, model.x = (time(t),), None
+        moment = time(t)
+        if is_variable:
+            is_other = not model.variables or model.variables[0].item() != t
+            model.variables = (moment,)
+        else:
+            is_other = model.args != (moment,)
+            model.args = (moment,)
+        if is_other:
+            model.x = None
+
+    #: Whether the function gets the time as a Tensor, or as an array of one.
+    is_variable = compile or not flat.of_arrays
 
     def time(t: float) -> Any:
-        return float(t) if flat.of_arrays else tensor(float(t), dtype=float64)
-
-    @calls_back
-    def rates(t: float, y: Any) -> Tensor:
-        return flat.ravel(fun(time(t), flat.argument(from_numpy(vector_of(y))), *args))
+        return tensor(float(t), dtype=float64) if is_variable else float(t)
 
     def values(t: float, y: Any) -> np.ndarray:
-        model.check_closure(lambda: rates(t, y))
+        at(t)
+        vector = from_numpy(vector_of(y))
+        model.check_closure(lambda: model.value(vector))
         with no_grad():
-            return to_numpy(rates(t, y))
+            return to_numpy(model.value(vector))
 
     at(t_span[0])
     matrix: Callable[..., Any] = model.jac
@@ -109,7 +122,8 @@ def solve_ivp(
     def watched(event: Callable[..., Any]) -> Callable[[float, Any], float]:
         def function(t: float, y: Any) -> float:
             with no_grad():
-                return float(event(time(t), flat.argument(from_numpy(vector_of(y))), *args))
+                moment = float(t) if flat.of_arrays else time(t)
+                return float(event(moment, flat.argument(from_numpy(vector_of(y))), *args))
 
         for name in ("terminal", "direction"):
             if hasattr(event, name):
@@ -122,6 +136,13 @@ def solve_ivp(
     result = integrate.solve_ivp(values, t_span, model.x0, method, t_eval, events=events, **derivative, **options)
     result.y = over_time(model, result.y)
     return result
+
+
+class RateFunction(VectorFunction):
+    """A function whose results have the structure and the shapes of its argument."""
+
+    def checked(self, result: Any) -> Tensor:
+        return self.flat.ravel(result)
 
 
 def over_time(model: VectorFunction, columns: np.ndarray) -> Any:

@@ -27,7 +27,7 @@ from adjoint.tools.checkpoint import checkpoint_chain
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.jets import series_along
-from adjoint.transforms.passing import for_solvers
+from adjoint.transforms.passing import for_solvers, values
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -86,7 +86,12 @@ _SAFETY, _SMALLEST, _LARGEST = 0.9, 0.2, 10.0
 
 
 class Stepper:
-    """A method with its options: how one interval is crossed."""
+    """A method with its options: how one interval is crossed.
+
+    recorded: the method that `compile` has replayed.
+    """
+
+    recorded = "step"
 
     def __init__(self, method: str, rtol: float, atol: float, steps: int | None, max_steps: int) -> None:
         if method not in METHODS:
@@ -96,6 +101,17 @@ class Stepper:
             need = "needs steps=, their number between two times" if steps is None else "chooses its steps itself"
             raise ValueError(f"odeint(): {method} {need}")
         self.rtol, self.atol, self.steps, self.max_steps = rtol, atol, steps, max_steps
+
+    def compile(self) -> None:
+        """Let steps be replayed, one recording for each field."""
+        step, replays = getattr(self, self.recorded), dict[Field, Callable[..., Any]]()
+
+        def replayed(field: Field, *operands: Any) -> Any:
+            if field not in replays:
+                replays[field] = values.compile(partial(step, field))
+            return replays[field](*operands)
+
+        setattr(self, self.recorded, replayed)
 
     def step(self, field: Field, t: Tensor, h: Tensor, y: Tensor, first: Tensor, args: Tree) -> tuple[Any, ...]:
         """The state after one step, and all slopes."""
@@ -171,6 +187,8 @@ class TaylorStepper(Stepper):
 
     order: of the series. Sources: A. Jorba, M. Zou, Experimental Mathematics 14 (2005) 99-117, section 3.
     """
+
+    recorded = "series"
 
     def __init__(self, order: int | None, rtol: float, atol: float, steps: int | None, max_steps: int) -> None:
         if steps is not None:
@@ -367,6 +385,7 @@ def odeint(
     max_steps: int = 10_000,
     allow_constant: bool = False,
     order: int | None = None,
+    compile: bool = False,
 ) -> Tree:
     """The solution of dy/dt = f(t, y, *args), y(t[0]) = y0, at the times t, with derivatives in y0, t and args.
 
@@ -386,6 +405,7 @@ def odeint(
         max_steps: between two times, for the methods that choose.
         allow_constant: the result of f need not depend on t, y or the args.
         order: of the series of "taylor"; by default it follows from rtol, 1 - ln(rtol) / 2.
+        compile: one step is recorded, and replayed at other times and states (`adjoint.compile`).
 
     Returns:
         A tree of y0's structure; each leaf has an axis for time in front.
@@ -417,6 +437,8 @@ def odeint(
         raise ValueError(f"{name}: derivative must be 'discrete' or 'adjoint', got {derivative!r}")
     flat = Flat(y0, name)
     stepper = stepper_for(method, rtol, atol, steps, max_steps, order)
+    if compile:
+        stepper.compile()
     times = as_tensor(t).to(flat.kind)
     if times.ndim != 1 or not len(times):
         raise ValueError(f"{name}: expected one or more times, in one dimension, got shape {tuple(times.shape)}")
