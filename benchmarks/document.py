@@ -7,7 +7,7 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
-from . import compile, sparse
+from . import compile, sparse, taylor
 from .contenders import BY_HAND, SUBJECT
 from .measure import Result
 from .nodes import rows as node_rows
@@ -57,6 +57,9 @@ def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> No
     """Write the page; the sections that other commands write stay."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
-    for kept in (section_of(before), *(section_of(before, title) for title in (sparse.TITLE, compile.TITLE, TRAINING))):
+    for kept in (
+        section_of(before),
+        *(section_of(before, title) for title in (sparse.TITLE, compile.TITLE, TRAINING, taylor.TITLE)),
+    ):
         text = with_section(text, kept) if kept else text
     path.write_text(text, encoding="utf-8")

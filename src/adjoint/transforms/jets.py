@@ -6,9 +6,11 @@ from collections.abc import Callable
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.state import with_plain_results
 from adjoint.core.operations.dependence import differentiating
@@ -17,6 +19,7 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import described
 from adjoint.transforms.func import output_leaves
+from adjoint.transforms.jacobians import is_plain
 from adjoint.transforms.passing import for_primals
 from adjoint.transforms.taylor import TaylorLevel
 
@@ -115,6 +118,11 @@ def series_along(func: Function, primals: tuple[Tensor, ...], coefficients: list
 
 def line(value: Tensor, order: int) -> Tensor:
     """The coefficients of value + t."""
+    if is_plain(value):
+        coefficients = numpy.zeros((order + 1, *value._array.shape), value._array.dtype)
+        coefficients[:1] = value._array
+        coefficients[1:2] = 1
+        return new_tensor(coefficients)
     rows = [value, ops.ones_like(value), *[ops.zeros_like(value)] * (order - 1)]
     return ops.stack(rows[: order + 1], 0)
 
