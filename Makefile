@@ -45,7 +45,7 @@ FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT
 PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 2 $(ARGS)
 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
-.PHONY: release-check docs docs-browser clean
+.PHONY: test-gpu bench-gpu gpu-sources release-check docs docs-browser clean
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -61,6 +61,9 @@ help:
 	@echo 'make bench-check  have the core paths become slower? counts instructions; needs valgrind'
 	@echo 'make docs     the documentation site, with its gallery, in build/docs (installs Sphinx; some minutes)'
 	@echo 'make docs-browser  every page of it in a browser, wide and narrow; needs chromium'
+	@echo 'make test-gpu   rules and programs on a CUDA device, with the packages that GPU_PYTHON (python3) sees'
+	@echo 'make bench-gpu  times on it, beside PyTorch and JAX; both write a page, and go on where they stopped'
+	@echo 'make gpu-sources  C sources for a device machine without Cython, below build/cython'
 	@echo 'make lint     ruff (rules and format) and mypy'
 	@echo 'make release-check  build what a release needs, and check it (six minutes)'
 	@echo 'make clean    remove all that was built'
@@ -105,6 +108,18 @@ bench: $(VENV)/.bench $(VENV)/.extensions
 
 bench-check: $(VENV)/.test $(VENV)/.extensions
 	@$(RUN) -m benchmarks.instructions $(ARGS)
+
+# A device machine has no network: these take the interpreter as it is, and install nothing.
+GPU_PYTHON ?= python3
+
+test-gpu:
+	@$(GPU_PYTHON) scripts/gpu.py tests $(ARGS)
+
+bench-gpu:
+	@$(GPU_PYTHON) scripts/gpu.py bench $(ARGS)
+
+gpu-sources:
+	@$(GPU_PYTHON) scripts/gpu.py sources
 
 lint: $(VENV)/.test
 	@echo 'Linting'

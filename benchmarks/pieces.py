@@ -1,0 +1,210 @@
+"""Work in pieces: each has a name and a result of its own, so that a later call goes on with what is missing.
+
+Worker processes do the pieces and note each result in a file at once. A worker may be stopped, or break the device: the
+pieces with results are kept, and the piece that broke it is noted as such. Results lie in the folder $OUT, without it
+in build/gpu; results of earlier calls are read from build/gpu.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+#: Where results lie from one call to the next.
+KEPT = ROOT / "build" / "gpu"
+#: Outcomes that this module gives: a piece that has begun, that ended its process, that took all the time.
+BEGUN, CRASHED, TIMED_OUT = "begun", "crashed", "timed out"
+#: A piece that still runs after so many seconds when the time is up is not tried again.
+LONGEST = 120.0
+
+Results = dict[str, dict[str, Any]]
+
+
+class Work(NamedTuple):
+    """What a command does in pieces.
+
+    module: is called as `python -m MODULE --pieces FILE`, with the names in its standard input. name: of its files.
+    groups: the names of all pieces; those of one group go to one worker. n_workers: how many work at once.
+    """
+
+    module: str
+    name: str
+    groups: list[list[str]]
+    n_workers: int
+    options: tuple[str, ...] = ()
+
+
+def output_folder() -> Path:
+    """The folder for results and pages: $OUT, or build/gpu."""
+    folder = Path(os.environ.get("OUT") or KEPT)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def read(name: str) -> Results:
+    """The results of earlier calls, the newer ones in place of the older."""
+    results: Results = {}
+    for folder in dict.fromkeys((KEPT, output_folder())):
+        file = folder / f"{name}.json"
+        if file.exists():
+            results |= json.loads(file.read_text())
+    return results
+
+
+def write(name: str, results: Results) -> None:
+    """Keep results; a reader sees all of them or those before."""
+    file = output_folder() / f"{name}.json"
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(results, indent=0, sort_keys=True) + "\n")
+    new.replace(file)
+
+
+def do_pieces(file: Path, names: Iterable[str], run: Callable[[str], dict[str, Any]]) -> None:
+    """Do pieces, in a worker: a line when one begins, and a line with its result."""
+    with file.open("a") as lines:
+        for name in names:
+            for result in ({"outcome": BEGUN, "at": time.time()}, None):
+                line = {"name": name, **(run(name) if result is None else result)}
+                lines.write(json.dumps(line) + "\n")
+                lines.flush()
+
+
+def results_in(file: Path) -> Results:
+    """The results that a worker noted; a line that was cut off is none."""
+    results: Results = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        try:
+            result = json.loads(line)
+        except ValueError:
+            continue
+        results[result.pop("name")] = result
+    return results
+
+
+class _Worker:
+    """A process that does pieces."""
+
+    def __init__(self, work: Work, number: int, names: list[str], folder: Path) -> None:
+        self.names = names
+        self.file, self.log = folder / f"{work.name}-{number}.lines", folder / f"{work.name}-{number}.log"
+        self.file.unlink(missing_ok=True)
+        command = [sys.executable, "-m", work.module, "--pieces", str(self.file), *work.options]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=ROOT)
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n".join(names).encode())
+        self.process.stdin.close()
+
+    def results(self, is_late: bool) -> Results:
+        """What it has done so far, once it has ended. is_late: it was stopped, since the time is up."""
+        results = results_in(self.file)
+        for name, result in list(results.items()):
+            if result["outcome"] != BEGUN:
+                continue
+            if not is_late:
+                results[name] = {"outcome": CRASHED, "why": f"the process ended: {last_line(self.log)}"}
+            elif time.time() - result["at"] > LONGEST:
+                results[name] = {"outcome": TIMED_OUT, "why": f"it ran for more than {LONGEST:.0f} s"}
+            else:
+                del results[name]
+        return results
+
+
+def last_line(log: Path) -> str:
+    """The last words of a worker."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"
+
+
+def run_missing(work: Work, seconds: float) -> Results:
+    """Do the pieces that have no result yet, for at most some seconds; returns all results."""
+    deadline = time.monotonic() + seconds
+    results = read(work.name)
+    folder = KEPT / "workers"
+    folder.mkdir(parents=True, exist_ok=True)
+    while time.monotonic() < deadline:
+        groups = [[name for name in group if name not in results] for group in work.groups]
+        groups = [group for group in groups if group]
+        if not groups:
+            break
+        n = min(work.n_workers, len(groups))
+        shares = [[name for group in groups[k::n] for name in group] for k in range(n)]
+        workers = [_Worker(work, k, share, folder) for k, share in enumerate(shares)]
+        before = len(results)
+        for worker in workers:
+            is_late = _wait(worker.process, deadline)
+            results |= worker.results(is_late)
+        write(work.name, results)
+        if len(results) == before:
+            for worker in workers:
+                print(f"a worker did nothing: {last_line(worker.log)}", file=sys.stderr)
+            break
+    return results
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    """Wait for a process until the time is up; True if it had to be stopped."""
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+    return False
+
+
+def parser_of(program: str, text: str | None) -> argparse.ArgumentParser:
+    """The options that all commands of this kind have."""
+    parser = argparse.ArgumentParser(prog=program, description=text)
+    parser.add_argument("--seconds", type=float, default=480.0, help="so long at most (default 480)")
+    parser.add_argument("--only", default="", help="the pieces whose names have this in them")
+    parser.add_argument("--fresh", action="store_true", help="forget the results of earlier calls")
+    parser.add_argument("--stand-in", action="store_true", help="a dry run on the stand-in for CuPy, without a device")
+    parser.add_argument("--pieces", type=Path, help=argparse.SUPPRESS)
+    return parser
+
+
+def names_from_input() -> list[str]:
+    """The names that the parent process wrote."""
+    return sys.stdin.read().split()
+
+
+def forget(name: str) -> None:
+    """Forget the results of earlier calls."""
+    for folder in (KEPT, output_folder()):
+        (folder / f"{name}.json").unlink(missing_ok=True)
+
+
+def table(rows: Sequence[Sequence[Any]], head: Sequence[str], numbers: int = 0) -> list[str]:
+    """A table in Markdown, of which the last columns hold numbers."""
+    bars = ["---"] * (len(head) - numbers) + ["---:"] * numbers
+    cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in ([*head], bars, *cells)]
+
+
+def machine() -> str:
+    """The device, its driver, and the versions of what runs on it."""
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    memory = properties["totalGlobalMem"] / 2**30
+    versions = [f"{name} {version}" for name in ("numpy", "cupy", "torch", "jax") if (version := _version(name))]
+    driver = cupy.cuda.runtime.driverGetVersion()
+    return ", ".join([f"{properties['name'].decode()} ({memory:.0f} GiB)", f"CUDA driver {driver}", *versions])
+
+
+def _version(package: str) -> str | None:
+    """The version of a package by any of the names it is distributed under."""
+    import importlib.metadata
+
+    for name in importlib.metadata.packages_distributions().get(package, ()):
+        return importlib.metadata.version(name)
+    return None

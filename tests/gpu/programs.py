@@ -1,0 +1,501 @@
+"""Programs on a device: memory, streams, devices, times, exchange with other libraries, and errors.
+
+A program asserts what it expects. It may return a text: what it measured. One that needs a device, or a package, says
+so where there is none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import adjoint
+from gpu.experiments import DIFFERS, RIGHT, first_line
+
+ABSENT = "not run"
+
+
+class Program(NamedTuple):
+    """A program, the packages that it needs, and whether it needs a device."""
+
+    function: Callable[[], str | None]
+    packages: tuple[str, ...]
+    needs_device: bool
+
+
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(*packages: str, needs_device: bool = False) -> Callable[[Any], Any]:
+    """Enter a program into the table."""
+
+    def enter(function: Callable[[], str | None]) -> Callable[[], str | None]:
+        PROGRAMS[function.__name__] = Program(function, packages, needs_device)
+        return function
+
+    return enter
+
+
+def names() -> list[str]:
+    """The pieces."""
+    return [f"program/{name}" for name in PROGRAMS]
+
+
+def text_of(name: str) -> str:
+    """What a program does, in a sentence."""
+    return (PROGRAMS[name.split("/")[1]].function.__doc__ or "").strip()
+
+
+def run(name: str) -> dict[str, Any]:
+    """One piece: the outcome, and why."""
+    chosen = PROGRAMS[name.split("/")[1]]
+    missing = [package for package in chosen.packages if importlib.util.find_spec(package) is None]
+    if missing:
+        return {"outcome": ABSENT, "why": f"{', '.join(missing)} is not installed"}
+    if chosen.needs_device and is_dry():
+        return {"outcome": ABSENT, "why": "it needs a device"}
+    try:
+        measured = chosen.function()
+    except Exception as error:
+        return {"outcome": DIFFERS, "why": f"{type(error).__name__}: {first_line(error)}"}
+    return {"outcome": RIGHT, "why": measured or ""}
+
+
+def is_dry() -> bool:
+    """True on the stand-in for CuPy."""
+    import cupy
+
+    return "stand_in" in cupy.ndarray.__module__
+
+
+def on_both(function: Callable[..., Any], *arrays: Any) -> None:
+    """Results and gradients of a function on the device are those on the host."""
+    found = []
+    for device in ("cpu", "cuda"):
+        leaves = [adjoint.tensor(array, device=device, requires_grad=True) for array in arrays]
+        result = function(*leaves)
+        result.backward()
+        found.append([result.detach(), *[leaf.grad for leaf in leaves]])
+    for host, device_ in zip(*found, strict=True):
+        assert device_.is_cuda
+        np.testing.assert_allclose(device_.cpu().numpy(), host.numpy(), 1e-9, 1e-12)
+
+
+RNG = np.random.default_rng(0)
+
+
+# views and writes in place --------------------------------------------------------------------------------------------
+
+#: Programs with views and writes in place, on a matrix of 4 x 6.
+IN_PLACE: dict[str, Callable[[Any], Any]] = {
+    "row": lambda a: a[1].mul_(3),
+    "column": lambda a: a[:, 2].exp_(),
+    "steps": lambda a: a[::2, 1::2].add_(1),
+    "transposed": lambda a: a.T[2:4].mul_(a.detach().T[0:2].clone()),
+    "diagonal": lambda a: a.diagonal().fill_(2.0),
+    "reshaped": lambda a: a.view(2, 12)[0].neg_(),
+    "strided": lambda a: a.as_strided((3, 3), (6, 2), 1).mul_(0.5),
+    "element": lambda a: a[2, 3].mul_(7),
+    "assigned": lambda a: a.__setitem__((slice(1, 3), slice(None)), a[0:2] * 2),
+    "assigned by index": lambda a: a.__setitem__(adjoint.tensor([0, 3]), 1.5),
+    "masked": lambda a: a.masked_fill_(a.detach() > 0.5, 0.0),
+    "index_add_": lambda a: a.index_add_(0, adjoint.tensor([1, 1], device=a.device), a.detach()[2:].clone()),
+    "view of a view": lambda a: a[1:][:, 1:].T[0].mul_(2).add_(a.detach()[0, 0].clone()),
+}
+
+
+@program()
+def views_and_writes_in_place() -> str:
+    """Writes through views of many kinds, with their gradients."""
+    start = RNG.normal(size=(4, 6))
+    for name, write in IN_PLACE.items():
+
+        def run_one(x: Any, write: Callable[[Any], Any] = write) -> Any:
+            a = x * 1
+            write(a)
+            return (a * a.cos()).sum()
+
+        try:
+            on_both(run_one, start)
+        except Exception as error:
+            raise AssertionError(f"{name}: {error}") from error
+    return f"{len(IN_PLACE)} kinds of writes"
+
+
+@program()
+def saved_values_that_change() -> None:
+    """A saved value that was written to is an error in the backward pass."""
+    x = adjoint.ones(3, device="cuda", requires_grad=True)
+    y = x.exp()
+    z = y * y
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+@program()
+def training_step() -> None:
+    """A network of two layers: loss and gradients are the host's."""
+
+    def loss(x: Any, first: Any, second: Any) -> Any:
+        return adjoint.nn.functional.log_softmax((x @ first).tanh() @ second, 1).square().mean()
+
+    on_both(loss, *[RNG.normal(size=shape) for shape in ((64, 100), (100, 50), (50, 10))])
+
+
+@program()
+def optimizer_steps() -> None:
+    """Twenty steps of Adam end where they end on the host."""
+    data, targets = RNG.normal(size=(32, 5)), RNG.normal(size=(32, 2))
+    ends = []
+    for device in ("cpu", "cuda"):
+        adjoint.manual_seed(0)
+        model = adjoint.nn.Sequential(adjoint.nn.Linear(5, 8), adjoint.nn.Tanh(), adjoint.nn.Linear(8, 2)).double()
+        model.to(device)
+        optimizer = adjoint.optim.Adam(model.parameters(), lr=0.01)
+        x, y = (adjoint.tensor(values, device=device) for values in (data, targets))
+        for _ in range(20):
+            optimizer.zero_grad()
+            (model(x) - y).square().mean().backward()
+            optimizer.step()
+        ends.append([parameter.detach().cpu().numpy() for parameter in model.parameters()])
+    for host, other in zip(*ends, strict=True):
+        np.testing.assert_allclose(other, host, 1e-8, 1e-10)
+
+
+@program()
+def higher_orders() -> None:
+    """Hessian, Jacobian and Hessian-vector product are the host's."""
+    point = RNG.normal(size=5)
+
+    def f(x: Any) -> Any:
+        return (x.tanh() * x.flip(0)).sum() ** 2
+
+    for transform in (adjoint.func.hessian(f), adjoint.func.jacrev(lambda x: x.sin() * x.sum())):
+        host = transform(adjoint.tensor(point))
+        other = transform(adjoint.tensor(point, device="cuda"))
+        np.testing.assert_allclose(other.cpu().numpy(), host.numpy(), 1e-9, 1e-12)
+
+
+@program()
+def random_numbers() -> None:
+    """The numbers of a seed are the host's."""
+    for make in (adjoint.rand, adjoint.randn):
+        adjoint.manual_seed(3)
+        host = make(100)
+        adjoint.manual_seed(3)
+        assert (make(100, device="cuda").cpu() == host).all()
+
+
+# streams --------------------------------------------------------------------------------------------------------------
+
+
+@program()
+def stream_for_both_passes() -> None:
+    """Forward and backward pass on a stream of their own."""
+    stream = adjoint.cuda.Stream()
+    with adjoint.cuda.stream(stream):
+        x = adjoint.full((1 << 20,), 0.5, device="cuda", requires_grad=True)
+        (x.sin() * 2).sum().backward()
+    stream.synchronize()
+    assert stream.query()
+    np.testing.assert_allclose(x.grad.cpu().numpy(), 2 * np.cos(np.float32(0.5)), 1e-5)
+
+
+@program()
+def streams_side_by_side() -> None:
+    """Four streams at work; each waits for the first one's values."""
+    x = adjoint.full((1 << 20,), 0.5, device="cuda")
+    first = adjoint.cuda.current_stream()
+    ready = first.record_event()
+    streams = [adjoint.cuda.Stream() for _ in range(4)]
+    found = []
+    for k, stream in enumerate(streams):
+        with adjoint.cuda.stream(stream):
+            stream.wait_event(ready)
+            leaf = x.clone().requires_grad_()
+            (leaf * (k + 1)).exp().sum().backward()
+            found.append(leaf)
+    for stream in streams:
+        first.wait_stream(stream)
+    adjoint.cuda.synchronize()
+    for k, leaf in enumerate(found):
+        np.testing.assert_allclose(leaf.grad.cpu().numpy(), (k + 1) * np.exp(0.5 * (k + 1)), 1e-5)
+
+
+@program()
+def backward_on_the_current_stream() -> None:
+    """A graph of one stream, with its backward pass on another that waits for it."""
+    first, second = adjoint.cuda.Stream(), adjoint.cuda.Stream()
+    with adjoint.cuda.stream(first):
+        x = adjoint.full((1 << 20,), 0.25, device="cuda", requires_grad=True)
+        loss = x.tanh().sum()
+    second.wait_stream(first)
+    with adjoint.cuda.stream(second):
+        loss.backward()
+    second.synchronize()
+    np.testing.assert_allclose(x.grad.cpu().numpy(), 1 - np.tanh(0.25) ** 2, 1e-5)
+
+
+@program(needs_device=True)
+def events_measure() -> str:
+    """The time between two events."""
+    start, end = (adjoint.cuda.Event(enable_timing=True) for _ in range(2))
+    x = adjoint.ones(1 << 24, device="cuda")
+    start.record()
+    for _ in range(10):
+        x = x * 1.0001
+    end.record()
+    end.synchronize()
+    took = start.elapsed_time(end)
+    assert 0 < took < 1000
+    return f"10 products of 2^24 elements: {took:.3f} ms"
+
+
+@program(needs_device=True)
+def work_does_not_wait() -> str:
+    """A call returns before the device has done its work."""
+    a = adjoint.ones(8192, 8192, device="cuda")
+    a @ a
+    adjoint.cuda.synchronize()
+    stream = adjoint.cuda.current_stream()
+    product = a
+    for _ in range(10):
+        product = product @ a * 1e-4
+    assert not stream.query(), "all products were done when the call returned"
+    adjoint.cuda.synchronize()
+    return "ten products of 8192 x 8192 were still at work"
+
+
+# memory ---------------------------------------------------------------------------------------------------------------
+
+
+@program(needs_device=True)
+def memory_pool() -> None:
+    """The bytes in use follow the tensors, and idle memory is given back."""
+    adjoint.cuda.empty_cache()
+    before = adjoint.cuda.memory_allocated()
+    x = adjoint.empty(1 << 24, device="cuda")
+    assert adjoint.cuda.memory_allocated() - before == 1 << 26
+    del x
+    assert adjoint.cuda.memory_allocated() == before and adjoint.cuda.memory_reserved() >= 1 << 26
+    free = adjoint.cuda.mem_get_info()[0]
+    adjoint.cuda.empty_cache()
+    assert adjoint.cuda.memory_reserved() < 1 << 26 and adjoint.cuda.mem_get_info()[0] > free
+
+
+@program(needs_device=True)
+def memory_of_steps() -> str:
+    """Steps leave no memory in use: after the fiftieth as much as after the fifth."""
+    w = adjoint.ones(1 << 20, device="cuda", requires_grad=True)
+    used = []
+    for _ in range(50):
+        w.grad = None
+        (w.sin() * w).exp().sum().backward()
+        used.append(adjoint.cuda.memory_allocated())
+    assert used[4] == used[-1], used
+    return f"{used[-1]} bytes in use"
+
+
+@program()
+def save_on_cpu() -> None:
+    """Saved values lie in main memory, pinned too, and gradients are the same."""
+    for pin_memory in (False, True):
+        x = adjoint.tensor([1.0, 2.0], device="cuda", requires_grad=True)
+        with adjoint.autograd.graph.save_on_cpu(pin_memory=pin_memory):
+            y = (x.exp() * x).sum()
+        y.backward()
+        assert x.grad.is_cuda
+        np.testing.assert_allclose(x.grad.cpu().numpy(), np.exp([1, 2]) * [2, 3], 1e-6)
+
+
+@program(needs_device=True)
+def save_on_cpu_frees_the_device() -> str:
+    """Values that are saved in main memory take none of the device's."""
+    kept = {}
+    for name, block in (
+        ("device", adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)),
+        ("host", adjoint.autograd.graph.save_on_cpu(pin_memory=True)),
+    ):
+        x = adjoint.ones(1 << 24, device="cuda", requires_grad=True)
+        before = adjoint.cuda.memory_allocated()
+        with block:
+            y = x.exp().exp().exp().sum()
+        kept[name] = adjoint.cuda.memory_allocated() - before
+        y.backward()
+        del x, y
+    assert kept["host"] < kept["device"] / 2, kept
+    return f"{kept['host'] >> 20} MiB beside {kept['device'] >> 20} MiB"
+
+
+@program()
+def pinned_memory() -> None:
+    """Pinned tensors have their values and come to the device."""
+    x = adjoint.arange(10.0).pin_memory()
+    assert x.is_pinned() and x.tolist() == list(range(10))
+    assert x.to("cuda", non_blocking=True).sum().item() == 45
+    assert adjoint.ones(3, pin_memory=True).is_pinned()
+
+
+# devices --------------------------------------------------------------------------------------------------------------
+
+
+@program()
+def devices() -> str:
+    """Numbers, properties and blocks of devices."""
+    assert adjoint.cuda.is_available() and adjoint.cuda.device_count() >= 1
+    number = adjoint.cuda.current_device()
+    adjoint.cuda.set_device(number)
+    with adjoint.cuda.device(number):
+        x = adjoint.ones(2, device="cuda")
+    assert x.get_device() == number and str(x.device) == f"cuda:{number}"
+    major, minor = adjoint.cuda.get_device_capability()
+    free, total = adjoint.cuda.mem_get_info()
+    assert 0 < free <= total
+    assert adjoint.accelerator.is_available()
+    return f"{adjoint.cuda.get_device_name()}, capability {major}.{minor}"
+
+
+@program(needs_device=True)
+def two_devices() -> str | None:
+    """Tensors of two devices; only where there are two."""
+    if adjoint.cuda.device_count() < 2:
+        return "there is one device"
+    x = adjoint.ones(3, device="cuda:1", requires_grad=True)
+    (x.to("cuda:0") * 2).sum().backward()
+    assert str(x.grad.device) == "cuda:1" and x.grad.tolist() == [2, 2, 2]
+    return None
+
+
+@program()
+def devices_do_not_mix() -> None:
+    """A tensor in main memory and one on the device are an error together."""
+    with pytest.raises(RuntimeError, match="found at least two devices"):
+        adjoint.ones(3, device="cuda") + adjoint.ones(3)
+
+
+# times ----------------------------------------------------------------------------------------------------------------
+
+
+@program()
+def profiler_times() -> str:
+    """The profiler's times on the device, by events."""
+    x = adjoint.ones(256, 256, device="cuda", requires_grad=True)
+    (x @ x).sum().backward()
+    with adjoint.autograd.profiler.profile(use_device="cuda") as prof:
+        (x @ x).sin().sum().backward()
+    times = {event.name: event.device_time_total for event in prof.function_events}
+    assert times["aten::sin"] > 0 and times["SinBackward0"] > 0
+    assert "Self CUDA" in prof.key_averages().table(sort_by="self_cuda_time_total")
+    return ", ".join(f"{name} {times[name]:.0f} µs" for name in ("aten::sin", "SinBackward0"))
+
+
+@program("nvtx")
+def ranges_of_nvtx() -> None:
+    """Ranges of NVIDIA's tools around operations and around blocks of the program."""
+    x = adjoint.ones(8, device="cuda", requires_grad=True)
+    with adjoint.autograd.profiler.emit_nvtx(), adjoint.cuda.nvtx.range("step"):
+        (x * 2).sum().backward()
+    adjoint.cuda.nvtx.mark("done")
+    assert x.grad.tolist() == [2] * 8
+
+
+# exchange -------------------------------------------------------------------------------------------------------------
+
+
+@program("torch", needs_device=True)
+def dlpack_to_torch() -> None:
+    """A tensor's memory as PyTorch's, without a copy."""
+    import torch
+
+    x = adjoint.arange(6.0, device="cuda")
+    other = torch.from_dlpack(x)
+    assert other.is_cuda and other.data_ptr() == x.data_ptr()
+    other.mul_(2)
+    torch.cuda.synchronize()
+    assert x.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+@program("torch", needs_device=True)
+def dlpack_from_torch() -> None:
+    """PyTorch's memory as a tensor's, without a copy, with gradients."""
+    import torch
+
+    for exchange in (adjoint.from_dlpack, lambda t: adjoint.from_dlpack(torch.utils.dlpack.to_dlpack(t))):
+        other = torch.arange(6.0, device="cuda")
+        x = exchange(other)
+        assert x.is_cuda and x.data_ptr() == other.data_ptr()
+        leaf = x.clone().requires_grad_()
+        (leaf**2).sum().backward()
+        assert leaf.grad.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+@program()
+def arrays_of_cupy() -> None:
+    """CuPy's arrays as tensors, and tensors' arrays for CuPy, without a copy."""
+    import cupy
+
+    array = cupy.arange(4.0)
+    x = adjoint.as_tensor(array)
+    assert x.is_cuda and x.data_ptr() == array.data.ptr
+    x.mul_(2)
+    assert array.get().tolist() == [0, 2, 4, 6]
+
+
+# errors ---------------------------------------------------------------------------------------------------------------
+
+
+@program(needs_device=True)
+def out_of_memory() -> str:
+    """Too large a tensor is an OutOfMemoryError, and work goes on."""
+    with pytest.raises(adjoint.cuda.OutOfMemoryError) as raised:
+        adjoint.empty(1 << 48, device="cuda")
+    assert adjoint.ones(3, device="cuda").sum().item() == 3
+    return first_line(raised.value)
+
+
+@program(needs_device=True)
+def out_of_memory_in_a_backward_pass() -> None:
+    """Where memory ends during a backward pass, the error comes through, and the next pass is right."""
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    x = adjoint.ones(1 << 22, device="cuda", requires_grad=True)
+    y = (x.exp().sin() * x).sum()
+    pool.set_limit(size=pool.total_bytes())
+    try:
+        with pytest.raises(adjoint.cuda.OutOfMemoryError):
+            y.backward(retain_graph=True)
+    finally:
+        pool.set_limit(size=0)
+    x.grad = None
+    y.backward()
+    e = np.exp(1.0)
+    np.testing.assert_allclose(x.grad.cpu().numpy(), np.sin(e) + e * np.cos(e), 1e-4)
+
+
+@program(needs_device=True)
+def late_errors() -> str:
+    """A kernel that writes outside of its memory: the error comes when the device is waited for."""
+    source = """
+        import cupy, adjoint
+        kernel = cupy.RawKernel('extern "C" __global__ void f(float* x) { x[1ll << 40] = 1; }', "f")
+        x = adjoint.ones(4, device="cuda")
+        kernel((1,), (1,), (x._array,))
+        try:
+            adjoint.cuda.synchronize()
+        except Exception as error:
+            print(type(error).__name__, str(error).split("\\n")[0])
+    """
+    call = [sys.executable, "-c", textwrap.dedent(source)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=100, check=False)
+    assert "CUDA" in done.stdout and "illegal" in done.stdout.lower(), (done.stdout, done.stderr[-500:])
+    return done.stdout.strip()[:200]
