@@ -254,3 +254,28 @@ def test_sobol():
     engine.reset().draw(3)
     with pytest.raises(ValueError, match="total number of points to be a power of 2"):
         engine.draw_base2(2)
+
+
+def test_private_functions_of_matrices():
+    matrix = adjoint.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=adjoint.float64)
+    factor = private.factor_of_inverse(matrix)
+    assert (factor @ factor.mT @ matrix).tolist() == [pytest.approx([1, 0]), pytest.approx([0, 1])]
+    x = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
+    found = private.squared_distance(adjoint.linalg.cholesky(matrix), x).item()
+    assert found == pytest.approx((x @ adjoint.linalg.solve(matrix, x)).item())
+    assert private.standard_normal((2, 3), adjoint.float64, None).shape == (2, 3)
+    sparse = private.older_sparse(adjoint.tensor([[0, 1], [1, 0]]), adjoint.tensor([2.0, 3.0]), (2, 2))
+    assert private.sparse_product(sparse, adjoint.ones(2, 1)).tolist() == [[2], [3]]
+
+
+def test_modules_on_one_device():
+    from adjoint.as_torch._parallel import DataParallel
+
+    layer = adjoint.nn.Linear(2, 1)
+    wrapped, x = DataParallel(layer), adjoint.ones(3, 2)
+    assert bool((wrapped(x) == layer(x)).all()) and set(wrapped.state_dict()) == {"module.weight", "module.bias"}
+    with pytest.raises(RuntimeError, match="DataParallel runs on one device"):
+        DataParallel(layer, device_ids=[0, 1])
+    with private.reparametrized(layer, {"weight": adjoint.zeros(1, 2), "bias": adjoint.ones(1)}):
+        assert layer(x).tolist() == [[1], [1], [1]]
+    assert isinstance(layer.weight, adjoint.nn.Parameter)

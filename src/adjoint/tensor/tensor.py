@@ -113,7 +113,7 @@ class Tensor(ArithmeticTensor):
         return self
 
     def __init__(self, *data: Any, device: Any = None) -> None:
-        if self._made_by_new and self._array is not None:
+        if self._made_by_new and getattr(self, "_array", None) is not None:
             return
         first = data[0] if len(data) == 1 else None
         if isinstance(first, Tensor):
