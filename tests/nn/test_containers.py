@@ -106,8 +106,8 @@ BAD = {
     "nn.ParameterList([1])[4]": "index 4 is out of range",
     "nn.ParameterList()(3)": "ParameterList should not be called.",
     "nn.ParameterDict()(3)": "ParameterDict should not be called.",
-    "nn.ParameterDict({3: o(2)})": "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-    "'int').",
+    "nn.ParameterDict({3: o(2)})": "Index given to ParameterDict cannot be used as a key as it is not a string (type "
+    "is 'int').",
 }
 
 

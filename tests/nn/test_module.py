@@ -396,6 +396,16 @@ def test_functional_calls_leave_the_module_alone():
     assert all(bool(adjoint.allclose(one, model(x))) for one, model in zip(found, models, strict=True))
 
 
+def test_batch_norms_in_transformations():
+    model, x = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)), adjoint.randn(4, 2)
+    weights = dict(model.named_parameters())
+    call = lambda w: adjoint.func.functional_call(model, w, x).square().sum()
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        adjoint.func.grad(call)(weights)
+    assert adjoint.func.replace_all_batch_norm_modules_(model) is model
+    assert set(adjoint.func.grad(call)(weights)) == set(weights)
+
+
 def test_a_call_costs_little_beside_its_forward():
     model = nn.Identity()
     assert model(model) is model and adjoint.nn.parameter.is_lazy(nn.Parameter()) is False

@@ -183,7 +183,7 @@ def test_spectral_norm():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match='one of "matrix_exp", "cayley", "householder". Got: x'):
+    with pytest.raises(ValueError, match=r'one of "matrix_exp", "cayley", "householder"\. Got: x'):
         made.orthogonal(nn.Linear(2, 3), orthogonal_map="x")
     with pytest.raises(ValueError, match="Got a tensor of 1 dimensions"):
         made.orthogonal(nn.Linear(2, 3), "bias")

@@ -41,6 +41,7 @@ __all__ = [
     "linear_transpose",
     "linearize",
     "rearrange",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "taylor",
     "value_and_grad",
@@ -50,7 +51,9 @@ __all__ = [
 
 _LATE = dict.fromkeys(("fisher", "ggn", "hvp", "laplacian"), "adjoint.transforms.curvature")
 _LATE |= dict.fromkeys(("jet", "taylor"), "adjoint.transforms.jets")
+_LATE |= {"replace_all_batch_norm_modules_": "adjoint.nn.modules.batchnorm"}
 if _typing.TYPE_CHECKING:
+    from adjoint.nn.modules.batchnorm import replace_all_batch_norm_modules_
     from adjoint.transforms.curvature import fisher, ggn, hvp, laplacian
     from adjoint.transforms.jets import jet, taylor
 else:

@@ -8,7 +8,7 @@ from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 
 from .homes import HOMES as _HOMES
 
-_MODULES = ("functional", "init", "modules", "parameter", "utils")
+_MODULES = ("common_types", "functional", "init", "modules", "parameter", "utils")
 _LAYERS = _by_name(_HOMES)
 if not _typing.TYPE_CHECKING:
     __getattr__ = _LateAttributes(

@@ -313,6 +313,8 @@ from adjoint.nn.modules.padding import ZeroPad2d as ZeroPad2d
 
 from adjoint.nn.modules.padding import ZeroPad3d as ZeroPad3d
 
+from adjoint.nn import common_types as common_types
+
 from adjoint.nn import functional as functional
 
 from adjoint.nn import init as init

@@ -58,7 +58,18 @@ Sub = TypeVar("Sub", bound="Tensor")
 
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
-    + ("_counter", "_view", "_tangents", "_hooks", "_post_hooks", "_retain", "_grad_dtype", "_volatile", "_draw")
+    + (
+        "_counter",
+        "_view",
+        "_tangents",
+        "_hooks",
+        "_post_hooks",
+        "_retain",
+        "_grad_dtype",
+        "_volatile",
+        "_draw",
+        "_level",
+    )
 )
 
 

@@ -21,7 +21,7 @@ from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.layout import strided
 from adjoint.arrays.size import Size, device
 from adjoint.tensor.memory.safe_pickle import SafeUnpickler, check
-from adjoint.tensor.tensor import Tensor, _rebuild
+from adjoint.tensor.tensor import Tensor, _rebuild, _user_attributes
 
 #: The first bytes of a zip archive.
 MAGIC = b"PK\x03\x04"
@@ -55,7 +55,7 @@ class TorchName:
         self.module, self.name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
-        raise TypeError(f"{self.module}.{self.name} is called where the file is read")
+        return MAKERS[self](*arguments)
 
 
 _names: dict[tuple[str, str], TorchName] = {}
@@ -122,7 +122,7 @@ def _reduced(tensor: Tensor) -> Any:
     if (cls != PARAMETER and type(tensor) is not Tensor) or tensor.layout is not strided:
         return tensor.__reduce_ex__(2)
     flags: tuple[Any, Any] = (bool(tensor.requires_grad), collections.OrderedDict())
-    attributes = dict(vars(tensor))
+    attributes = _user_attributes(tensor)
     if cls == PARAMETER:
         if attributes:
             return _named("torch._utils", "_rebuild_parameter_with_state"), (tensor.detach(), *flags, attributes)
@@ -323,8 +323,6 @@ def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
     class Reader(base):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             found = _torch_object(module, name)
-            if isinstance(found, TorchName):
-                return MAKERS.get(found, found)
             if found is not None:
                 return found
             first, *path = module.split(".")

@@ -44,13 +44,12 @@ GROUPS = (
         {
             "nn": """
                 AdaptiveLogSoftmaxWithLoss Container CrossMapLRN2d LinearCrossEntropyLoss LinearCrossEntropyOptions
-                attention common_types intrinsic
+                attention intrinsic
             """,
             "nn.utils": """
                 fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights fusion
                 convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format init
             """,
-            "func": "replace_all_batch_norm_modules_",
             "Tensor": "module_load",
         },
     ),
