@@ -33,9 +33,9 @@ OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
 #: The modules in which -O3 pays, by loops over elements or as they run at every operation.
 QUICK = ("adjoint.arrays.kernels.", "adjoint.core.graph", "adjoint.core.operations.", "adjoint.core.recorded")
 QUICK += ("adjoint.program.machine", "adjoint.program.region", "adjoint.tensor.arithmetic")
-#: The modules that run seldom: they are compiled for size.
+#: The modules that run seldom, or that call Python more than they compute: they are compiled for size.
 SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
-SMALL += (SHARED,)
+SMALL += ("adjoint.transforms.batching.levels", SHARED)
 #: An option of gcc for the others: what Cython declares unlikely, handling of errors above all, is compiled for size.
 UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
