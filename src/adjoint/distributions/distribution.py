@@ -245,12 +245,12 @@ class Parametric(Distribution):
                 value = self.__dict__[name]
                 own = value.shape[len(self._batch_shape) :] if adjoint.is_tensor(value) else None
                 new.__dict__[name] = value.expand(batch) if own is None else value.expand(batch + own)
-        self._complete(new, batch)
+        self._expand_others(new, batch)
         Distribution.__init__(new, batch, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
-    def _complete(self, new: Any, batch_shape: Size) -> None:
+    def _expand_others(self, new: Any, batch_shape: Size) -> None:
         """Give an expanded distribution what it has besides its parameters."""
 
     def log_prob(self, value: Any) -> Any:

@@ -16,7 +16,7 @@ from adjoint.distributions.distribution import Distribution, ExponentialFamily, 
 from adjoint.distributions.distribution import standard_normal as _standard_normal
 from adjoint.distributions.distribution import standard_uniform as _standard_uniform
 from adjoint.distributions.families.combined import TransformedDistribution
-from adjoint.distributions.transforms import ExpTransform
+from adjoint.distributions.transforms import AbsTransform, ExpTransform
 
 __all__ = [
     "Beta",
@@ -119,7 +119,7 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
-class HalfNormal(Parametric):
+class HalfNormal(Parametric, TransformedDistribution):
     """The distribution of the absolute value of a normal number of mean 0 and standard deviation scale.
 
     Parameters: scale: positive. Values: nonnegative.
@@ -130,15 +130,18 @@ class HalfNormal(Parametric):
     has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        self._set(validate_args, scale=scale)
+        base = Normal(0.0, scale, validate_args=False)
+        TransformedDistribution.__init__(self, base, AbsTransform(), validate_args=validate_args)
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The distribution with parameters that are expanded to a shape of batches."""
+        new = self._get_checked_instance(HalfNormal, _instance)
+        return TransformedDistribution.expand(self, batch_shape, new)
+
+    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     mode = property(lambda self: adjoint.zeros_like(self.scale))
     variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Absolute values of normal samples."""
-        return (self.scale * _standard_normal(self.scale, self._extended_shape(sample_shape))).abs()
 
     def _log_prob(self, value: Any) -> Any:
         density = 0.5 * math.log(2 / math.pi) - self.scale.log() - (value / self.scale) ** 2 / 2
@@ -232,7 +235,7 @@ class Cauchy(Parametric):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class HalfCauchy(Parametric):
+class HalfCauchy(Parametric, TransformedDistribution):
     """The distribution of the absolute value of a number of Cauchy's distribution about 0.
 
     Parameters: scale: positive. Values: nonnegative.
@@ -243,16 +246,18 @@ class HalfCauchy(Parametric):
     has_rsample = True
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        self._set(validate_args, scale=scale)
+        base = Cauchy(0.0, scale, validate_args=False)
+        TransformedDistribution.__init__(self, base, AbsTransform(), validate_args=validate_args)
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The distribution with parameters that are expanded to a shape of batches."""
+        new = self._get_checked_instance(HalfCauchy, _instance)
+        return TransformedDistribution.expand(self, batch_shape, new)
+
+    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: adjoint.full_like(self.scale, inf))
     mode = property(lambda self: adjoint.zeros_like(self.scale))
     variance = property(lambda self: adjoint.full_like(self.scale, inf))
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Absolute values of samples of Cauchy's distribution."""
-        drawn = adjoint.empty_like(self.scale.expand(self._extended_shape(sample_shape))).cauchy_()
-        return (drawn * self.scale).abs()
 
     def _log_prob(self, value: Any) -> Any:
         density = math.log(2 / math.pi) - self.scale.log() - adjoint.log1p((value / self.scale) ** 2)

@@ -320,7 +320,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         self._lims = lims
         self._set_odds(validate_args, probs, logits)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new._lims = self._lims
 
     @property
@@ -421,7 +421,7 @@ class Categorical(Parametric):
         self._num_events = given.size(-1)
         Distribution.__init__(self, given.size()[:-1], validate_args=validate_args)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new._num_events = self._num_events
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
@@ -483,7 +483,7 @@ class OneHotCategorical(Parametric):
         batch, events = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         Distribution.__init__(self, batch, events, validate_args=validate_args)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new._categorical = self._categorical.expand(batch_shape)
 
     probs = property(lambda self: self._categorical.probs)
@@ -559,7 +559,7 @@ class Multinomial(Parametric):
         batch, events = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         Distribution.__init__(self, batch, events, validate_args=validate_args)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new.total_count, new._categorical = self.total_count, self._categorical.expand(batch_shape)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)

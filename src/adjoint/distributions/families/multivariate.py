@@ -394,7 +394,7 @@ class LKJCholesky(Parametric):
         (self.concentration,) = adjoint.distributions.utils.broadcast_all(concentration)
         Distribution.__init__(self, self.concentration.size(), Size((dim, dim)), validate_args=validate_args)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new.dim = self.dim
 
     def sample(self, sample_shape: Any = ()) -> Any:

@@ -33,7 +33,7 @@ class LogitRelaxedBernoulli(Odds):
         self.temperature = temperature
         self._set_odds(validate_args, probs, logits)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new.temperature = self.temperature
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -89,7 +89,7 @@ class ExpRelaxedCategorical(Parametric):
         batch, events = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         Distribution.__init__(self, batch, events, validate_args=validate_args)
 
-    def _complete(self, new: Any, batch_shape: Any) -> None:
+    def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new.temperature, new._categorical = self.temperature, self._categorical.expand(batch_shape)
 
     logits = property(lambda self: self._categorical.logits)
