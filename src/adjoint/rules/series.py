@@ -110,7 +110,7 @@ def _sigmoid(xp, input):
 def series_riccati(xp, input: Array, name, dim=0):
     """The series of one of the functions in `RICCATI`."""
     x = _orders_first(xp, input, dim)
-    start = _sigmoid(xp, x[0]) if name == "sigmoid" else getattr(xp, name)(x[0])
+    start = _sigmoid(xp, x[0, ...]) if name == "sigmoid" else getattr(xp, name)(x[0, ...])
     c = RICCATI[name]
     return _orders_at(
         xp, kernels.riccati(x, start, *c) if kernels.can_do(x) else xp.stack(kernels.riccati_rows(x, start, *c)), dim
@@ -141,7 +141,7 @@ def _(ops, t, y, name, dim):
 def series_power(xp, input: Array, exponent, dim=0):
     """The series of a power whose exponent is a real number; the first coefficient must not be 0."""
     x = _orders_first(xp, input, dim)
-    start = xp.pow(x[0], exponent)
+    start = xp.pow(x[0, ...], exponent)
     return _orders_at(
         xp,
         kernels.power(x, start, exponent) if kernels.can_do(x) else xp.stack(kernels.power_rows(x, start, exponent)),
@@ -179,7 +179,7 @@ def series_wave(xp, input: Array, name, dim=0):
     """The series of one of the functions in `WAVES`."""
     x = _orders_first(xp, input, dim)
     first, second, sign, place = WAVES[name]
-    starts = getattr(xp, first)(x[0]), getattr(xp, second)(x[0])
+    starts = getattr(xp, first)(x[0, ...]), getattr(xp, second)(x[0, ...])
     pair = kernels.wave(x, *starts, sign) if kernels.can_do(x) else kernels.wave_rows(x, *starts, sign)
     return _orders_at(xp, pair[place] if kernels.can_do(x) else xp.stack(pair[place]), dim)
 

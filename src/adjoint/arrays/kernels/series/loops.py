@@ -21,12 +21,10 @@ _PIECE = 128
 
 def can_do(*arrays):
     """True if there are loops for these arrays."""
-    dtype = getattr(arrays[0], "dtype", None)
-    return (
-        compiled
-        and dtype in _FLOATS
-        and all([type(array) is numpy.ndarray and array.dtype == dtype for array in arrays])
-    )
+    if not compiled or any([type(array) is not numpy.ndarray for array in arrays]):
+        return False
+    dtype = arrays[0].dtype
+    return dtype in _FLOATS and all([array.dtype == dtype for array in arrays])
 
 
 if compiled:
@@ -87,20 +85,20 @@ if compiled:
 
 def product_rows(a, b):
     """The coefficients of a product: a[0] b[k] + ... + a[k] b[0]."""
-    return [total([a[j] * b[k - j] for j in range(k + 1)]) for k in range(a.shape[0])]
+    return [total([a[j, ...] * b[k - j, ...] for j in range(k + 1)]) for k in range(a.shape[0])]
 
 
 def correlation_rows(g, b):
     """The coefficients of the transposed product: g[k] b[0] + ... + g[n - 1] b[n - 1 - k]."""
     n = g.shape[0]
-    return [total([g[j] * b[j - k] for j in range(k, n)]) for k in range(n)]
+    return [total([g[j, ...] * b[j - k, ...] for j in range(k, n)]) for k in range(n)]
 
 
 def quotient_rows(a, b):
     """The coefficients of y with y b = a."""
     rows = []
     for k in range(a.shape[0]):
-        rows.append((a[k] - total([b[j] * rows[k - j] for j in range(1, k + 1)])) / b[0])
+        rows.append((a[k, ...] - total([b[j, ...] * rows[k - j] for j in range(1, k + 1)])) / b[0, ...])
     return rows
 
 
@@ -109,7 +107,7 @@ def riccati_rows(x, start, c0, c1, c2):
     rows = [start]
     slope = [c0 + c1 * start + c2 * start * start]
     for k in range(1, x.shape[0]):
-        rows.append(total([j * x[j] * slope[k - j] for j in range(1, k + 1)]) / k)
+        rows.append(total([j * x[j, ...] * slope[k - j] for j in range(1, k + 1)]) / k)
         squares = total([rows[j] * rows[k - j] for j in range(k + 1)]) if c2 else 0
         slope.append(c1 * rows[k] + c2 * squares)
     return rows
@@ -119,8 +117,8 @@ def power_rows(x, start, exponent):
     """The coefficients of y with x y' = exponent y x' and y[0] = start."""
     rows = [start]
     for k in range(1, x.shape[0]):
-        terms = [(exponent * j - (k - j)) * x[j] * rows[k - j] for j in range(1, k + 1)]
-        rows.append(total(terms) / (k * x[0]))
+        terms = [(exponent * j - (k - j)) * x[j, ...] * rows[k - j] for j in range(1, k + 1)]
+        rows.append(total(terms) / (k * x[0, ...]))
     return rows
 
 
@@ -128,7 +126,7 @@ def wave_rows(x, sine, cosine, sign):
     """The coefficients of s and c with s' = c x' and c' = sign s x'."""
     s, c = [sine], [cosine]
     for k in range(1, x.shape[0]):
-        factors = [j * x[j] for j in range(1, k + 1)]
+        factors = [j * x[j, ...] for j in range(1, k + 1)]
         s.append(total([f * c[k - j] for j, f in enumerate(factors, 1)]) / k)
         c.append(sign * total([f * s[k - j] for j, f in enumerate(factors, 1)]) / k)
     return s, c
