@@ -98,6 +98,12 @@ class Changing(nn.Module):
         return self.function(*parts)
 
 
+def test_values_of_another_dtype_are_not_set():
+    model = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    with pytest.raises(ValueError, match="has dtype adjoint.float64 and the original adjoint.float32"):
+        model.weight = adjoint.ones(2, 2, dtype=adjoint.float64)
+
+
 def test_bad_parametrizations():
     register = parametrize.register_parametrization
     with pytest.raises(
