@@ -100,7 +100,7 @@ class Changing(nn.Module):
 
 def test_values_of_another_dtype_are_not_set():
     model = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    with pytest.raises(ValueError, match="has dtype adjoint.float64 and the original adjoint.float32"):
+    with pytest.raises(ValueError, match=r"has dtype adjoint.float64 and the original adjoint.float32"):
         model.weight = adjoint.ones(2, 2, dtype=adjoint.float64)
 
 
