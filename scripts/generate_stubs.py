@@ -143,6 +143,8 @@ def tensor_stub() -> str:
             other = "object" if name in ("__eq__", "__ne__") else "Operand"
             note = "  # type: ignore[override]" if other == "object" else ""
             members.append(f"def {name}(self, other: {other}) -> Tensor: ...{note}\n")
+        elif name == "__new__":
+            members.append("def __new__(cls, *data: Any, **options: Any) -> Self: ...\n")
         elif isinstance(value, staticmethod):
             members.append("@staticmethod\n" + definition(name, value.__func__))
         elif isinstance(value, classmethod):

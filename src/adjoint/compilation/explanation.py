@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number
 from adjoint.compilation.programs.schedule import Group
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL
 from adjoint.compilation.recordings.reach import described
+from adjoint.runtime.drawings import CALL, INNER, Box, Drawing
+
+if TYPE_CHECKING:
+    from adjoint.compilation.programs.replay import Program
 
 #: So many steps of a region are shown.
 _SHOWN = 40
@@ -18,6 +22,8 @@ class Explanation:
     """The recording of a function for some arguments, as text.
 
     regions: one line for each region and call. reason: why the function runs as it is, or None.
+    drawing: a picture of the regions and calls, and of what each takes from others; None where the function runs as it
+    is. A notebook shows it.
     """
 
     def __init__(self, name: str, entry: Any, leaves: list[Any], reason: str | None) -> None:
@@ -25,12 +31,15 @@ class Explanation:
         self.regions: list[str] = []
         self.guards: list[str] = []
         self.text = ""
+        self.drawing: Drawing | None = None
         if entry is None:
             self.text = f"{name} runs as it is: it {reason}"
             return
         self.guards = guards_of(entry)
         lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
-        lines += self._listed("program", entry.program, entry.timed(leaves, _REPEATS))
+        times = entry.timed(leaves, _REPEATS)
+        lines += self._listed("program", entry.program, times)
+        self.drawing = drawn(entry.program, times)
         if entry.has_history:
             backward = entry.pulls.whole.program
             lines += self._listed("backward", backward, [None] * len(backward.order))
@@ -49,11 +58,29 @@ class Explanation:
                     lines.append(f"       ... {len(part.instructions) - _SHOWN} more")
         return lines
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        picture = {} if self.drawing is None else self.drawing._repr_mimebundle_(**options)
+        return {**picture, "text/plain": self.text}
+
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return self.text
+
+
+def drawn(program: Program, times: list[float | None]) -> Drawing:
+    """A box for each region and call, and an arrow for each buffer that one writes and another reads."""
+    boxes, arrows = [], []
+    writers: dict[int, int] = {}
+    for k, (part, seconds) in enumerate(zip(program.order, times, strict=True)):
+        time = "" if seconds is None else f"\n{seconds * 1e6:.1f} us"
+        boxes.append(Box(f"{k}. {line_of(part)}{time}", INNER if isinstance(part, Group) else CALL))
+        steps = part.instructions if isinstance(part, Group) else [part]
+        sources = {writers[v.buffer.number] for step in steps for v in step.reads if v.buffer.number in writers}
+        arrows += [(source, k) for source in sorted(sources)]
+        writers.update({view.buffer.number: k for step in steps for view in step.writes})
+    return Drawing(boxes, arrows, "program")
 
 
 def program_size(program: Any) -> str:

@@ -237,9 +237,7 @@ class Tensor(TensorBase):
     @classmethod
     def __init_subclass__(cls: Any, **options: Any) -> None: ...
 
-    @staticmethod
-    def __new__(cls: Any, *data: Any, **options: Any) -> Self:
-        """Create and return a new object.  See help(type) for accurate signature."""
+    def __new__(cls, *data: Any, **options: Any) -> Self: ...
 
     def __init__(self, *data: Any, device: Any = None) -> None:
         """Initialize self.  See help(type(self)) for accurate signature."""

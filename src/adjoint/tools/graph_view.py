@@ -10,15 +10,9 @@ from adjoint.arrays.namespace import underlying
 from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.graph import AccumulateGrad, Node, SavedTensor, TensorBase
 from adjoint.core.locations import described
+from adjoint.runtime.drawings import INNER, LEAF, ROOT, Box, Drawing
 
 Target = TensorBase | GradientEdge | Node
-_DOT = (
-    "digraph graph_of_gradients {\n"
-    '  rankdir=BT; node [shape=box, style="rounded,filled", fillcolor="#eef2f7", color="#7f8fa6", '
-    'fontname="sans-serif", fontsize=10]; edge [color="#7f8fa6"];\n'
-)
-_LEAF_COLOUR = "#d7ecd9"
-_ROOT_COLOUR = "#fbe3c0"
 
 
 def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
@@ -39,91 +33,6 @@ def nodes_of(targets: Target | Iterable[Target]) -> Iterator[Node]:
 
 
 # drawing ------------------------------------------------------------------------------------------------------------
-
-
-class Drawing:
-    """A graph of gradients as a picture: text for Graphviz and Mermaid, SVG where Graphviz is installed.
-
-    A notebook shows it as a picture; `print` gives the text for Graphviz.
-    """
-
-    def __init__(self, nodes: list[Node], roots: set[Node]) -> None:
-        self._numbers = {node: i for i, node in enumerate(nodes)}
-        self._roots = roots
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def dot(self) -> str:
-        """The graph in Graphviz's language; arrows go from inputs to results."""
-        lines = [_DOT]
-        for node, i in self._numbers.items():
-            lines.append(f"  n{i} [label={_quoted(_label(node))}{self._colour(node)}];\n")
-        lines.extend(f"  n{source} -> n{target};\n" for source, target in self._arrows())
-        return "".join([*lines, "}\n"])
-
-    def mermaid(self) -> str:
-        """The graph in Mermaid's language, which GitHub and notebooks draw."""
-        lines = ["flowchart BT\n"]
-        for node, i in self._numbers.items():
-            text = _label(node).replace('"', "#quot;").replace("\n", "<br/>")
-            left, right = ("([", "])") if isinstance(node, AccumulateGrad) else ("[", "]")
-            lines.append(f'  n{i}{left}"{text}"{right}\n')
-        lines.extend(f"  n{source} --> n{target}\n" for source, target in self._arrows())
-        return "".join(lines)
-
-    def svg(self) -> str:
-        """The picture as SVG. Raises RuntimeError if Graphviz (its program `dot`) is not installed."""
-        import subprocess
-
-        program = graphviz()
-        if program is None:
-            raise RuntimeError(
-                "the program 'dot' was not found: install Graphviz (graphviz.org), or use dot() or mermaid()"
-            )
-        return subprocess.run([program, "-Tsvg"], input=self.dot(), capture_output=True, text=True, check=True).stdout
-
-    def save(self, path: str) -> None:
-        """Write the drawing to a file, in the language of its ending: .dot, .gv, .mmd or .svg.
-
-        Raises ValueError for another ending.
-        """
-        ending = str(path).rpartition(".")[2]
-        writers = {"dot": self.dot, "gv": self.dot, "mmd": self.mermaid, "svg": self.svg}
-        if ending not in writers:
-            raise ValueError(f"no drawing is written to files that end in {ending!r}: use one of {', '.join(writers)}")
-        text = writers[ending]()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def __str__(self) -> str:
-        return self.dot()
-
-    def __repr__(self) -> str:
-        return f"<drawing of {len(self)} nodes; print it, or use .svg(), .dot(), .mermaid(), .save(path)>"
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        if graphviz() is None:
-            return {"text/markdown": f"```mermaid\n{self.mermaid()}```", "text/plain": repr(self)}
-        return {"image/svg+xml": self.svg(), "text/plain": repr(self)}
-
-    def _arrows(self) -> Iterator[tuple[int, int]]:
-        for node, i in self._numbers.items():
-            for source in node._ad_edges:
-                if source is not None and source in self._numbers:
-                    yield self._numbers[source], i
-
-    def _colour(self, node: Node) -> str:
-        if isinstance(node, AccumulateGrad):
-            return f', fillcolor="{_LEAF_COLOUR}"'
-        return f', fillcolor="{_ROOT_COLOUR}"' if node in self._roots else ""
-
-
-def graphviz() -> str | None:
-    """The path of Graphviz's program `dot`, None if it is not installed."""
-    import shutil
-
-    return shutil.which("dot")
 
 
 def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) -> Drawing:
@@ -151,7 +60,16 @@ def draw(targets: Target | Iterable[Target], *, max_nodes: int | None = None) ->
         if max_nodes is not None and len(nodes) >= max_nodes:
             break
         nodes.append(node)
-    return Drawing(nodes, roots)
+    numbers = {node: i for i, node in enumerate(nodes)}
+    boxes = [Box(_label(node), LEAF if isinstance(node, AccumulateGrad) else ROOT if node in roots else INNER)
+             for node in nodes]  # fmt: skip
+    arrows = [
+        (numbers[source], i)
+        for i, node in enumerate(nodes)
+        for source in node._ad_edges
+        if source is not None and source in numbers
+    ]
+    return Drawing(boxes, arrows, "graph_of_gradients")
 
 
 def _label(node: Node) -> str:
@@ -159,11 +77,6 @@ def _label(node: Node) -> str:
     name = "leaf" if isinstance(node, AccumulateGrad) else type(node).__name__
     # a custom function may return other values than tensors
     return name + "\n" + " ".join(str(tuple(shape)) for shape in shapes if shape is not None)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 # saved tensors ------------------------------------------------------------------------------------------------------
