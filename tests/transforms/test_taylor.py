@@ -204,6 +204,23 @@ def test_dual_tensors_outside_and_inside() -> None:
     close(found, SERIES[1:5] * np.arange(1, 5)[:, None])
 
 
+def test_checkpoint_inside() -> None:
+    """The region runs again in a backward pass after the level has ended."""
+    a = adjoint.tensor(0.5, dtype=adjoint.float64, requires_grad=True)
+
+    def region(x: Any) -> Any:
+        return (a * x).sin().exp()
+
+    def kept(x: Any) -> Any:
+        return adjoint.utils.checkpoint.checkpoint(region, x, use_reentrant=False)
+
+    slopes = []
+    for function in (region, kept):
+        (slope,) = adjoint.autograd.grad(taylor(function, POINTS, order=3)[3].sum(), a)
+        slopes.append(slope)
+    close(slopes[1], slopes[0].numpy())
+
+
 class Exponential(adjoint.autograd.Function):
     @staticmethod
     def forward(x: Any) -> Any:

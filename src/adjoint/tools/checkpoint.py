@@ -216,6 +216,8 @@ class Region:
         self.function = function
         # the levels of forward mode that it takes part in: their tangents are recomputed, too
         self.levels = () if current().forward_off else current().dual_stack
+        # those of Taylor mode propagate series
+        self.propagations = {n: forward.propagation_of(n) for n in self.levels}
         # tensors are saved as the graph saves them, so that outer checkpoints hold placeholders of them
         self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
         self.again = again
@@ -279,7 +281,7 @@ class Region:
             return tensor.detach()
 
         with (
-            _in_levels(self.levels) as levels,
+            _in_levels(self.levels, self.propagations) as levels,
             numbering(self.batches),
             drawing_from(self.random_state),
             enable_grad(),
@@ -330,11 +332,19 @@ class Region:
         return text
 
 
+def renewed(propagation: forward.Propagation | None) -> forward.Propagation | None:
+    """What propagates tangents at a level in the place of one that has ended."""
+    return None if propagation is None else type(propagation)()
+
+
 @contextlib.contextmanager
-def _in_levels(numbers: tuple[int, ...]) -> Iterator[dict[int, int]]:
+def _in_levels(numbers: tuple[int, ...], propagations: dict[int, Any]) -> Iterator[dict[int, int]]:
     """Run with these levels of forward mode and no others; those that have ended since are replaced by new ones."""
     with contextlib.ExitStack() as ended:
-        levels = {n: n if forward.is_open(n) else ended.enter_context(forward.level()) for n in numbers}
+        levels = {
+            n: n if forward.is_open(n) else ended.enter_context(forward.level(renewed(propagations[n])))
+            for n in numbers
+        }
         with forward.outside(tuple(levels.values())):
             yield levels
 
