@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize as reference
+from scipy import sparse
 
 import adjoint
 from adjoint import optimize
@@ -161,6 +162,20 @@ def test_solvers_choose_sparse_derivatives_where_they_pay(monkeypatch):
     made.clear()
     optimize.minimize(lambda x: (x.sum() - 1) ** 2, np.ones(600), method="trust-constr", options={"maxiter": 2})
     assert made == []
+
+
+def test_least_squares_and_root_choose_sparse_jacobians_where_they_pay():
+    n = 120
+    for options, is_sparse in (({}, True), ({"method": "lm"}, False), ({"tr_solver": "exact"}, False)):
+        found = optimize.least_squares(chained, np.full(n, 0.9), **options)
+        assert found.x == pytest.approx(1, abs=1e-6) and sparse.issparse(found.jac) == is_sparse
+    assert not sparse.issparse(optimize.least_squares(chained, np.full(12, 0.9)).jac)
+    dense = optimize.least_squares(lambda x: x**3 + x.sum() - 2, np.full(n, 0.1))
+    assert not sparse.issparse(dense.jac)
+    roots = [optimize.root(tridiagonal, np.ones(n), jac=jac).x for jac in ("auto", "dense")]
+    assert roots[0] == pytest.approx(roots[1])
+    with pytest.raises(ValueError, match="known are auto, dense and sparse"):
+        optimize.root(tridiagonal, np.ones(3), jac="other")
 
 
 def test_unknown_forms_of_derivatives():

@@ -15,7 +15,7 @@ from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import to_numpy
 from adjoint.solvers.functions import AS_CONSTANT, INSTEAD, VectorFunction, vector_of
 from adjoint.solvers.structure.derivatives import SparseJacobian
-from adjoint.solvers.structure.solving import paying_derivative, sparse_jacobian
+from adjoint.solvers.structure.solving import LARGE, paying_derivative, sparse_jacobian
 from adjoint.tensor.creation import from_numpy, tensor
 from adjoint.transforms.passing import calls_back
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")
 _TAKES_SPARSE = ("Radau", "BDF")
-#: The size from which on sparse Jacobians are looked at.
-_LARGE = 100
 
 
 def solve_ivp(
@@ -113,7 +111,7 @@ def solve_ivp(
     if jac == "sparse":
         matrix = sparse_jacobian(model)
     elif jac == "auto" and method in _TAKES_SPARSE:
-        matrix = paying_derivative(SparseJacobian, model, _LARGE) or model.jac
+        matrix = paying_derivative(SparseJacobian, model, LARGE) or model.jac
 
     def jacobian(t: float, y: Any) -> Any:
         at(t)

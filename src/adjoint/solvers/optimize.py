@@ -9,8 +9,9 @@ import numpy as np
 
 from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
-from adjoint.solvers.structure.derivatives import SparseHessian
+from adjoint.solvers.structure.derivatives import SparseHessian, SparseJacobian
 from adjoint.solvers.structure.solving import (
+    LARGE,
     paying_derivative,
     sparse_hessian,
     sparse_jacobian,
@@ -205,7 +206,7 @@ def constraint_of(constraint: Any, function: FlatFunction, second: bool, is_spar
 def least_squares(
     fun: Function,
     x0: Any,
-    jac: str = "dense",
+    jac: str = "auto",
     bounds: Any = (-np.inf, np.inf),
     *,
     jac_sparsity: Any = None,
@@ -218,8 +219,8 @@ def least_squares(
 
     Args:
         fun: gets x as in `minimize`, and args; returns the residuals, an array or a tree of arrays.
-        jac: "dense"; "sparse", from as few products as the colours of its columns or rows; or "matrix-free", products
-            alone, one pass each.
+        jac: "dense"; "sparse", from as few products as the colours of its columns or rows; "matrix-free", products
+            alone, one pass each; "auto" is sparse from 100 numbers on where the pattern pays and the method takes it.
         bounds: as in SciPy, or as in `minimize`.
         jac_sparsity: for "sparse", a sparse or dense matrix which is not zero where the Jacobian may be. Each Jacobian
             is checked for entries that it lacks. By default it is traced in one run of fun
@@ -247,18 +248,21 @@ def least_squares(
     function = VectorFunction(fun, x0, args, "least_squares()", allow_constant, compile=compile)
     limits = bounds_of(bounds, function)
     result = optimize.least_squares(
-        function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity), bounds=limits, **options
+        function.fun, function.x0, jac=jacobian_of(function, jac, jac_sparsity, options), bounds=limits, **options
     )
     return in_structure(result, function)
 
 
-def jacobian_of(function: VectorFunction, form: str, sparsity: Any) -> Function:
+def jacobian_of(function: VectorFunction, form: str, sparsity: Any, options: dict[str, Any]) -> Function:
     """A Jacobian in the requested form."""
     if sparsity is not None or form == "sparse":
         return sparse_jacobian(function, sparsity)
+    if form == "auto":
+        takes_sparse = options.get("method") != "lm" and options.get("tr_solver") != "exact"
+        return (paying_derivative(SparseJacobian, function, LARGE) if takes_sparse else None) or function.jac
     forms = {"dense": function.jac, "matrix-free": function.operator}
     if form not in forms:
-        raise ValueError(f"{function.name}: unknown jac={form!r}; known are dense, sparse and matrix-free")
+        raise ValueError(f"{function.name}: unknown jac={form!r}; known are auto, dense, sparse and matrix-free")
     return forms[form]
 
 
@@ -319,7 +323,7 @@ def root(
     x0: Any,
     args: Any = (),
     method: str = "hybr",
-    jac: str = "dense",
+    jac: str = "auto",
     *,
     allow_constant: bool = False,
     compile: bool = False,
@@ -328,8 +332,8 @@ def root(
     """scipy.optimize.root with an exact Jacobian, for the methods that take one ("hybr" and "lm").
 
     fun: gets x as in `minimize`, and args; returns as many numbers as x has, as a tensor or a tree.
-    jac: "dense"; or "sparse", from as few products as the colours of its columns or rows (MINPACK gets it as a dense
-        array).
+    jac: "dense"; "sparse", from as few products as the colours of its columns or rows (MINPACK gets it as a dense
+        array); "auto" is sparse from 100 numbers on where the pattern pays.
     allow_constant: the Jacobian is zero where fun's result does not depend on x.
     compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
 
@@ -347,11 +351,13 @@ def root(
     args = args if isinstance(args, tuple) else (args,)
     takes_jacobian = method in ("hybr", "lm")
     function = VectorFunction(fun, x0, args, "root()", allow_constant, takes_jacobian, compile)
-    if jac not in ("dense", "sparse"):
-        raise ValueError(f"root(): unknown jac={jac!r}; known are dense and sparse")
+    if jac not in ("auto", "dense", "sparse"):
+        raise ValueError(f"root(): unknown jac={jac!r}; known are auto, dense and sparse")
     derivative = {}
     if takes_jacobian:
         matrix = sparse_jacobian(function) if jac == "sparse" else None
+        if jac == "auto":
+            matrix = paying_derivative(SparseJacobian, function, LARGE)
         derivative = {"jac": function.jac if matrix is None else lambda x: matrix(x).toarray()}
     return in_structure(optimize.root(function.fun, function.x0, method=method, **derivative, **options), function)
 

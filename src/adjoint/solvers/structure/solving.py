@@ -13,6 +13,8 @@ from adjoint.tensor.creation import from_numpy
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
+#: The size from which on solvers look at sparse Jacobians by themselves.
+LARGE = 100
 #: Sparse derivatives pay up to this fraction of colours and of entries.
 _MOST_COLOURS, _MOST_ENTRIES = 0.25, 0.1
 
