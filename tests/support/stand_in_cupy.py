@@ -269,6 +269,37 @@ _streams = [Stream.null]
 CALLS: list[str] = []
 
 
+class ElementwiseKernel:
+    """A kernel of adjoint's: NumPy computes the form that its body was printed from."""
+
+    def __init__(self, in_params: str, out_params: str, operation: str, name: str = "kernel") -> None:
+        from adjoint.program.device import FORMS
+
+        self.operation, self.name, self.form = operation, name, FORMS[name]
+        self.places = [int(parameter.rsplit(" in", 1)[1]) for parameter in in_params.split(", ")]
+        self.dtypes = [parameter.split(" ")[0] for parameter in in_params.split(", ")]
+        KERNELS.append(self)
+
+    def __call__(self, *args: Any) -> Any:
+        from adjoint.program.cuda_source import evaluate
+
+        values: list[Any] = [None] * len(self.form.inputs)
+        for place, dtype, value in zip(self.places, self.dtypes, args, strict=True):
+            taken = taken_in(value)
+            if isinstance(value, ndarray) and taken.dtype != dtype:
+                raise TypeError(f"Type is mismatched. {taken.dtype} {dtype}")
+            values[place] = taken if isinstance(value, ndarray) else numpy.dtype(dtype).type(taken)
+        shape = numpy.broadcast_shapes(*[numpy.shape(values[place]) for place in self.places])
+        made = [
+            ndarray(numpy.array(numpy.broadcast_to(value, shape), order="C")) for value in evaluate(self.form, values)
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+#: The kernels that were made.
+KERNELS: list[ElementwiseKernel] = []
+
+
 class Module(types.ModuleType):
     """One of CuPy's modules: NumPy's functions by the names that CuPy has."""
 
@@ -349,7 +380,7 @@ def modules() -> dict[str, types.ModuleType]:
     found["cupy"] = Module(
         "cupy", numpy, ndarray=ndarray, asarray=_asarray, array=_array, asnumpy=lambda x: x.get(), cuda=cuda,
         lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided)),
-        get_default_memory_pool=lambda: pool,
+        get_default_memory_pool=lambda: pool, ElementwiseKernel=ElementwiseKernel,
         fft=found["cupy.fft"], linalg=found["cupy.linalg"], __version__=NAMES["version"],
     )  # fmt: skip
     for name, module in found.items():
@@ -364,6 +395,8 @@ _SCATTERS = {"add": "add", "max": "maximum", "min": "minimum"}
 def installed() -> Iterator[types.ModuleType]:
     """The stand-in under CuPy's name, for a block; not where CuPy itself has been imported."""
     from adjoint.arrays import namespace, size
+    from adjoint.program import device
+    from adjoint.program.fused import reset_programs
 
     if "cupy" in sys.modules:
         raise RuntimeError("cupy is imported: the stand-in would take its place")
@@ -377,3 +410,6 @@ def installed() -> Iterator[types.ModuleType]:
             sys.modules.pop(name, None)
         size.cuda_is_available.cache_clear()
         namespace._namespaces.pop(ndarray, None)
+        KERNELS.clear()
+        device.reset()
+        reset_programs()

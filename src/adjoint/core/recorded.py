@@ -20,6 +20,7 @@ from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
 from adjoint.core.operations.naming import IN_PLACE_NODES
+from adjoint.program.device import is_on_device
 from adjoint.program.fused import Fused
 from adjoint.runtime.lazy import LazyTable
 from adjoint.runtime.memory import with_kept_memory
@@ -156,6 +157,10 @@ class Term:
         # each value is unpacked once, since hooks may have effects
         value = node.value(self.position, create_graph) if n else None
         if ops is not _numpy_ops:
+            if self.fused is not None and self.is_elementwise and is_on_device(g):
+                saved = [value, *[node.value(k, False) for k in self.arguments[1:]]] if n else []
+                out = self.fused.on_device([g, *saved])
+                return self.product(ops, g, *saved) if out is None else out
             if n == 0:
                 return self.product(ops, g)
             if n == 1:

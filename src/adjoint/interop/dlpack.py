@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 from typing import Any
 
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
+from adjoint.arrays.size import cuda_is_available
 from adjoint.core.graph import new_tensor
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
@@ -31,7 +34,8 @@ def dlpack_device(tensor: Tensor) -> tuple[int, int]:
 def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
     """A Tensor that shares the memory of another library's array (or a copy of it, if copy is True).
 
-    Raises BufferError for a Tensor that requires grad, and for memory elsewhere than in the computer's main memory.
+    Memory of a CUDA device becomes a tensor there. Raises BufferError for a Tensor that requires grad, and for memory
+    elsewhere than in the computer's main memory or on such a device.
 
     >>> import adjoint, numpy
     >>> a = numpy.zeros(2)
@@ -44,7 +48,7 @@ def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Exchange(ext_tensor)
-    array = numpy.from_dlpack(ext_tensor, copy=copy)
+    array = _library_for(ext_tensor).from_dlpack(ext_tensor, copy=copy)
     from_numpy_dtype(array.dtype)
     return new_tensor(array)
 
@@ -59,7 +63,31 @@ class _Exchange:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # main memory; NumPy refuses a capsule from elsewhere
+        return _device_in(self.capsule)
+
+
+#: The kinds of devices that CuPy has arrays on, by DLPack's numbers: CUDA's own memory, and what it manages.
+_ON_CUDA = (2, 13)
+#: Where a capsule's device stands in its memory, by the capsule's name: behind the address of the elements.
+_OFFSETS = {b"dltensor": 8, b"dltensor_versioned": 40}
+
+
+def _device_in(capsule: Any) -> tuple[int, int]:
+    """The device that a capsule's memory lies on, as DLPack's kind and number; main memory for one that was taken."""
+    api = ctypes.pythonapi
+    api.PyCapsule_IsValid.argtypes = api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    for name, offset in _OFFSETS.items():
+        if api.PyCapsule_IsValid(capsule, name):
+            kind, number = (ctypes.c_int32 * 2).from_address(api.PyCapsule_GetPointer(capsule, name) + offset)
+            return int(kind), int(number)
+    return 1, 0
+
+
+def _library_for(source: Any) -> Any:
+    """The library whose arrays share the memory of an object that exchanges it: CuPy for memory of a CUDA device."""
+    device = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (1, 0)
+    return importlib.import_module("cupy") if device[0] in _ON_CUDA and cuda_is_available() else numpy
 
 
 def to_dlpack(tensor: Tensor) -> Any:

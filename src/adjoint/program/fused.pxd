@@ -24,6 +24,7 @@ cdef class Fused:
     cdef public tuple keywords
     cdef public bint numbers
     cdef public dict programs
+    cdef public dict kernels
     cdef public str reason
     cdef public int level
     cdef public bint is_traceable
@@ -37,6 +38,7 @@ cdef class Fused:
     cpdef object reset(self)
     cpdef object attempt(self, list values, bint quiet)
     cdef Program find(self, list values)
+    cpdef object on_device(self, list values)
     cpdef object call(self, list values, bint quiet)
     cpdef object run(self, list values, bint quiet)
 

@@ -16,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
 from adjoint.program import machine
+from adjoint.program.device import run_on_device
 from adjoint.program.machine import would_tell
 from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
@@ -110,6 +111,8 @@ class Fused:
         self.keywords = tuple(keywords)
         self.numbers = numbers
         self.programs = {}
+        #: The kernels for arrays of a device, by the properties of the arguments that they depend on.
+        self.kernels = {}
         self.level = NOTHING
         self.is_traceable = True
         #: Why there is no program for arguments that are all arrays.
@@ -166,6 +169,10 @@ class Fused:
             return None
         return program.run(inputs_among(values, self.numbers), quiet)
 
+    def on_device(self, values: list):
+        """The function's result for arrays of a device by one kernel, or None."""
+        return run_on_device(self, values) if self.is_traceable and _enabled else None
+
     def call(self, values: list, quiet):
         """The function's result for some arguments, by a program or by itself."""
         for value in values:
@@ -220,6 +227,7 @@ class Fused:
     def reset(self):
         """Forget the programs; functions are traced anew."""
         self.programs = {}
+        self.kernels = {}
         self.double = self.single = None
         self.level = NOTHING
 

@@ -261,3 +261,33 @@ def test_modules_have_no_private_names() -> None:
     special = Extension(None, "cupyx.scipy.special", "special")  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match=r"^__nothing__$"):
         getattr(special, "__nothing__")  # noqa: B009
+
+
+# exchange of memory ---------------------------------------------------------------------------------------------------
+
+
+class OnDevice:
+    """An object that gives memory of a CUDA device."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+@pytest.mark.skipif(cuda_is_available(), reason="make test-gpu exchanges memory with PyTorch")
+def test_memory_of_a_device_becomes_a_tensor_there(cupy: ModuleType) -> None:
+    array = cupy.arange(3.0)
+    cupy.from_dlpack = lambda source, copy=None: array if isinstance(source, OnDevice) else None  # type: ignore[attr-defined]
+    x = adjoint.from_dlpack(OnDevice())
+    assert x.is_cuda and x.data_ptr() == array.data.ptr
+
+
+def test_the_device_in_a_capsule() -> None:
+    from adjoint.interop.dlpack import _device_in
+
+    array = np.ones(3)
+    assert _device_in(array.__dlpack__()) == _device_in(array.__dlpack__(max_version=(1, 0))) == (1, 0)
+    taken = array.__dlpack__()
+    np.from_dlpack(
+        type("Taker", (), {"__dlpack__": lambda self, **o: taken, "__dlpack_device__": lambda self: (1, 0)})()
+    )
+    assert _device_in(taken) == (1, 0)

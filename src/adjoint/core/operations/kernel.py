@@ -14,6 +14,7 @@ from adjoint.arrays.promotion import promote
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.operations.arguments import INTERNAL, explanation
+from adjoint.program.device import is_on_device
 from adjoint.program.fused import Fused
 from adjoint.runtime.memory import with_kept_memory
 
@@ -201,8 +202,11 @@ class Kernel:
             if hasattr(xp, "beside"):
                 raw = self.on_one_device(raw, xp, other)
         n: cython.Py_ssize_t = self.arguments.n_positional
+        outs = self.fused_call.on_device(raw) if other is not None and is_on_device(other) else None
         try:
-            if other is None and self.has_large(raw):
+            if outs is not None:
+                pass
+            elif other is None and self.has_large(raw):
                 outs = self.fused_call.call(raw, False)
             elif n == len(raw):
                 outs = kernel(*raw)

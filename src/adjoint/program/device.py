@@ -1,0 +1,140 @@
+"""Elementwise functions on CuPy's arrays: one kernel for all steps, from the form that runs on NumPy's arrays too.
+
+CuPy compiles a kernel at its first call and keeps it on disk. A function that has no kernel runs as it is, one kernel
+for each operation; `reason` says why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+import numpy
+
+from adjoint.runtime.caches import reset_with
+
+from .cuda_source import NAMES, Unprintable, body_of, inputs_of, parameter, result, results_of
+from .form import Form
+from .trace import NOTHING, Looked, Untraceable, trace
+
+#: So many kernels has a function: each set of numbers that are constants needs one of its own.
+MOST_KERNELS = 8
+#: A form of fewer steps is one of CuPy's own functions.
+FEWEST_STEPS = 2
+#: The forms of all kernels, by the names under which profilers show them.
+FORMS: dict[str, Form] = {}
+_kernels: dict[Form, Kernel] = {}
+
+
+class Kernel:
+    """A form as one of CuPy's ElementwiseKernels.
+
+    Raises Unprintable for a form that has none.
+    """
+
+    def __init__(self, form: Form) -> None:
+        body = body_of(form)
+        self.outputs = results_of(form)
+        self.inputs = inputs_of(form, self.outputs[0])
+        dtypes = form.dtypes
+        taken = ", ".join([f"{NAMES[dtypes[k]]} {parameter(k)}" for k in self.inputs])
+        made = ", ".join([f"{NAMES[dtypes[k]]} {result(n)}" for n, k in enumerate(self.outputs)])
+        self.name = "adjoint_" + hashlib.sha256(f"{taken};{made};{body}".encode()).hexdigest()[:12]
+        FORMS[self.name] = form
+        self.results = form.results
+        self._kernel = sys.modules["cupy"].ElementwiseKernel(taken, made, body, self.name)
+
+    def __call__(self, values: list[Any]) -> Any:
+        """The results, as the form has them."""
+        made = self._kernel(*[values[k] for k in self.inputs])
+        if not isinstance(self.results, tuple):
+            return made
+        by_register = dict(zip(self.outputs, made if isinstance(made, (tuple, list)) else (made,), strict=True))
+        return tuple([None if register is None else by_register[register] for register in self.results])
+
+
+def is_on_device(value: Any) -> bool:
+    """True for one of CuPy's arrays."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and type(value) is cupy.ndarray
+
+
+def run_on_device(fused: Any, values: list[Any]) -> Any:
+    """What a `Fused` gives for CuPy's arrays by one kernel, or None where there is none."""
+    try:
+        key = tuple([_part_of_key(value, fused.numbers) for value in values])
+    except TypeError:
+        return None
+    kernel = fused.kernels.get(key, fused)
+    if kernel is fused:
+        if len(fused.kernels) >= MOST_KERNELS:
+            return None
+        kernel = fused.kernels[key] = _kernel_for(fused, values)
+    if kernel is None:
+        return None
+    inputs = _inputs(values, fused.numbers)
+    if not all(value.flags.c_contiguous for value in inputs if is_on_device(value)):
+        # CuPy's functions give results in the order of their operands, kernels in that of rows
+        return None
+    try:
+        return kernel(inputs)
+    except ValueError:
+        # of shapes that do not meet the function itself has to tell
+        return None
+
+
+def _kernel_for(fused: Any, values: list[Any]) -> Kernel | None:
+    """The kernel of a function for arguments like these, or None."""
+    try:
+        form = trace(fused.in_order, _as_numpy(values), NOTHING, fused.numbers)
+        if len(form.steps) < FEWEST_STEPS:
+            return None
+        kernel = _kernels.get(form)
+        if kernel is None:
+            kernel = _kernels[form] = Kernel(form)
+        return kernel
+    except (Looked, Untraceable, Unprintable) as why:
+        fused.reason = str(why)
+        return None
+
+
+def _as_numpy(value: Any) -> Any:
+    """Arguments with empty arrays of NumPy's in the place of CuPy's: a trace reads their types."""
+    if isinstance(value, (tuple, list)):
+        return type(value)([_as_numpy(member) for member in value])
+    return numpy.empty(0, value.dtype) if is_on_device(value) else value
+
+
+def _part_of_key(value: Any, numbers: bool) -> Any:
+    """The properties of an argument that a kernel depends on. TypeError for an argument of another kind."""
+    if is_on_device(value):
+        return value.dtype.char
+    kind = type(value)
+    if kind is float or kind is int:
+        return "number" if numbers else (kind, repr(value))
+    if kind is tuple:
+        return tuple([_part_of_key(member, numbers) for member in value])
+    if kind in (bool, str, type(None)) or isinstance(value, (numpy.dtype, type)):
+        return kind, value
+    raise TypeError(f"no kernel depends on a {kind.__name__}")
+
+
+def _inputs(values: Any, numbers: bool) -> list[Any]:
+    """The arguments that are inputs, those in tuples too."""
+    inputs: list[Any] = []
+    for value in values:
+        if type(value) is tuple:
+            inputs += _inputs(value, numbers)
+        elif is_on_device(value) or (numbers and type(value) in (float, int)):
+            inputs.append(value)
+    return inputs
+
+
+def reset() -> None:
+    """Forget all kernels; CuPy keeps what it compiled."""
+    _kernels.clear()
+    FORMS.clear()
+
+
+reset_with(reset)
