@@ -314,6 +314,21 @@ def test_hooks_run_around_steps_and_states():
         optimizer.step()
 
 
+def test_an_optimizer_around_another_one_has_no_tables_of_hooks():
+    class Around(optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.defaults = inner, inner.defaults
+
+        def step(self, closure=None):
+            return self.inner.step(closure)
+
+    p = adjoint.ones(2, requires_grad=True)
+    around = Around(optim.SGD([p], lr=0.5))
+    (p * p).sum().backward()
+    around.step()
+    assert p.tolist() == [0.0, 0.0]
+
+
 def test_text_has_the_options_in_order():
     text = repr(optim.Adamax(weights()))
     assert text.splitlines()[:4] == [

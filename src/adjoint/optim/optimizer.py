@@ -57,7 +57,9 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        for hook in [*_pre_of_all.values(), *self._optimizer_step_pre_hooks.values()]:
+        # an optimizer around another one may have no tables of its own
+        tables = vars(self)
+        for hook in [*_pre_of_all.values(), *tables.get("_optimizer_step_pre_hooks", {}).values()]:
             other = hook(self, args, kwargs)
             if other is not None:
                 if not isinstance(other, tuple) or len(other) != 2:
@@ -68,7 +70,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 args, kwargs = other
         result = step(self, *args, **kwargs)
         self._opt_called = True
-        for hook in [*self._optimizer_step_post_hooks.values(), *_post_of_all.values()]:
+        for hook in [*tables.get("_optimizer_step_post_hooks", {}).values(), *_post_of_all.values()]:
             hook(self, args, kwargs)
         return result
 
