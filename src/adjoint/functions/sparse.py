@@ -67,10 +67,10 @@ def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
 def _finished(values: Tensor, pattern: SparsePattern, requires_grad: bool) -> Tensor:
     """The sparse tensor; one that is to require a gradient is a leaf."""
     if not requires_grad:
-        made = of_values(values, pattern)
-        if made._array.values is values._array:
-            share_version(made, values)
-        return made
+        result = of_values(values, pattern)
+        if result._array.values is values._array:
+            share_version(result, values)
+        return result
     if not errors.is_differentiable(values.dtype):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return needing_grad(new_tensor(SparseArray(pattern, values._array.copy())))

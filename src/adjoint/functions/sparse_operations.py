@@ -549,13 +549,13 @@ def sum_along(input: Tensor, dims: Sequence[int]) -> Tensor:
     dense = [d - n + 1 for d in dims if d >= n]
     if dense:
         entries = ops.sum(entries, tuple(dense))
-    kept = [d for d in range(n) if d not in dims]
+    rest = [d for d in range(n) if d not in dims]
     dense_shape = tuple(entries.shape[1:])
-    if not kept:
+    if not rest:
         return ops.sum(entries, 0)
-    span = tuple([input.shape[d] for d in kept])
+    span = tuple([input.shape[d] for d in rest])
     (indices,) = pattern.indices
-    flat = numpy.ravel_multi_index(tuple(indices[kept]), span)
+    flat = numpy.ravel_multi_index(tuple(indices[rest]), span)
     places, groups = numpy.unique(flat, return_inverse=True)
     sums = ops.sum_at(entries, (len(places), *dense_shape), (groups.reshape(-1),))
     return of_values(sums, coo_pattern(span + dense_shape, places, len(dense_shape)))

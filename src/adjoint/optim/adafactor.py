@@ -96,11 +96,11 @@ class Adafactor(Optimizer):
 
 def _first(p: Tensor) -> dict[str, Tensor]:
     """The state before the first step."""
-    made: dict[str, Any] = {"dtype": p.dtype, "device": p.device}
+    factory: dict[str, Any] = {"dtype": p.dtype, "device": p.device}
     state = {"step": creation.tensor(0.0)}
     if p.ndim > 1:
-        state["row_var"] = creation.zeros(*p.shape[:-1], 1, **made)
-        state["col_var"] = creation.zeros(*p.shape[:-2], 1, p.shape[-1], **made)
+        state["row_var"] = creation.zeros(*p.shape[:-1], 1, **factory)
+        state["col_var"] = creation.zeros(*p.shape[:-2], 1, p.shape[-1], **factory)
     else:
         state["variance"] = creation.zeros_like(p)
     return state

@@ -646,8 +646,8 @@ def _prod(step: Step) -> Any:
     axes = tuple(range(1, x.ndim)) if dim is None else tuple(d + 1 for d in (dim if isinstance(dim, tuple) else (dim,)))
     axes = tuple(axis for axis in axes if axis < x.ndim)
     others = [axis for axis in range(x.ndim) if axis not in axes]
-    kept = [x.shape[axis] for axis in others]
-    x = ops.reshape(ops.permute(x, (*others, *axes)), (*kept, prod([x.shape[axis] for axis in axes])))
+    lengths = [x.shape[axis] for axis in others]
+    x = ops.reshape(ops.permute(x, (*others, *axes)), (*lengths, prod([x.shape[axis] for axis in axes])))
     if not x.shape[-1]:
         return NotImplemented
     while x.shape[-1] > 1:

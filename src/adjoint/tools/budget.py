@@ -307,16 +307,16 @@ def asked(cell: Cell) -> Any:
 
 
 #: Arrays by the numbers of the call and the result.
-Made = dict[tuple[int, int], Any]
+Outputs = dict[tuple[int, int], Any]
 
 
-def argument(value: Any, made: Made, call: Call) -> Any:
+def argument(value: Any, outputs: Outputs, call: Call) -> Any:
     """An argument of a call that is made again. Raises RuntimeError if it has changed since."""
     if type(value) is list:
-        return [argument(member, made, call) for member in value]
+        return [argument(member, outputs, call) for member in value]
     if isinstance(value, Cell):
         array = value.value()
-        return made[value.call.number, value.nr] if array is None else array
+        return outputs[value.call.number, value.nr] if array is None else array
     if isinstance(value, Outside):
         if value.is_changed():
             raise RuntimeError(CHANGED.format(operation=call.operation.name))
@@ -334,17 +334,17 @@ def computed(wanted: Cell, number: int) -> Any:
             continue
         calls[call.number] = call
         waiting.extend(a for a in _flat(call.args) if isinstance(a, Cell) and a.value() is None)
-    made: Made = {}
+    outputs: Outputs = {}
     for call_number in sorted(calls):
         call = calls[call_number]
-        result = call.operation.run([argument(value, made, call) for value in call.args], call.half)
+        result = call.operation.run([argument(value, outputs, call) for value in call.args], call.half)
         for nr, out in enumerate(result if isinstance(result, (tuple, list)) else (result,)):
-            made[call_number, nr] = out
+            outputs[call_number, nr] = out
         for reference in call.cells:
             cell = reference()
             if cell is not None and cell is not wanted and cell.array is None and cell.awaited(number):
-                cell.again = made[call_number, cell.nr]
-    array = made[wanted.call.number, wanted.nr]
+                cell.again = outputs[call_number, cell.nr]
+    array = outputs[wanted.call.number, wanted.nr]
     if wanted.awaited(number) > 1:
         wanted.again = array
     return array

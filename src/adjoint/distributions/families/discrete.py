@@ -184,10 +184,10 @@ class Binomial(Odds):
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         check_one(probs, logits)
-        given = probs if logits is None else logits
-        count, given = broadcast_all(total_count, given)
-        pair = (given, None) if logits is None else (None, given)
-        self._set_odds(validate_args, *pair, total_count=count.to(given.dtype))
+        parameter = probs if logits is None else logits
+        count, parameter = broadcast_all(total_count, parameter)
+        pair = (parameter, None) if logits is None else (None, parameter)
+        self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -246,10 +246,10 @@ class NegativeBinomial(Odds):
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         check_one(probs, logits)
-        given = probs if logits is None else logits
-        count, given = broadcast_all(total_count, given)
-        pair = (given, None) if logits is None else (None, given)
-        self._set_odds(validate_args, *pair, total_count=count.to(given.dtype))
+        parameter = probs if logits is None else logits
+        count, parameter = broadcast_all(total_count, parameter)
+        pair = (parameter, None) if logits is None else (None, parameter)
+        self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
 
     mean = property(lambda self: self.total_count * adjoint.exp(self.logits))
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
@@ -410,16 +410,16 @@ class Categorical(Parametric):
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         check_one(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        if given.dim() < 1:
+        name, parameter = ("probs", probs) if logits is None else ("logits", logits)
+        if parameter.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if name == "probs":
-            self.probs = given / given.sum(-1, keepdim=True)
+            self.probs = parameter / parameter.sum(-1, keepdim=True)
         else:
-            self.logits = given - given.logsumexp(dim=-1, keepdim=True)
-        self._param = given
-        self._num_events = given.size(-1)
-        Distribution.__init__(self, given.size()[:-1], validate_args=validate_args)
+            self.logits = parameter - parameter.logsumexp(dim=-1, keepdim=True)
+        self._param = parameter
+        self._num_events = parameter.size(-1)
+        Distribution.__init__(self, parameter.size()[:-1], validate_args=validate_args)
 
     def _expand_others(self, new: Any, batch_shape: Any) -> None:
         new._num_events = self._num_events

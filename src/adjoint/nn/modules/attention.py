@@ -174,17 +174,17 @@ class _TransformerLayer(Module):
         device: Any,
         dtype: Any,
     ) -> None:
-        made = {"device": device, "dtype": dtype}
+        factory = {"device": device, "dtype": dtype}
         for name in attentions:
-            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **made)
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
             setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **factory)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **factory)
         self.norm_first = norm_first
         numbers = range(1, len(attentions) + 2)
         for k in numbers:
-            setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, **made))
+            setattr(self, f"norm{k}", LayerNorm(d_model, layer_norm_eps, bias=bias, **factory))
         for k in numbers:
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _activation(activation)

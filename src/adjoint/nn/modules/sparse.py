@@ -55,9 +55,9 @@ class _Table(Module):
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        made = cls(*embeddings.shape, _weight=embeddings, **options)
-        made.weight.requires_grad_(not freeze)
-        return made
+        embedding = cls(*embeddings.shape, _weight=embeddings, **options)
+        embedding.weight.requires_grad_(not freeze)
+        return embedding
 
     def extra_repr(self) -> str:
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]

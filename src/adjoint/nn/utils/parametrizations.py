@@ -179,8 +179,8 @@ def orthogonal(
     if orthogonal_map not in MAPS:
         listed = ", ".join(f'"{each}"' for each in MAPS)
         raise ValueError(f"orthogonal_map has to be one of {listed}. Got: {orthogonal_map}")
-    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
-    return parametrize.register_parametrization(module, name, made, unsafe=True)
+    parametrization = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    return parametrize.register_parametrization(module, name, parametrization, unsafe=True)
 
 
 class _SpectralNorm(Module):
@@ -249,8 +249,8 @@ def spectral_norm(
     weight = _tensor_of(module, name)
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
-    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
-    return parametrize.register_parametrization(module, name, made)
+    parametrization = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    return parametrize.register_parametrization(module, name, parametrization)
 
 
 check_functions(globals(), __all__)

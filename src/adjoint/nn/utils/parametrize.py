@@ -96,8 +96,8 @@ class ParametrizationList(ModuleList):
         if not as_parameter:
             self.register_buffer(name, tensor)
             return
-        made = tensor if isinstance(tensor, Parameter) else Parameter(tensor, tensor.is_floating_point())
-        self.register_parameter(name, made)
+        parameter = tensor if isinstance(tensor, Parameter) else Parameter(tensor, tensor.is_floating_point())
+        self.register_parameter(name, parameter)
 
     def _check_result(self, shape: Any, dtype: Any) -> None:
         """Raise ValueError unless the result has the shape and dtype of the tensor that it replaces."""
