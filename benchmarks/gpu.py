@@ -1,151 +1,363 @@
-"""adjoint on a GPU, through CuPy, beside PyTorch on the same device: `python -m benchmarks.gpu`.
+"""adjoint on a CUDA device through CuPy, beside PyTorch (eager and compiled) and JAX (jit): `make bench-gpu`.
 
-Writes benchmarks/gpu.md: device, versions, what the tests marked `gpu` gave, and times. Each time is the median over
-rounds of one forward and backward pass, both libraries in turn, until the device has finished. Without a CUDA device
-it says so and writes nothing.
+Each time is that of one step, forward and backward: the median of several rounds, each of as many steps as take a tenth
+of a second, until the device has finished. Writes benchmarks/gpu.md; a second call goes on with what is missing.
+Without a device it says so and writes nothing; with --stand-in it is a dry run.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
+import importlib.util
+import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import pieces
 
 PAGE = Path(__file__).parent / "gpu.md"
-Step = Callable[[], None]
+NAME = "bench-gpu"
+NO_DEVICE = "no CUDA device, or no CuPy, is here: nothing was run, and benchmarks/gpu.md is as it was"
+RIGHT, FAILED, ABSENT = "measured", "failed", "not installed"
+#: Rounds, the seconds of a round, and the size of the dry run.
+ROUNDS, ROUND, SMALL = 7, 0.1, 16
+#: The device under torch's name for it.
+DEVICE = "cuda"
+Step = Callable[[], Any]
+Arrays = list[Any]
 
 
-def chain(torch: Any, device: str, n: int) -> Step:
-    """Ten links of (x * b).tanh() over n elements, float32."""
-    x = torch.ones(n, dtype=torch.float32, device=device, requires_grad=True)
-    b = torch.full((n,), 0.5, dtype=torch.float32, device=device)
-
-    def step() -> None:
-        y = x
-        for _ in range(10):
-            y = (y * b).tanh()
-        y.sum().backward()
-        x.grad = None
-
-    return step
+# what is computed -----------------------------------------------------------------------------------------------------
 
 
-def classifier(torch: Any, device: str, n: int) -> Step:
-    """Two hidden layers of n units, 1024 samples, float32."""
-    torch.manual_seed(0)
-    sizes = ((n, n), (n, n), (n, 10))
-    weights = [(torch.randn(*size) / size[0] ** 0.5).to(device).requires_grad_() for size in sizes]
-    x = torch.randn(1024, n).to(device)
+class Workload(NamedTuple):
+    """A loss of some arrays, of which the first `n_leaves` have a gradient; `f` has functions under torch's names.
 
-    def step() -> None:
-        y = x
-        for w in weights:
-            y = (y @ w).tanh()
-        y.square().mean().backward()
-        for w in weights:
-            w.grad = None
+    arrays: a function of a generator and the size. sizes: the sizes. traffic: the bytes of memory that a step has to
+    read and write at least, by the size; None where memory is no limit. second: a Hessian-vector product.
+    """
 
-    return step
+    text: str
+    sizes: tuple[int, ...]
+    arrays: Callable[[Any, int], Arrays]
+    loss: Callable[..., Any]
+    n_leaves: int = 1
+    traffic: Callable[[int], int] | None = None
+    second: bool = False
 
 
-def curvature(torch: Any, device: str, n: int) -> Step:
-    """A Hessian-vector product of sum(tanh(x) ** 2), n elements, float32."""
-    x = torch.ones(n, dtype=torch.float32, device=device, requires_grad=True)
-
-    def step() -> None:
-        (g,) = torch.autograd.grad((x.tanh() ** 2).sum(), x, create_graph=True)
-        torch.autograd.grad(g.sum(), x)
-
-    return step
+def normal(rng: Any, *shape: int) -> Any:
+    """Numbers in float32, small enough for any of these losses."""
+    return rng.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
 
 
-WORKLOADS = [(chain, 10_000), (chain, 1_000_000), (chain, 30_000_000), (classifier, 512), (classifier, 2048)]
-WORKLOADS += [(curvature, 10_000), (curvature, 10_000_000)]
+def chain(f: Any, x: Any, b: Any) -> Any:
+    y = x
+    for _ in range(10):
+        y = f.tanh(y * b)
+    return y.sum()
 
 
-def waits() -> dict[str, tuple[Any, Step]]:
-    """The libraries that are here, each with a function that waits for the device."""
-    import cupy
+def layers(f: Any, *arrays: Any) -> Any:
+    *weights, x = arrays
+    y = x
+    for w in weights:
+        y = f.tanh(y @ w)
+    return (y * y).mean()
 
+
+def attention(f: Any, q: Any, k: Any, v: Any) -> Any:
+    scores = f.softmax(q @ f.swapaxes(k, -1, -2) * 0.125, -1)
+    return (scores @ v).sum()
+
+
+def convolution(f: Any, weight: Any, x: Any) -> Any:
+    y = f.conv2d(x, weight)
+    return (y * y).mean()
+
+
+def reductions(f: Any, x: Any) -> Any:
+    return f.logsumexp(x, 1).sum() + (x.mean(0) ** 2).sum()
+
+
+def gathers(f: Any, rows: Any, index: Any) -> Any:
+    picked = rows[index]
+    return (picked * picked).sum()
+
+
+def ode(f: Any, w: Any, y: Any) -> Any:
+    """Fifty steps of Runge and Kutta's method for y' = tanh(y w)."""
+    h = 0.01
+    for _ in range(50):
+        first = f.tanh(y @ w)
+        second = f.tanh((y + first * (h / 2)) @ w)
+        third = f.tanh((y + second * (h / 2)) @ w)
+        fourth = f.tanh((y + third * h) @ w)
+        y = y + (first + second * 2 + third * 2 + fourth) * (h / 6)
+    return (y * y).sum()
+
+
+def gelu(f: Any, x: Any) -> Any:
+    return f.gelu(x).sum()
+
+
+def curved(f: Any, x: Any) -> Any:
+    return (f.tanh(x) ** 2).sum()
+
+
+POWERS = tuple(10**k for k in range(3, 9))
+WORKLOADS: dict[str, Workload] = {
+    "chain": Workload("ten times tanh(x * b)", POWERS, lambda g, n: [normal(g, n), normal(g, n)], chain),
+    # x is read by both passes, y is written and read, the gradient is written
+    "gelu": Workload("gelu(x), then its sum", POWERS[4:], lambda g, n: [normal(g, n)], gelu, traffic=lambda n: 20 * n),
+    "mlp": Workload(
+        "three layers of n units, 1024 samples", (512, 2048, 8192),
+        lambda g, n: [*[normal(g, n, n) for _ in range(3)], normal(g, 1024, n)], layers, 3,
+    ),
+    "attention": Workload(
+        "attention, 8 x 8 heads, n places, width 64", (128, 512, 2048),
+        lambda g, n: [normal(g, 8, 8, n, 64) for _ in range(3)], attention, 3,
+    ),
+    "convolution": Workload(
+        "3 x 3, 32 to 64 channels, 32 images of n x n", (16, 64),
+        lambda g, n: [normal(g, 64, 32, 3, 3), normal(g, 32, 32, n, n)], convolution,
+    ),
+    "reductions": Workload(
+        "logsumexp of rows and mean of columns, n x n", (256, 4096), lambda g, n: [normal(g, n, n)], reductions
+    ),
+    "gathers": Workload(
+        "n rows of 100,000 x 64 by index, with repeats", (1000, 1_000_000),
+        lambda g, n: [normal(g, 100_000, 64), g.integers(0, 100_000, n)], gathers,
+    ),
+    "ode": Workload(
+        "50 steps of Runge-Kutta, n x n matrix, 64 states", (64, 1024),
+        lambda g, n: [normal(g, n, n), normal(g, 64, n)], ode,
+    ),
+    "hessian-vector": Workload(
+        "Hessian-vector product of sum(tanh(x)^2)", (1000, 10_000_000), lambda g, n: [normal(g, n)], curved, second=True
+    ),
+}  # fmt: skip
+
+
+# who computes it ------------------------------------------------------------------------------------------------------
+
+
+def functions_of(torch: Any) -> Any:
+    """torch's functions, or adjoint's."""
+    own = torch.nn.functional
+    return SimpleNamespace(
+        tanh=torch.tanh, softmax=torch.softmax, swapaxes=torch.swapaxes, conv2d=own.conv2d, logsumexp=torch.logsumexp,
+        gelu=own.gelu,
+    )  # fmt: skip
+
+
+def step_under_torch(torch: Any, work: Workload, arrays: Arrays, compiled: bool = False) -> Step:
+    """A step of torch's or adjoint's."""
+    values = [torch.tensor(array, device=DEVICE) for array in arrays]
+    leaves = [value.requires_grad_() for value in values[: work.n_leaves]]
+    loss = partial(work.loss, functions_of(torch))
+    if compiled:
+        loss = torch.compile(loss)
+
+    def gradients() -> Any:
+        for leaf in leaves:
+            leaf.grad = None
+        loss(*values).backward()
+        return leaves[0].grad
+
+    def product() -> Any:
+        (g,) = torch.autograd.grad(loss(*values), leaves[0], create_graph=True)
+        return torch.autograd.grad(g.sum(), leaves[0])[0]
+
+    return product if work.second else gradients
+
+
+def of_adjoint(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
+    """adjoint as it is: a step, what waits for the device, and how a result comes to the host."""
     import adjoint
 
-    found: dict[str, tuple[Any, Step]] = {"adjoint": (adjoint, cupy.cuda.get_current_stream().synchronize)}
-    try:
-        import torch
-    except ImportError:
-        return found
-    if torch.cuda.is_available():
-        found["torch"] = (torch, torch.cuda.synchronize)
-    return found
+    return step_under_torch(adjoint, work, arrays), adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
 
 
-def seconds(step: Step, wait: Step) -> float:
-    """One step, until the device has finished it."""
-    start = time.perf_counter()
-    step()
+def of_torch(work: Workload, arrays: Arrays, compiled: bool = False) -> tuple[Step, Step, Any]:
+    """PyTorch, eager or compiled."""
+    import torch
+
+    return step_under_torch(torch, work, arrays, compiled), torch.cuda.synchronize, lambda t: t.cpu().numpy()
+
+
+def of_jax(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
+    """JAX, with jit."""
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    import jax
+    import jax.numpy as jnp
+
+    def conv2d(x: Any, weight: Any) -> Any:
+        return jax.lax.conv_general_dilated(x, weight, (1, 1), "VALID")
+
+    functions = SimpleNamespace(
+        tanh=jnp.tanh, softmax=jax.nn.softmax, swapaxes=jnp.swapaxes, conv2d=conv2d, logsumexp=jax.nn.logsumexp,
+        gelu=partial(jax.nn.gelu, approximate=False),
+    )  # fmt: skip
+    values = [jax.device_put(array) for array in arrays]
+    places = tuple(range(work.n_leaves))
+    gradient = jax.grad(partial(work.loss, functions), places)
+    function = gradient
+    if work.second:
+        function = jax.grad(lambda x: gradient(x)[0].sum(), places)
+    compiled = jax.jit(function)
+    last: list[Any] = [None]
+
+    def step() -> Any:
+        last[0] = compiled(*values)
+        return last[0][0]
+
+    return step, lambda: jax.block_until_ready(last[0]), np.asarray
+
+
+class Contender(NamedTuple):
+    """A library: how its step is made, and the package that it needs."""
+
+    make: Callable[[Workload, Arrays], tuple[Step, Step, Any]]
+    package: str
+
+
+CONTENDERS: dict[str, Contender] = {
+    "adjoint": Contender(of_adjoint, "cupy"),
+    "torch": Contender(of_torch, "torch"),
+    "torch.compile": Contender(partial(of_torch, compiled=True), "torch"),
+    "jax.jit": Contender(of_jax, "jax"),
+}
+
+
+# times ----------------------------------------------------------------------------------------------------------------
+
+
+def seconds(step: Step, wait: Step, n: int) -> float:
+    """The seconds of a step, of some in a row, until the device has finished."""
+    begun = time.perf_counter()
+    for _ in range(n):
+        step()
     wait()
-    return time.perf_counter() - start
+    return (time.perf_counter() - begun) / n
 
 
-def medians(make: Callable[..., Step], n: int, rounds: int) -> dict[str, float]:
-    """The median time of a step of each library, which take turns."""
-    steps = {name: (make(module, "cuda", n), wait) for name, (module, wait) in waits().items()}
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for turn in range(rounds + 3):
-        for name, (step, wait) in steps.items():
-            taken = seconds(step, wait)
-            if turn >= 3:  # kernels are compiled and memory is found in the first ones
-                times[name].append(taken)
-    return {name: statistics.median(values) for name, values in times.items()}
+def measure(name: str, is_dry: bool = False) -> dict[str, Any]:
+    """One piece: a workload of one size by one library."""
+    who, what, size = name.split("/")
+    contender, work, n = CONTENDERS[who], WORKLOADS[what], SMALL if is_dry else int(size)
+    if not is_dry and importlib.util.find_spec(contender.package) is None:
+        return {"outcome": ABSENT, "why": f"{contender.package} is not installed"}
+    try:
+        step, wait, to_host = contender.make(work, work.arrays(np.random.default_rng(0), n))
+        result = float(np.abs(to_host(step())).astype(np.float64).sum())
+        for _ in range(2):  # kernels are compiled, and memory is taken, in the first steps
+            first = seconds(step, wait, 1)
+        repeats = 1 if is_dry else max(1, min(1000, int(ROUND / first)))
+        times = [seconds(step, wait, repeats) for _ in range(1 if is_dry else ROUNDS)]
+    except Exception as error:
+        return {"outcome": FAILED, "why": f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"}
+    return {"outcome": RIGHT, "seconds": statistics.median(times), "sum": result}
 
 
-def rows(rounds: int) -> list[str]:
-    """The table of times."""
-    lines = ["| workload | adjoint, ms | torch, ms | torch/adjoint |", "|---|---:|---:|---:|"]
-    for make, n in WORKLOADS:
-        found = medians(make, n, rounds)
-        own, other = found["adjoint"] * 1e3, found.get("torch", float("nan")) * 1e3
-        name = f"{(make.__doc__ or '').rstrip('.')} (n = {n:,})"
-        lines.append(f"| {name} | {own:.3f} | {other:.3f} | {other / own:.2f} |")
-    return lines
+def names_of(who: str, only: str) -> list[str]:
+    """The pieces of a library, the small ones first."""
+    pairs = [(size, what) for what, work in WORKLOADS.items() for size in work.sizes]
+    return [name for size, what in sorted(pairs) if only in (name := f"{who}/{what}/{size}")]
 
 
-def tests() -> str:
-    """The last line of the tests on the device."""
-    call = [sys.executable, "-m", "pytest", "-q", "tests/arrays/libraries/test_cupy.py"]
-    return subprocess.run(call, capture_output=True, text=True, check=False).stdout.strip().splitlines()[-1]
+# the page -------------------------------------------------------------------------------------------------------------
 
 
-def versions() -> str:
-    """The device and the versions of what ran on it."""
-    import cupy
-
-    properties = cupy.cuda.runtime.getDeviceProperties(0)
-    installed = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
-    named = [name for name in installed if name.startswith("cupy") or name in ("torch", "numpy")]
-    return ", ".join([properties["name"].decode(), *(f"{name} {installed[name]}" for name in sorted(named))])
+def cell(result: dict[str, Any] | None) -> str:
+    """A time, or why there is none."""
+    if result is None:
+        return "not run yet"
+    return f"{result['seconds'] * 1e3:.4g}" if result["outcome"] == RIGHT else result["outcome"]
 
 
-def main() -> int:
-    """Run and write the page; returns the exit status."""
+def page(results: pieces.Results, machine: str) -> str:
+    """The times, and what they say."""
+    rows, ratios, differs, failures = [], [], [], []
+    for what, work in WORKLOADS.items():
+        for size in work.sizes:
+            found = {who: results.get(f"{who}/{what}/{size}") for who in CONTENDERS}
+            times = {who: r["seconds"] for who, r in found.items() if r is not None and r["outcome"] == RIGHT}
+            rest = ["", ""]
+            if {"adjoint", "torch"} <= set(times):
+                ratios.append(times["adjoint"] / times["torch"])
+                rest[0] = f"{ratios[-1]:.2f}"
+            if "adjoint" in times and work.traffic is not None:
+                rest[1] = f"{work.traffic(size) / times['adjoint'] / 1e9:.0f}"
+            rows.append([f"**{what}**: {work.text}", f"{size:,}", *map(cell, found.values()), *rest])
+            sums = {who: r["sum"] for who, r in found.items() if r is not None and r["outcome"] == RIGHT}
+            if sums and max(sums.values()) - min(sums.values()) > 1e-2 * max(sums.values()):
+                differs.append(f"{what}, n = {size:,}: {sums}")
+            failures += [
+                f"{who}, {what}, n = {size:,}: {r['why']}"
+                for who, r in found.items()
+                if r is not None and r["outcome"] not in (RIGHT, ABSENT)
+            ]
+    head = ["workload", "n", *[f"{who}, ms" for who in CONTENDERS], "adjoint/torch", "GB/s"]
+    lines = ["# adjoint on a GPU", "", f"{machine}.", "", "Written by `make bench-gpu`; times of one step, forward and"]
+    lines += ["backward, float32. GB/s: the bytes that adjoint's step has to move, by its time.", ""]
+    lines += pieces.table(rows, head, len(head) - 1)
+    if ratios:
+        mean = statistics.geometric_mean(ratios)
+        lines += ["", f"adjoint's time is {mean:.2f} times PyTorch's eager one (geometric mean)."]
+    lines += ["", "What ran: `docs/gpu.md`."]
+    for title, listed in (("Results that differ by more than a hundredth", differs), ("What failed", failures)):
+        lines += ["", f"## {title}", "", *[f"* {text}" for text in listed]] if listed else []
+    return "\n".join(lines) + "\n"
+
+
+def work_on(file: Path, is_dry: bool) -> None:
+    """Measure the pieces whose names come from the standard input."""
+    if is_dry:
+        from support import stand_in_cupy
+    with stand_in_cupy.installed() if is_dry else nullcontext():
+        pieces.do_pieces(file, pieces.names_from_input(), partial(measure, is_dry=is_dry))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure what is missing, one library after the other, and write the page; returns the exit status."""
     from adjoint.arrays.size import cuda_is_available
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=25, help="rounds for each workload (default 25)")
-    rounds = parser.parse_args().rounds
-    if not cuda_is_available():
-        print("no CUDA device, or no CuPy, is here: nothing was run, and benchmarks/gpu.md is as it was")
+    options = pieces.parser_of("make bench-gpu", __doc__).parse_args(arguments)
+    if options.pieces:
+        work_on(options.pieces, options.stand_in)
+        return 0
+    if not options.stand_in and not cuda_is_available():
+        print(NO_DEVICE)
         return 1
-    page = ["# adjoint on a GPU", "", versions() + ".", "", f"Tests: {tests()}", "", *rows(rounds), ""]
-    PAGE.write_text("\n".join(page))
-    print(PAGE.read_text())
-    return 0
+    name = f"dry-{NAME}" if options.stand_in else NAME
+    if options.fresh:
+        pieces.forget(name)
+    deadline = time.monotonic() + options.seconds
+    dry = ("--stand-in",) if options.stand_in else ()
+    results: pieces.Results = {}
+    missing: list[str] = []
+    for who in ["adjoint"] if options.stand_in else CONTENDERS:
+        groups = [names_of(who, options.only)]
+        left = deadline - time.monotonic()
+        results = pieces.run_missing(pieces.Work("benchmarks.gpu", name, groups, 1, dry), left)
+        missing += [piece for piece in groups[0] if piece not in results]
+    machine = "A dry run on the stand-in for CuPy: **no device was there**" if options.stand_in else pieces.machine()
+    text = page(results, machine)
+    (pieces.output_folder() / f"{name}.md").write_text(text)
+    if not options.stand_in:
+        PAGE.write_text(text)
+    print(text)
+    print(f"{len(missing)} still to run" + (": call again" if missing else ""))
+    return int(bool(missing) or any(result["outcome"] == FAILED for result in results.values()))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 SITE = ROOT / "build" / "gpu" / "site"
 #: Packages that have a copy of array-api-compat in them.
 OWNERS = ("scipy", "sklearn")
+#: The seconds that a call takes at most, compilation included, unless --seconds says otherwise.
+LIMIT = 570
 PLAIN = "adjoint runs as plain Python here, slower and otherwise the same"
 
 
@@ -60,6 +63,7 @@ def compile_in_place() -> bool:
 
 def main() -> int:
     """Do one of the three; returns its exit status."""
+    begun = time.monotonic()
     what, *options = sys.argv[1:]
     if what == "sources":
         return subprocess.run([sys.executable, "scripts/build_translated.py", "write"], cwd=ROOT).returncode
@@ -72,6 +76,8 @@ def main() -> int:
         form["ADJOINT_DISABLE_EXT"] = "1"
     paths = [str(ROOT / "src"), str(ROOT / "tests"), str(SITE), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | form | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUNBUFFERED": "1"}
+    if "--seconds" not in options:
+        options += ["--seconds", str(int(LIMIT - (time.monotonic() - begun)))]
     module = {"tests": "gpu", "bench": "benchmarks.gpu"}[what]
     return subprocess.run([sys.executable, "-m", module, *options], cwd=ROOT, env=environment).returncode
 
