@@ -49,7 +49,7 @@ def test_every_attribute_that_is_listed_is_there(value: Any) -> None:
 def test_a_tensor_offers_torchs_names() -> None:
     assert {"sqrt", "sqrt_", "square", "squeeze"} <= set(completed(MATRIX, "sq"))
     # left out on purpose: its error says what there is in its place
-    assert "ccol_indices" in vars(adjoint.Tensor) and "ccol_indices" not in dir(MATRIX)
+    assert "to_mkldnn" in vars(adjoint.Tensor) and "to_mkldnn" not in dir(MATRIX)
 
 
 def test_an_array_offers_numpys_names_alone() -> None:

@@ -32,6 +32,11 @@ __all__ = [
     "StepLR",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 EARLY = (
     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call "
     "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to do this will result in "

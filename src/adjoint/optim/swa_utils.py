@@ -29,6 +29,11 @@ __all__ = [
     "update_bn",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Rule = Callable[[Tensor, Tensor, Any], Tensor]
 RuleOfLists = Callable[[list[Tensor], list[Tensor], Any], None]
 

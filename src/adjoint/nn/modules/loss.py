@@ -32,10 +32,10 @@ def _resolve(self: Any) -> None:
         self.reduction = loss_reductions.resolve_reduction("mean", size_average, reduce)
 
 
-loss = partial(layer, inputs="input, target", prepare=_resolve, base=_Loss)
-weighted_loss = partial(loss, base=_WeightedLoss, buffers="weight pos_weight")
+_declare = partial(layer, inputs="input, target", prepare=_resolve, base=_Loss)
+_declare_weighted = partial(_declare, base=_WeightedLoss, buffers="weight pos_weight")
 
-L1Loss = loss(
+L1Loss = _declare(
     "L1Loss",
     OLDER,
     function="l1_loss",
@@ -43,7 +43,7 @@ L1Loss = loss(
     doc="Absolute differences.",
     example="L1Loss()(ones(2), zeros(2)) -> tensor(1.)",
 )
-MSELoss = loss(
+MSELoss = _declare(
     "MSELoss",
     OLDER,
     function="mse_loss",
@@ -51,7 +51,7 @@ MSELoss = loss(
     doc="Squares of differences.",
     example="MSELoss()(ones(2), zeros(2)) -> tensor(1.)",
 )
-SmoothL1Loss = loss(
+SmoothL1Loss = _declare(
     "SmoothL1Loss",
     f"{OLDER}, beta=1.0",
     function="smooth_l1_loss",
@@ -59,14 +59,14 @@ SmoothL1Loss = loss(
     doc="Absolute differences beyond beta, squares below.",
     example="SmoothL1Loss()(ones(2), zeros(2)) -> tensor(0.5000)",
 )
-HuberLoss = loss(
+HuberLoss = _declare(
     "HuberLoss",
     "reduction='mean', delta=1.0",
     function="huber_loss",
     doc="Squares of differences below delta, absolute differences times delta beyond.",
     example="HuberLoss()(ones(2), zeros(2)) -> tensor(0.5000)",
 )
-BCELoss = weighted_loss(
+BCELoss = _declare_weighted(
     "BCELoss",
     f"weight=None, {OLDER}",
     function="binary_cross_entropy",
@@ -74,7 +74,7 @@ BCELoss = weighted_loss(
     doc="Binary cross entropy of probabilities.",
     example="BCELoss()(tensor([0.5]), ones(1)) -> tensor(0.6931)",
 )
-BCEWithLogitsLoss = weighted_loss(
+BCEWithLogitsLoss = _declare_weighted(
     "BCEWithLogitsLoss",
     f"weight=None, {OLDER}, pos_weight=None",
     function="binary_cross_entropy_with_logits",
@@ -83,7 +83,7 @@ BCEWithLogitsLoss = weighted_loss(
     doc="Binary cross entropy of logits; pos_weight multiplies the part of positive targets.",
     example="BCEWithLogitsLoss()(zeros(1), ones(1)) -> tensor(0.6931)",
 )
-CrossEntropyLoss = weighted_loss(
+CrossEntropyLoss = _declare_weighted(
     "CrossEntropyLoss",
     "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean', label_smoothing=0.0",
     function="cross_entropy",
@@ -91,7 +91,7 @@ CrossEntropyLoss = weighted_loss(
     doc="Cross entropy of logits (N, C, ...) and classes (N, ...) or probabilities (N, C, ...).",
     example="CrossEntropyLoss()(zeros(1, 2), tensor([1])) -> tensor(0.6931)",
 )
-NLLLoss = weighted_loss(
+NLLLoss = _declare_weighted(
     "NLLLoss",
     "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
     function="nll_loss",
@@ -99,7 +99,7 @@ NLLLoss = weighted_loss(
     doc="The negative of the logarithms of probabilities (N, C, ...) at the classes (N, ...).",
     example="NLLLoss()(tensor([[-1.0, -2.0]]), tensor([1])) -> tensor(2.)",
 )
-NLLLoss2d = weighted_loss(
+NLLLoss2d = _declare_weighted(
     "NLLLoss2d",
     "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
     function="nll_loss",
@@ -108,7 +108,7 @@ NLLLoss2d = weighted_loss(
     doc="The older name of NLLLoss for images.",
     example="NLLLoss2d()(tensor([[-1.0, -2.0]]), tensor([1])) -> tensor(2.)",
 )
-KLDivLoss = loss(
+KLDivLoss = _declare(
     "KLDivLoss",
     f"{OLDER}, log_target=False",
     function="kl_div",
@@ -116,7 +116,7 @@ KLDivLoss = loss(
     doc="Kullback-Leibler divergences of logarithms of probabilities from a target; log_target: it has logarithms too.",
     example="KLDivLoss(reduction='sum')(zeros(1), ones(1)) -> tensor(0.)",
 )
-PoissonNLLLoss = loss(
+PoissonNLLLoss = _declare(
     "PoissonNLLLoss",
     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
     function="poisson_nll_loss",
@@ -124,7 +124,7 @@ PoissonNLLLoss = loss(
     doc="Negative logarithms of Poisson's probabilities of the target; log_input: the input has logarithms of rates.",
     example="PoissonNLLLoss()(zeros(1), ones(1)) -> tensor(1.)",
 )
-GaussianNLLLoss = loss(
+GaussianNLLLoss = _declare(
     "GaussianNLLLoss",
     "*, full=False, eps=1e-6, reduction='mean'",
     inputs="input, target, var",
@@ -132,7 +132,7 @@ GaussianNLLLoss = loss(
     doc="Negative logarithms of normal densities of the target, with mean and variance as inputs.",
     example="GaussianNLLLoss()(zeros(1), ones(1), ones(1)) -> tensor(0.5000)",
 )
-HingeEmbeddingLoss = loss(
+HingeEmbeddingLoss = _declare(
     "HingeEmbeddingLoss",
     f"margin=1.0, {OLDER}",
     function="hinge_embedding_loss",
@@ -140,7 +140,7 @@ HingeEmbeddingLoss = loss(
     doc="The input where the target is 1, `max(0, margin - input)` where it is -1.",
     example="HingeEmbeddingLoss()(tensor([3.0, 0.5]), tensor([1.0, -1.0])) -> tensor(1.7500)",
 )
-MultiLabelMarginLoss = loss(
+MultiLabelMarginLoss = _declare(
     "MultiLabelMarginLoss",
     OLDER,
     function="multilabel_margin_loss",
@@ -148,7 +148,7 @@ MultiLabelMarginLoss = loss(
     doc="Hinge losses of several classes for each row; the target lists them, -1 ends the list.",
     example="MultiLabelMarginLoss()(tensor([[1.0, 0.0]]), tensor([[0, -1]])) -> tensor(0.)",
 )
-MultiLabelSoftMarginLoss = weighted_loss(
+MultiLabelSoftMarginLoss = _declare_weighted(
     "MultiLabelSoftMarginLoss",
     f"weight=None, {OLDER}",
     function="multilabel_soft_margin_loss",
@@ -166,7 +166,7 @@ def _check_margin(self: Any) -> None:
         raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.ndim}D instead")
 
 
-MultiMarginLoss = weighted_loss(
+MultiMarginLoss = _declare_weighted(
     "MultiMarginLoss",
     f"p=1, margin=1.0, weight=None, {OLDER}",
     function="multi_margin_loss",
@@ -175,7 +175,7 @@ MultiMarginLoss = weighted_loss(
     doc="Hinge losses between the class of each row and the others, to the power p, 1 or 2; ValueError otherwise.",
     example="MultiMarginLoss()(tensor([[1.0, 0.0]]), tensor([1])) -> tensor(1.)",
 )
-SoftMarginLoss = loss(
+SoftMarginLoss = _declare(
     "SoftMarginLoss",
     OLDER,
     function="soft_margin_loss",
@@ -183,7 +183,7 @@ SoftMarginLoss = loss(
     doc="`log(1 + exp(-target * input))` for targets 1 and -1.",
     example="SoftMarginLoss()(zeros(2), ones(2)) -> tensor(0.6931)",
 )
-CosineEmbeddingLoss = loss(
+CosineEmbeddingLoss = _declare(
     "CosineEmbeddingLoss",
     f"margin=0.0, {OLDER}",
     inputs="input1, input2, target",
@@ -192,7 +192,7 @@ CosineEmbeddingLoss = loss(
     doc="One minus the cosine where the target is 1, `max(0, cosine - margin)` where it is -1.",
     example="CosineEmbeddingLoss()(ones(1, 2), ones(1, 2), -ones(1)) -> tensor(1.)",
 )
-MarginRankingLoss = loss(
+MarginRankingLoss = _declare(
     "MarginRankingLoss",
     f"margin=0.0, {OLDER}",
     inputs="input1, input2, target",
@@ -201,7 +201,7 @@ MarginRankingLoss = loss(
     doc="`max(0, -target * (input1 - input2) + margin)`.",
     example="MarginRankingLoss()(zeros(1), ones(1), ones(1)) -> tensor(1.)",
 )
-TripletMarginLoss = loss(
+TripletMarginLoss = _declare(
     "TripletMarginLoss",
     f"margin=1.0, p=2.0, eps=1e-6, swap=False, {OLDER}",
     inputs="anchor, positive, negative",
@@ -210,7 +210,7 @@ TripletMarginLoss = loss(
     doc="`max(0, margin + distance to the positive - distance to the negative)`.",
     example="TripletMarginLoss()(ones(1, 2), ones(1, 2), ones(1, 2)) -> tensor(1.)",
 )
-CTCLoss = loss(
+CTCLoss = _declare(
     "CTCLoss",
     "blank=0, reduction='mean', zero_infinity=False",
     inputs="log_probs, targets, input_lengths, target_lengths",
