@@ -26,7 +26,7 @@ from benchmarks import pieces
 PAGE = Path(__file__).parent / "gpu.md"
 NAME = "bench-gpu"
 NO_DEVICE = "no CUDA device, or no CuPy, is here: nothing was run, and benchmarks/gpu.md is as it was"
-RIGHT, FAILED, ABSENT = "measured", "failed", "not installed"
+RIGHT, FAILED, ABSENT, REFUSED = "measured", "failed", "not installed", "refused"
 #: Rounds, the seconds of a round, and the size of the dry run.
 ROUNDS, ROUND, SMALL = 7, 0.1, 16
 #: The device under torch's name for it.
@@ -187,6 +187,24 @@ def of_adjoint(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
     return step_under_torch(adjoint, work, arrays), adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
 
 
+def of_graph(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
+    """adjoint's step as a CUDA graph; CuPy refuses those with products of matrices."""
+    import adjoint
+
+    step = step_under_torch(adjoint, work, arrays)
+    with adjoint.cuda.stream(adjoint.cuda.Stream()):
+        step()
+    captured = adjoint.cuda.CUDAGraph()
+    with adjoint.cuda.graph(captured):
+        result = step()
+
+    def replay() -> Any:
+        captured.replay()
+        return result
+
+    return replay, adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
+
+
 def of_torch(work: Workload, arrays: Arrays, compiled: bool = False) -> tuple[Step, Step, Any]:
     """PyTorch, eager or compiled."""
     import torch
@@ -232,6 +250,7 @@ class Contender(NamedTuple):
 
 CONTENDERS: dict[str, Contender] = {
     "adjoint": Contender(of_adjoint, "cupy"),
+    "adjoint.graph": Contender(of_graph, "cupy"),
     "torch": Contender(of_torch, "torch"),
     "torch.compile": Contender(partial(of_torch, compiled=True), "torch"),
     "jax.jit": Contender(of_jax, "jax"),
@@ -263,6 +282,8 @@ def measure(name: str, is_dry: bool = False) -> dict[str, Any]:
             first = seconds(step, wait, 1)
         repeats = 1 if is_dry else max(1, min(1000, int(ROUND / first)))
         times = [seconds(step, wait, repeats) for _ in range(1 if is_dry else ROUNDS)]
+    except NotImplementedError as error:
+        return {"outcome": REFUSED, "why": str(error).strip()}
     except Exception as error:
         return {"outcome": FAILED, "why": f"{type(error).__name__}: {str(error).strip().splitlines()[:1]}"}
     return {"outcome": RIGHT, "seconds": statistics.median(times), "sum": result}

@@ -60,6 +60,7 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "empty_cache": lambda: adjoint.cuda.empty_cache() is None,
     "get_rng_state_all": lambda: adjoint.cuda.get_rng_state_all() == [],
     "is_available": lambda: adjoint.cuda.is_available() is False,
+    "is_current_stream_capturing": lambda: adjoint.cuda.is_current_stream_capturing() is False,
     "is_bf16_supported": lambda: adjoint.cuda.is_bf16_supported() is False,
     "is_initialized": lambda: adjoint.cuda.is_initialized() is False,
     "is_tf32_supported": lambda: adjoint.cuda.is_tf32_supported() is False,
@@ -76,7 +77,7 @@ ANSWERS: dict[str, Callable[[], Any]] = {
     "StreamContext": lambda: adjoint.cuda.StreamContext(None).__enter__() is None,
     "device_of": lambda: adjoint.cuda.device_of(adjoint.ones(1)).__enter__() is None,
 }
-ARGUMENTS = {"can_device_access_peer": (0, 1), "set_device": (0,), "device": (0,)}
+ARGUMENTS = {"can_device_access_peer": (0, 1), "graph": (None,), "set_device": (0,), "device": (0,)}
 
 
 @without
@@ -381,3 +382,48 @@ def test_what_a_policy_offloads_waits_in_the_hosts_memory(device: types.ModuleTy
     assert places == expected
     recomputed(host, policy, mapped)
     assert there.grad.is_cuda and numpy.allclose(there.grad.cpu().numpy(), host.grad.numpy())
+
+
+# graphs ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_step_is_captured_and_launched(device: types.ModuleType) -> None:
+    graph = adjoint.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        graph.replay()
+    with pytest.raises(RuntimeError, match="nothing is being captured"):
+        graph.capture_end()
+    x = adjoint.ones(3, device="cuda", requires_grad=True)
+    stand_in_cupy.CALLS.clear()
+    with adjoint.cuda.graph(graph):
+        assert adjoint.cuda.is_current_stream_capturing()
+        (x * 2).sum().backward()
+        with pytest.raises(RuntimeError, match="this graph is being captured"):
+            graph.capture_begin()
+    assert not adjoint.cuda.is_current_stream_capturing() and graph.pool() is not None
+    graph.replay()
+    calls = [call for call in stand_in_cupy.CALLS if call not in ("synchronize", "free_all_blocks")]
+    assert calls == ["allocator", "begin_capture 2", "end_capture", "own allocator", "launch"]
+    graph.reset()
+    assert graph.pool() is None
+
+
+def test_graphs_share_memory(device: types.ModuleType) -> None:
+    pool = adjoint.cuda.graph_pool_handle()
+    graph = adjoint.cuda.CUDAGraph()
+    with adjoint.cuda.graph(graph, pool=pool, stream=adjoint.cuda.Stream()):
+        pass
+    assert graph.pool() is pool
+
+
+def test_an_error_ends_a_capture(device: types.ModuleType) -> None:
+    graph = adjoint.cuda.CUDAGraph()
+    with pytest.raises(NotImplementedError, match="cuBLAS"), adjoint.cuda.graph(graph):
+        raise NotImplementedError("calling cuBLAS API")
+    assert not adjoint.cuda.is_current_stream_capturing()
+    with (
+        pytest.raises(stand_in_cupy.RuntimeProblem, match="Unsupported"),
+        adjoint.cuda.graph(graph, stream=adjoint.cuda.default_stream()),
+    ):
+        pass
+    assert "own allocator" in stand_in_cupy.CALLS

@@ -39,6 +39,6 @@ def test_page_of_several_libraries() -> None:
         "jax.jit/gelu/10000000": {"outcome": gpu.FAILED, "why": "no memory"},
     }
     text = gpu.page(results, "A device")
-    assert "| 10,000,000 | 1 | 2 | not run yet | failed | 0.50 | 200 |" in text
+    assert "| 10,000,000 | 1 | not run yet | 2 | not run yet | failed | 0.50 | 200 |" in text
     assert "adjoint's time is 0.50 times PyTorch's eager one" in text
     assert "* jax.jit, gelu, n = 10,000,000: no memory" in text and "* gelu, n = 10,000,000: {'adjoint': 1.0" in text

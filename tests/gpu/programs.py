@@ -274,6 +274,54 @@ def work_does_not_wait() -> str:
     return "ten products of 8192 x 8192 were still at work"
 
 
+@program(needs_device=True)
+def captured_step() -> str:
+    """A step, forward and backward, as a CUDA graph: launched with new values it gives their gradients."""
+    x = adjoint.full((1 << 20,), 0.5, device="cuda", requires_grad=True)
+
+    def step() -> Any:
+        return adjoint.autograd.grad((adjoint.nn.functional.gelu(x) * x.tanh()).sum(), x)[0]
+
+    side = adjoint.cuda.Stream()
+    with adjoint.cuda.stream(side):
+        step()
+    captured = adjoint.cuda.CUDAGraph()
+    with adjoint.cuda.graph(captured):
+        gradient = step()
+    for value in (0.25, -1.0):
+        with adjoint.no_grad():
+            x.copy_(adjoint.full((1 << 20,), value, device="cuda"))
+        captured.replay()
+        adjoint.cuda.synchronize()
+        np.testing.assert_allclose(gradient.cpu().numpy(), step().cpu().numpy(), 1e-5)
+    times = []
+    for run_one in (step, captured.replay):
+        start, end = (adjoint.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(100):
+            run_one()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) / 100)
+    return f"{times[0]:.4f} ms a step, {times[1]:.4f} ms a launch"
+
+
+@program(needs_device=True)
+def capture_of_a_product_of_matrices() -> str:
+    """CuPy refuses to capture cuBLAS: the error comes through, and the device works on."""
+    a = adjoint.ones(8, 8, device="cuda")
+    a @ a
+    adjoint.cuda.synchronize()
+    said = "it is captured here"
+    try:
+        with adjoint.cuda.graph(adjoint.cuda.CUDAGraph()):
+            a @ a
+    except NotImplementedError as error:
+        said = first_line(error)
+    assert (a @ a).sum().item() == 512 and not adjoint.cuda.is_current_stream_capturing()
+    return said
+
+
 # memory ---------------------------------------------------------------------------------------------------------------
 
 

@@ -241,11 +241,28 @@ class Stream:
     null: Stream
 
     def __init__(self, non_blocking: bool = False, priority: int = 0) -> None:
-        self.done, self.ptr = True, id(self)
+        self.done, self.ptr, self.captures = True, id(self), False
 
     def use(self) -> None:
         """Take work from now on."""
         _streams[-1] = self
+
+    def begin_capture(self, mode: int | None = None) -> None:
+        """Note that work is captured; it runs nevertheless."""
+        if self is Stream.null:
+            raise RuntimeProblem("cudaErrorStreamCaptureUnsupported")
+        self.captures = True
+        CALLS.append(f"begin_capture {mode}")
+
+    def is_capturing(self) -> bool:
+        """True between the two."""
+        return self.captures
+
+    def end_capture(self) -> Graph:
+        """What was captured: nothing."""
+        self.captures = False
+        CALLS.append("end_capture")
+        return Graph()
 
     def wait_event(self, event: Event) -> None:
         """Nothing is ever pending."""
@@ -261,6 +278,29 @@ class Stream:
     def synchronize(self) -> None:
         """Nothing is ever pending."""
         CALLS.append("stream.synchronize")
+
+
+class Graph:
+    """A graph that notes when it is launched."""
+
+    def launch(self, stream: Stream | None = None) -> None:
+        """Nothing was captured."""
+        CALLS.append("launch")
+
+
+class MemoryPool:
+    """Memory of its own."""
+
+    def malloc(self, size: int) -> None:
+        """No array comes from here."""
+
+
+@contextlib.contextmanager
+def using_allocator(allocator: Any = None) -> Iterator[None]:
+    """Note that an allocator is used."""
+    CALLS.append("allocator")
+    yield
+    CALLS.append("own allocator")
 
 
 Stream.null = Stream()
@@ -364,7 +404,8 @@ def modules() -> dict[str, types.ModuleType]:
     cuda = types.ModuleType("cupy.cuda")
     cuda.__dict__.update(
         runtime=runtime, Device=Device, Stream=Stream, Event=Event, get_current_stream=lambda: _streams[-1],
-        get_elapsed_time=lambda first, last: 1.5, profiler=profiler,
+        get_elapsed_time=lambda first, last: 1.5, profiler=profiler, MemoryPool=MemoryPool, Graph=Graph,
+        using_allocator=using_allocator,
         memory=types.SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
         alloc_pinned_memory=lambda size: memoryview(bytearray(size)),
     )  # fmt: skip

@@ -28,6 +28,7 @@ from adjoint.cuda._devices import (
     synchronize,
 )
 from adjoint.cuda._devices import out_of_memory_error as _out_of_memory_error
+from adjoint.cuda._graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from adjoint.cuda._numbers import (
     get_rng_state,
     get_rng_state_all,
@@ -45,6 +46,7 @@ from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from . import nvtx, profiler
 
 __all__ = [
+    "CUDAGraph",
     "Event",
     "Stream",
     "StreamContext",
@@ -61,10 +63,13 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
+    "graph_pool_handle",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "is_tf32_supported",
     "manual_seed",

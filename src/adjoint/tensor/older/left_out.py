@@ -209,7 +209,7 @@ GROUPS = (
         {"Tensor": "ipu mtia xpu"},
     ),
     Group(
-        "CUDA graphs, kernels and allocators",
+        "Kernels and allocators of CUDA",
         "CuPy runs and allocates for the device, and has ways of its own for these",
         "CuPy itself: cupy.cuda, cupy.RawKernel, cupy.cuda.MemoryPool, and arrays shared through adjoint.as_tensor",
         {
@@ -218,13 +218,13 @@ GROUPS = (
             "autograd.graph": "region_activation_memory_budget",
             "accelerator": "Graph graphs memory",
             "cuda": """
-                CUDAGraph CUDAPluggableAllocator CudaError DEVICE_REQUIREMENT DeferredCudaCallError ExternalStream
+                CUDAPluggableAllocator CudaError DEVICE_REQUIREMENT DeferredCudaCallError ExternalStream
                 GreenContext MemPool PYTORCH_RELEASES_CODE_CC caching_allocator_alloc caching_allocator_delete
                 caching_allocator_disabled caching_allocator_enable change_current_allocator check_error cudaStatus
                 cudart current_blas_handle current_solver_handle default_generators has_half has_magma
                 get_allocator_backend get_arch_list
-                get_gencode_flags get_per_process_memory_fraction get_stream_from_external get_sync_debug_mode graph
-                graph_pool_handle graphs green_contexts ipc_collect is_current_stream_capturing jiterator
+                get_gencode_flags get_per_process_memory_fraction get_stream_from_external get_sync_debug_mode
+                graphs green_contexts ipc_collect jiterator
                 make_graphed_callables memory random set_per_process_memory_fraction set_sync_debug_mode streams
                 use_mem_pool
             """,
