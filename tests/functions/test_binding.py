@@ -78,6 +78,7 @@ def test_every_composite_is_bound_where_it_says():
         "masked": adjoint.masked,
         "nn.functional": adjoint.nn.functional,
         "signal.windows": adjoint.signal.windows,
+        "sparse": adjoint.sparse,
         "special": adjoint.special,
     }
     for (namespace, name), declared in COMPOSITES.items():
