@@ -334,9 +334,8 @@ def memory_pool() -> None:
     assert adjoint.cuda.memory_allocated() - before == 1 << 26
     del x
     assert adjoint.cuda.memory_allocated() == before and adjoint.cuda.memory_reserved() >= 1 << 26
-    free = adjoint.cuda.mem_get_info()[0]
     adjoint.cuda.empty_cache()
-    assert adjoint.cuda.memory_reserved() < 1 << 26 and adjoint.cuda.mem_get_info()[0] > free
+    assert adjoint.cuda.memory_reserved() < 1 << 26
 
 
 @program(needs_device=True)
@@ -515,9 +514,9 @@ def out_of_memory_in_a_backward_pass() -> None:
     import cupy
 
     pool = cupy.get_default_memory_pool()
-    pool.free_all_blocks()
     x = adjoint.ones(1 << 22, device="cuda", requires_grad=True)
     y = (x.exp().sin() * x).sum()
+    pool.free_all_blocks()
     pool.set_limit(size=pool.total_bytes())
     try:
         with pytest.raises(adjoint.cuda.OutOfMemoryError):

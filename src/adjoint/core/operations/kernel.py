@@ -202,15 +202,16 @@ class Kernel:
             if hasattr(xp, "beside"):
                 raw = self.on_one_device(raw, xp, other)
         n: cython.Py_ssize_t = self.arguments.n_positional
-        outs = self.fused_call.on_device(raw) if other is not None and is_on_device(other) else None
+        outs = None
         try:
-            if outs is not None:
-                pass
-            elif other is None and self.has_large(raw):
-                outs = self.fused_call.call(raw, False)
-            elif n == len(raw):
+            if other is None:
+                if self.has_large(raw):
+                    outs = self.fused_call.call(raw, False)
+            elif is_on_device(other):
+                outs = self.fused_call.on_device(raw)
+            if outs is None and n == len(raw):
                 outs = kernel(*raw)
-            else:
+            elif outs is None:
                 outs = kernel(*raw[:n], **dict(zip(self.arguments.names[n:], raw[n:])))
         except Exception as error:
             self.fail(error, raw)
