@@ -129,7 +129,8 @@ UNARY = [
 ]  # fmt: skip
 BINARY = [
     "maximum", "minimum", "fmax", "fmin", "copysign", "less", "greater_equal", "equal", "not_equal", "hypot", "arctan2",
-    "power", "divide", "fmod", "nextafter",
+    "power", "divide", "fmod", "nextafter", "remainder", "logaddexp",
+    "logaddexp2",
 ]  # fmt: skip
 
 

@@ -44,6 +44,15 @@ EXPRESSIONS: dict[str, str] = {
     "signbit": "copysign({T0}(1), {0}) < 0",
     "copysign": "copysign({0}, {1})", "fmax": "fmax({0}, {1})", "fmin": "fmin({0}, {1})", "fmod": "fmod({0}, {1})",
     "hypot": "hypot({0}, {1})", "arctan2": "atan2({0}, {1})", "nextafter": "nextafter({0}, {1})",
+    "remainder": "fmod({0}, {1}) == 0 ? copysign({T}(0), {1}) : "
+    "fmod({0}, {1}) + (({1} < 0) != (fmod({0}, {1}) < 0) ? {1} : {T}(0))",
+    # infinite operands that are equal have no difference
+    "logaddexp": "{0} == {1} ? {0} + {T}(0.6931471805599453) : "
+    "({0} > {1} ? {0} : {1}) + log1p(exp(-fabs({0} - {1})))",
+    "logaddexp2": "{0} == {1} ? {0} + {T}(1) : "
+    "({0} > {1} ? {0} : {1}) + log1p(exp2(-fabs({0} - {1}))) * {T}(1.4426950408889634)",
+    # C has these in double precision
+    "j0": "{T}(j0({0}))", "j1": "{T}(j1({0}))", "y0": "{T}(y0({0}))", "y1": "{T}(y1({0}))",
     "deg2rad": "{0} * {T}(0.017453292519943295)", "rad2deg": "{0} * {T}(57.29577951308232)",
     "expit": "{T}(1) / ({T}(1) + exp(-{0}))", "gamma": "tgamma({0})", "gammaln": "lgamma({0})",
     "ndtr": "{T}(0.5) * erfc(-{0} * {T}(0.7071067811865476))",

@@ -207,7 +207,7 @@ class Kernel:
             if other is None:
                 if self.has_large(raw):
                     outs = self.fused_call.call(raw, False)
-            elif is_on_device(other):
+            elif not self.is_ufunc and self.rule.kind == "elementwise" and is_on_device(other):
                 outs = self.fused_call.on_device(raw)
             if outs is None and n == len(raw):
                 outs = kernel(*raw)
