@@ -388,9 +388,11 @@ def macro_of(program: Program, call: Call) -> Any:
     keywords = {key: reader(value, program) for key, value in call.kwargs.items()}
     function = call.function
     keep = comparison(call) if isinstance(call, Check) else keeper(call.results, program)
+    is_large = any(view.buffer.n_bytes >= KEPT_MEMORY * 8 for view in (*call.reads, *call.writes))
 
     def run(frame: Any) -> None:
-        result = function(*read(frame), **{key: value(frame) for key, value in keywords.items()})
+        named = {key: value(frame) for key, value in keywords.items()}
+        result = with_kept_memory(function, read(frame), named) if is_large else function(*read(frame), **named)
         if keep is not None:
             keep(frame, result)
 
