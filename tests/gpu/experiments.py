@@ -18,6 +18,7 @@ from adjoint.rules import TABLE, derive
 from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
 from rules.test_table import Place, Problem, another, directions_at, kinds_of, noise_like, problems
+from support import samples
 from support.other_arrays import GapList, Library, compare, same, tensors_of
 
 #: The outcomes of an experiment. REFUSED: on NumPy's arrays too. LACKS: the library has no such function.
@@ -114,10 +115,11 @@ VALUE = "value"
 
 
 def names() -> list[str]:
-    """The pieces: rule, kind of numbers, experiment."""
+    """The pieces: rule, kind of numbers, experiment. The values of sparse arrays are NumPy's, so their rules are none."""
     return [
         f"rule/{rule.name}/{kind}/{name}"
         for rule in TABLE.values()
+        if rule.name not in samples.SPARSE
         for kind in (kinds_of(rule) if rule.has_derivative else kinds_of(rule)[:1])
         for name in (VALUE, *(EXPERIMENTS if rule.has_derivative else ()))
     ]

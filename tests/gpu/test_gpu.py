@@ -48,6 +48,13 @@ def test_dry_run_in_two_calls(folder: Path, capsys: Any) -> None:
     assert "no device was there" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_dry_run_of_all_rules(folder: Path) -> None:
+    assert command.main(["--stand-in", "--only", "rule/"]) == 0, (folder / "dry-test-gpu.md").read_text()
+    outcomes = {result["outcome"] for result in results_of(folder).values()}
+    assert outcomes == {experiments.RIGHT, experiments.REFUSED, experiments.LACKS}
+
+
 def test_every_program_says_what_it_does() -> None:
     assert all(programs.text_of(name).endswith(".") for name in programs.names())
 
