@@ -115,7 +115,7 @@ VALUE = "value"
 
 
 def names() -> list[str]:
-    """The pieces: rule, kind of numbers, experiment. The values of sparse arrays are NumPy's, so their rules are none."""
+    """The pieces: rule, kind of numbers, experiment. The values of sparse arrays are NumPy's: their rules are none."""
     return [
         f"rule/{rule.name}/{kind}/{name}"
         for rule in TABLE.values()
