@@ -23,7 +23,7 @@
 #define ADJ_TILE 2048
 #define ADJ_TILES 8
 /* rows of so many elements cost more in calls than strides cost along columns */
-#define ADJ_SHORT_ROW 4
+#define ADJ_FEW_COLUMNS 4
 #define ADJ_NO_MEMORY (1 << 30)
 
 /* what a step works on: each element, one number for each row; or it reduces rows, or everything; or each element by a
@@ -104,7 +104,7 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
         step->loop.function(at, &n, strides, step->loop.data);
         return;
     }
-    int along_columns = step->way == ADJ_EACH_ALONG_ANY && n <= ADJ_SHORT_ROW && n < n_rows;
+    int along_columns = step->way == ADJ_EACH_ALONG_ANY && n <= ADJ_FEW_COLUMNS && n < n_rows;
     const npy_intp *inner = along_columns ? down : strides, *outer = along_columns ? strides : down;
     npy_intp n_outer = along_columns ? n : n_rows, n_inner = along_columns ? n_rows : n;
     for (npy_intp k = 0; k < n_outer; k++) {
