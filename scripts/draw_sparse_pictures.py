@@ -5,28 +5,15 @@ python scripts/draw_sparse_pictures.py
 
 from __future__ import annotations
 
-import re
-import sys
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+from matplotlib.figure import Figure
+from page_programs import IMAGES
+from page_programs import program_of as of_page
 
-from matplotlib.figure import Figure  # noqa: E402
+import adjoint
 
-import adjoint  # noqa: E402
-
-PAGE = ROOT / "docs" / "sparse.md"
-IMAGES = ROOT / "docs" / "images"
-
-
-def program_of(section: str) -> dict[str, Any]:
-    """The names that the first program of a section leaves."""
-    text = PAGE.read_text(encoding="utf-8").split(f"## {section}\n")[1]
-    names: dict[str, Any] = {}
-    exec(compile(re.findall(r"```python\n(.*?)```", text, re.S)[0], section, "exec"), names)
-    return names
+program_of = partial(of_page, "sparse.md")
 
 
 def draw_fit() -> None:

@@ -37,6 +37,13 @@ class Odds(Parametric):
     One of both parameters is given, the other is computed when it is first read.
     """
 
+    def _set_counted_odds(self, validate_args: bool | None, total_count: Any, probs: Any, logits: Any) -> None:
+        check_one(probs, logits)
+        parameter = probs if logits is None else logits
+        count, parameter = broadcast_all(total_count, parameter)
+        pair = (parameter, None) if logits is None else (None, parameter)
+        self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
+
     def _set_odds(self, validate_args: bool | None, probs: Any, logits: Any, **others: Any) -> None:
         """Set one of probs and logits, and other parameters. Raises ValueError unless one of the two is given."""
         check_one(probs, logits)
@@ -183,11 +190,7 @@ class Binomial(Odds):
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        check_one(probs, logits)
-        parameter = probs if logits is None else logits
-        count, parameter = broadcast_all(total_count, parameter)
-        pair = (parameter, None) if logits is None else (None, parameter)
-        self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
+        self._set_counted_odds(validate_args, total_count, probs, logits)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -245,11 +248,7 @@ class NegativeBinomial(Odds):
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        check_one(probs, logits)
-        parameter = probs if logits is None else logits
-        count, parameter = broadcast_all(total_count, parameter)
-        pair = (parameter, None) if logits is None else (None, parameter)
-        self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
+        self._set_counted_odds(validate_args, total_count, probs, logits)
 
     mean = property(lambda self: self.total_count * adjoint.exp(self.logits))
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))

@@ -119,7 +119,31 @@ def _one_of_three(
     return name, matrix
 
 
-class MultivariateNormal(Parametric):
+class _ByFactor(Parametric):
+    """A distribution with a covariance by its lower Cholesky factor."""
+
+    _unbroadcasted_scale_tril: Any
+
+    def _of_batch(self, matrix: Any) -> Any:
+        return matrix.expand(self._batch_shape + matrix.shape[-2:])
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance."""
+        return self._of_batch(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance; of Wishart's distribution that of the normal vectors behind the matrices."""
+        return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return self._of_batch(inverse_of(self._unbroadcasted_scale_tril))
+
+
+class MultivariateNormal(_ByFactor):
     """The normal distribution of vectors, of mean loc, and one of covariance, its inverse and its Cholesky factor.
 
     Raises ValueError unless exactly one of the three is given.
@@ -165,24 +189,6 @@ class MultivariateNormal(Parametric):
         Distribution.__init__(new, batch, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
-
-    def _of_batch(self, matrix: Any) -> Any:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        """The lower Cholesky factor of the covariance."""
-        return self._of_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        """The covariance."""
-        return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        return self._of_batch(inverse_of(self._unbroadcasted_scale_tril))
 
     mean = mode = property(lambda self: self.loc)
     variance = property(
@@ -287,7 +293,7 @@ class LowRankMultivariateNormal(Parametric):
 # matrices -------------------------------------------------------------------------------------------------------------
 
 
-class Wishart(Parametric):
+class Wishart(_ByFactor):
     """Wishart's distribution of positive-definite matrices, of df degrees of freedom.
 
     Raises ValueError unless exactly one of covariance, its inverse and its Cholesky factor is given, and for df up to
@@ -317,24 +323,6 @@ class Wishart(Parametric):
         Distribution.__init__(self, batch, events, validate_args=validate_args)
         makers: dict[str, Any] = {"covariance_matrix": adjoint.linalg.cholesky, "precision_matrix": factor_of_inverse}
         self._unbroadcasted_scale_tril = (makers[name](matrix) if name in makers else matrix).expand((*batch, *events))
-
-    def _of_batch(self, matrix: Any) -> Any:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Any:
-        """The lower Cholesky factor of the covariance."""
-        return self._of_batch(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Any:
-        """The covariance of the normal vectors behind the matrices."""
-        return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Any:
-        """The inverse of the covariance."""
-        return self._of_batch(inverse_of(self._unbroadcasted_scale_tril))
 
     _wide_df = property(lambda self: self.df[..., None, None])
     mean = property(lambda self: self._wide_df * self.covariance_matrix)
