@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.compiled_comparison import compare
+from support.compiled_comparison import compare, observe_writes
 from support.compiled_programs import PROGRAMS
 
 
@@ -18,6 +18,11 @@ def test_program(name: str) -> None:
     else:
         assert len(warnings) == 1, "it is recorded"
         assert compiled.refused
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_that_are_written_to(name: str) -> None:
+    compare(PROGRAMS[name], observe_writes)
 
 
 def test_number_of_programs() -> None:

@@ -233,6 +233,46 @@ def several(name: str, found: Any) -> Iterator[tuple[str, Any]]:
         yield f"{name} {k}", shown(member, False)
 
 
+# writes to results ----------------------------------------------------------------------------------------------------
+
+
+def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """What can be seen after the caller has written to one of the results, for each in turn, and each thrice."""
+    number, n_results = 0, 1
+    while number < 3 * n_results:
+        for value in world.seen:
+            if isinstance(value, Tensor):
+                value.grad = None
+        args = [make(world, 0) for make in case.inputs]
+        for seed in (adjoint.manual_seed, np.random.seed, random.seed):
+            seed(number)
+        leaves = flatten(attempt(function, *args))[0]
+        n_results = max(len(leaves), 1)
+        written = leaves[number % n_results] if leaves else None
+        yield f"call {number}", len(leaves)
+        if isinstance(written, Tensor) and not any(written is value for value in [*flatten(args)[0], *world.seen]):
+            yield f"call {number}: write", _brief(attempt(_double, written))
+            for k, leaf in enumerate(leaves):
+                yield f"call {number}: result {k} after the write", shown(leaf, False)
+            inputs = [v for v in [*flatten(args)[0], *world.seen] if isinstance(v, Tensor) and v.requires_grad]
+            outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
+            total = attempt(lambda outputs=outputs: sum([(y * y.detach()).sum().real for y in outputs]))
+            if isinstance(total, Tensor) and inputs:
+                pulled = attempt(adjoint.autograd.grad, total, inputs, allow_unused=True)
+                for k, member in enumerate(pulled if not isinstance(pulled, Failure) else [_brief(pulled)]):
+                    yield f"call {number}: gradient {k} after the write", shown(member, False)
+        number += 1
+
+
+def _double(tensor: Any) -> None:
+    tensor.mul_(2)
+
+
+def _brief(outcome: Any) -> Any:
+    # the rest of the message names the node, which is another one
+    return (outcome.kind, outcome.text[:60]) if isinstance(outcome, Failure) else outcome
+
+
 # comparison -----------------------------------------------------------------------------------------------------------
 
 
@@ -251,7 +291,7 @@ def same(first: Any, second: Any, rounded: bool) -> bool:
     return bool(first == second) or (first != first and second != second)
 
 
-def compare(case: Case) -> tuple[Any, list[str]]:
+def compare(case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe) -> tuple[Any, list[str]]:
     """Run a program both ways; returns the compiled function and the warnings of adjoint.compile."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -87,8 +87,11 @@ def first_outside(indices: Any, least: int, n: int) -> int | None:
     """
     if scatter.compiled and scatter.are_within(indices, least, n):
         return None
+    if 0 in indices.shape or is_lazy(indices):
+        return None
     xp = namespace(indices)
-    if 0 in indices.shape or is_lazy(indices) or (xp.min(indices) >= least and xp.max(indices) < n):
+    are_within = getattr(xp, "are_within", None)
+    if are_within(indices, least, n) if are_within else xp.min(indices) >= least and xp.max(indices) < n:
         return None
     return int(indices[(indices < least) | (indices >= n)][0] if indices.ndim else indices)
 

@@ -14,7 +14,6 @@ import numpy
 from adjoint.compilation.entry import CONSTANTS, Entry, Refused
 from adjoint.compilation.explanation import Explanation
 from adjoint.compilation.matching import is_plain_thread
-from adjoint.compilation.programs.replay import CheckFailed
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
 from adjoint.core.graph import TensorBase
@@ -23,6 +22,7 @@ from adjoint.core.locations import warn_caller
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.profiling import sole_profiler
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.caches import cached, reset_with
 from adjoint.runtime.pytree import flatten
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -11,27 +11,28 @@ from adjoint.arrays.dtypes import dtype as DType
 from adjoint.arrays.size import Size
 from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
-from adjoint.compilation.programs.lowering import Lowering
+from adjoint.compilation.programs.lowering import Lowering, whole_copy
 from adjoint.compilation.programs.partition import Dependent, Halves
-from adjoint.compilation.programs.replay import CheckFailed, Pack, Program
-from adjoint.compilation.programs.views import EXTERNAL
+from adjoint.compilation.programs.replay import Pack, Program
+from adjoint.compilation.programs.views import EXTERNAL, Memory, View, byte_bounds
 from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
-from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release
-from adjoint.compilation.replays import Model, Replay, pass_ends_at
+from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release, root_of
+from adjoint.compilation.replays import Model, connect, owner_of, pass_ends_at, shared_bases, viewed
 from adjoint.compilation.surroundings import has_hidden_tensor, random_state
 from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
+from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
-#: How a member of a result is made: it is the same value at each call; a Tensor, a leaf, or a NumPy array, of memory
-#: that the program makes; a Tensor or array that was there before.
-CONSTANT, TENSOR, LEAF, ARRAY, SAME = "constant", "tensor", "leaf", "array", "same"
+#: How a member of a result is made: it is the same value at each call; a Tensor, a view of one, a leaf, or a NumPy
+#: array, of memory that the program makes; a Tensor or array that was there before.
+CONSTANT, TENSOR, VIEW, LEAF, ARRAY, SAME = "constant", "tensor", "view", "leaf", "array", "same"
 
 
 class Refused(Exception):
@@ -119,8 +120,8 @@ class Entry:
                 tensors = [self._tensor_of(member) for member in members]
                 self._look_at_outputs(members, tensors)
                 self.effects = [self._effect(external) for external in self.externals]
-                self._count_versions(tensors)
-                self._derive(tensors)
+                self._count_versions()
+                self._derive()
             finally:
                 recording.give_back()
                 for external in self.externals:
@@ -192,7 +193,7 @@ class Entry:
             return None
         return "none" if tensor._grad is None else tensor._grad._array
 
-    def _count_versions(self, tensors: list[Any]) -> None:
+    def _count_versions(self) -> None:
         """Note how often each piece of memory was modified in place."""
         #: As (number of the external Tensor, is it its gradient, times); memory that several share is counted once.
         self.bumps: list[tuple[int, bool, int]] = []
@@ -203,51 +204,55 @@ class Entry:
                     continue
                 counted.add(id(counter_of(tensor)))
                 self.bumps.append((k, tensor is external.grad, version_of(tensor) - before))
-        #: The versions of the results, by their numbers, and of new gradients.
-        self.versions = [
-            version_of(tensor)
-            for tensor, (kind, _) in zip(tensors, self.returned, strict=False)
-            if kind in (TENSOR, LEAF, ARRAY)
-        ]
 
     def _look_at_outputs(self, members: list[Any], tensors: list[Any]) -> None:
         """Note how each member of the result is made, and the arrays that are made anew."""
+        #: The arrays that are made anew, and the versions of their memory.
         self.results: list[Any] = []
-        #: The numbers of the arrays whose Tensors have a history.
+        self.versions: list[int] = []
+        #: The Tensors with a history among them, and their numbers.
+        self.outputs: list[Any] = []
         self.with_history: list[int] = []
         self.returned: list[tuple[str, Any]] = []
         before = {id(external.tensor): k for k, external in enumerate(self.externals)}
+        numbers: dict[int, int] = {}
+        bases = shared_bases(tensors)
         for member, tensor in zip(members, tensors, strict=True):
             if id(tensor) in before:
                 self.returned.append((SAME, before[id(tensor)]))
             elif isinstance(tensor, TensorBase):
                 if tensor.is_inference():
                     self.recording.stop("returned an inference tensor")
-                if tensor._view is not None and type(tensor._array) is RecordedArray:
-                    base = tensor._view.base
-                    if id(base) in before:
-                        self.recording.stop("returned a view of a tensor that was there before")
-                kind = ARRAY if isinstance(member, (Array, RecordedArray)) else TENSOR
-                if tensor.requires_grad and tensor._node is None and tensor._view is None:
-                    kind = LEAF
-                elif tensor.requires_grad:
-                    self.with_history.append(len(self.results))
-                self.returned.append((kind, len(self.results)))
-                array = tensor._array
-                self.results.append(plain_array(array))
+                view = tensor._view
+                if view is not None and id(view.base) in before and type(tensor._array) is RecordedArray:
+                    self.recording.stop("returned a view of a tensor that was there before")
+                if isinstance(member, (Array, RecordedArray)):
+                    self.returned.append((ARRAY, self._add_result(tensor, numbers)))
+                elif owner_of(tensor, bases) is not tensor:
+                    if is_leaf(view.base):
+                        self.recording.stop("returned views of a leaf of its own")
+                    self.returned.append((VIEW, (self._add_result(view.base, numbers), view.replay, view.origin)))
+                else:
+                    kind = LEAF if is_leaf(tensor) else TENSOR
+                    self.returned.append((kind, self._add_result(tensor, numbers)))
             elif isinstance(member, (*CONSTANTS, Size, DType, numpy.dtype, type)):
                 self.returned.append((CONSTANT, member))
             else:
                 self.recording.stop(f"returned a {type(member).__name__}")
 
-    def _derive(self, tensors: list[Any]) -> None:
+    def _add_result(self, tensor: TensorBase, numbers: dict[int, int]) -> int:
+        """The number of a Tensor among those that are made; numbers: those of Tensors that were added before."""
+        number = numbers.setdefault(id(tensor), len(self.results))
+        if number == len(self.results):
+            self.results.append(plain_array(tensor._array))
+            self.versions.append(version_of(tensor))
+            if tensor.requires_grad:
+                self.outputs.append(tensor)
+                self.with_history.append(number)
+        return number
+
+    def _derive(self) -> None:
         """Record the backward pass of results with a history."""
-        before = {id(external.tensor) for external in self.externals}
-        self.outputs = [
-            tensor
-            for tensor in tensors
-            if isinstance(tensor, TensorBase) and tensor.requires_grad and id(tensor) not in before
-        ]
         if any(kind is LEAF for kind, _ in self.returned):
             if len(self.outputs) > 1:
                 self.recording.stop("returned a leaf of its own beside other results with a gradient")
@@ -258,12 +263,15 @@ class Entry:
         if not self.outputs or self.recording.reason is not None:
             return
         self.has_history = True
-        #: True if eager nodes free what they saved, so that a second pass is an error.
-        self.runs_once = any(
-            node._ad_runs_once()
+        nodes = [
+            node
             for node in nodes_behind([output._node for output in self.outputs])
             if node._ad_sequence_nr >= self.recording.first_node
-        )
+        ]
+        #: True if eager nodes free what they saved, so that a second pass is an error.
+        self.runs_once = any(node._ad_runs_once() for node in nodes)
+        #: The memory that eager nodes save, so that a write to it is an error.
+        self.saved_memory = [byte_bounds(array) for node in nodes for array in saved_arrays(node)]
         roots = []
         for output in self.outputs:
             array = output._array
@@ -300,7 +308,7 @@ class Entry:
         n = len(arrays)
         pulls = list(self.pulls.of.items())
         groups = [self.results, *[pull.results for _, pull in pulls]]
-        lowering = Lowering(self.recording, arrays + self.cotangents, groups)
+        lowering = Lowering(self.recording, arrays + self.cotangents, groups, self.reach.arrays)
         values, *pulled = lowering.results
         for view in values:
             if view.buffer.kind == EXTERNAL:
@@ -318,7 +326,8 @@ class Entry:
                 )
             except Dependent:
                 raise Refused("the gradient needs memory that the function writes into") from None
-            instructions = halves.forward
+            values, copies = self._unsaved(values, halves, lowering.memory)
+            instructions = halves.forward + copies
             pack = Pack(Pack.packable(halves.saved, instructions, values))
             pairs = [
                 (saved, entry)
@@ -333,6 +342,7 @@ class Entry:
             for (choice, pull), views in zip(pulls, pulled, strict=True):
                 pull.prepare(halves, [cotangents[k] for k in choice], others, views, pack)
         self.program = Program(instructions, lowering.externals[:n], [*values, *saved], pack)
+        self._share_memory(values, saved)
         dirty = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
         self.aliasing = Aliasing(lowering.externals[:n], arrays, dirty, arguments)
@@ -343,6 +353,25 @@ class Entry:
         ]
         lowering.memory.release()
         self._forget()
+
+    def _unsaved(self, values: list[View], halves: Halves, memory: Memory) -> tuple[list[View], list[Any]]:
+        """The results and instructions that copy some: those that the first part saves, but no eager node."""
+        saved = {view.buffer.number for view in halves.saved}
+        shared: dict[int, list[int]] = {}
+        for k, view in enumerate(values):
+            if view.buffer.number in saved:
+                shared.setdefault(view.buffer.number, []).append(k)
+        copies: list[Any] = []
+        values = list(values)
+        for numbers in shared.values():
+            owners = [byte_bounds(root_of(self.results[k])) for k in numbers]
+            if any(low < end and begin < high for low, high in owners for begin, end in self.saved_memory):
+                continue
+            copy = whole_copy(values[numbers[0]], memory)
+            copies.append(copy)
+            for k in numbers:
+                values[k] = values[k].replace(buffer=copy.out.buffer)
+        return values, copies
 
     @property
     def is_idle(self) -> bool:
@@ -398,12 +427,12 @@ class Entry:
         arrays = self.matcher.arrays(tensors)
         if not self.aliasing.holds(arrays) or not self.reach.is_unchanged():
             raise CheckFailed
+        values = self.forward(arrays)
+        made = self._tensors(values[: self.n_results])
         if self.has_history:
             own_grads = [t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]
-            call = (leaves, structure)
-            values = Replay.apply(self, arrays, [*tensors, *own_grads], call, *[tensors[k] for k in self.by])
-        else:
-            values = self.forward(arrays)
+            saved = self._saved(values[self.n_results :], made)
+            connect(self, made, saved, [*tensors, *own_grads], (leaves, structure))
         for k, is_grad, times in self.bumps:
             if isinstance(tensors[k], TensorBase):
                 for _ in range(times):
@@ -411,9 +440,11 @@ class Entry:
         results = []
         for kind, value in self.returned:
             if kind is TENSOR:
-                results.append(self._tensor(values[value], value))
+                results.append(made[value])
+            elif kind is VIEW:
+                results.append(viewed(made[value[0]], *value[1:]))
             elif kind is LEAF:
-                results.append(self._tensor(values[value], value).requires_grad_())
+                results.append(made[value].requires_grad_())
             elif kind is ARRAY:
                 array = values[value]
                 results.append(array if array.ndim else array[()])
@@ -421,7 +452,7 @@ class Entry:
                 results.append(tensors[value] if kind is SAME else value)
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
-            tensor._grad = None if number is None else self._tensor(values[number], number)
+            tensor._grad = None if number is None else made[number]
         return self.structure.unflatten(results)
 
     def forward(self, arrays: list[Any]) -> list[Any]:
@@ -431,9 +462,49 @@ class Entry:
         except Exception as error:
             raise CheckFailed from error
 
-    def _tensor(self, value: Any, number: int) -> Any:
-        """What a program made as a Tensor, with the version that it has in the function."""
-        tensor = value if isinstance(value, TensorBase) else new_tensor(value)
-        for _ in range(self.versions[number]):
-            bump_version(tensor)
-        return tensor
+    def _tensors(self, arrays: list[Any]) -> list[Any]:
+        """What a program made as Tensors, with the versions that they have in the function."""
+        tensors: list[Any] = []
+        for array, version, first in zip(arrays, self.versions, self._first_in_memory, strict=True):
+            tensor: TensorBase = new_tensor(array)
+            tensors.append(tensor)
+            if first is not None:
+                tensor._counter = counter_of(tensors[first])
+            else:
+                for _ in range(version):
+                    bump_version(tensor)
+        return tensors
+
+    def _saved(self, arrays: list[Any], made: list[Any]) -> list[Any]:
+        """What a program made for the gradient as Tensors; those in the memory of results have their versions."""
+        tensors = []
+        for array, number in zip(arrays, self._saved_in_memory, strict=True):
+            tensor: TensorBase = new_tensor(array)
+            tensors.append(tensor)
+            if number is not None:
+                tensor._counter = counter_of(made[number])
+        return tensors
+
+    def _share_memory(self, values: list[Any], saved: list[Any]) -> None:
+        """Note which results, and saved values, lie in memory of an earlier result."""
+        first: dict[int, int] = {}
+        for k, view in enumerate(values):
+            first.setdefault(view.buffer.number, k)
+        #: For each result the number of the first one in its memory, or None if it is the first.
+        self._first_in_memory = [
+            None if first[view.buffer.number] == k else first[view.buffer.number] for k, view in enumerate(values)
+        ]
+        self._saved_in_memory = [first.get(view.buffer.number) for view in saved]
+
+
+def saved_arrays(node: Any) -> Iterator[Any]:
+    """The NumPy arrays that a node saves."""
+    for _, value in node._ad_saved_items():
+        array = plain_array(value._array if isinstance(value, TensorBase) else getattr(value, "array", value))
+        if type(array) is _ndarray:
+            yield array
+
+
+def is_leaf(tensor: TensorBase) -> bool:
+    """True for a Tensor that requires a gradient and has no history."""
+    return bool(tensor.requires_grad and tensor._node is None and tensor._view is None)

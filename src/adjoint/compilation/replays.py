@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
 from adjoint.compilation.recordings.recording import plain_array
-from adjoint.core.graph import TensorBase, new_tensor, version_of
-from adjoint.core.modes.grad_mode import enable_grad
+from adjoint.core import errors
+from adjoint.core.graph import (
+    ContextNode,
+    SavedTensor,
+    TensorBase,
+    gradient_edge,
+    new_node,
+    new_tensor,
+    next_sequence_nr,
+    replay_view,
+    version_of,
+)
+from adjoint.core.locations import caller
+from adjoint.core.modes.grad_mode import enable_grad, no_grad
 from adjoint.core.modes.interceptors import ENDS, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+from adjoint.core.recorded import drop, pack_by_mode, save_input, unpacked
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
 from adjoint.transforms.batching.batched import BatchedArray
-from adjoint.transforms.custom_functions.function import Function
-from adjoint.transforms.forward import tangent_of
 
 if TYPE_CHECKING:
     from adjoint.compilation.entry import Entry
@@ -31,33 +44,99 @@ CHANGED = (
 )
 
 
-class Replay(Function):
-    """The results of a program, whose backward pass is a program too."""
+class ReplayBackward(ContextNode):
+    """The node of the results of a program: its backward pass is a program, too.
 
-    @staticmethod
-    def forward(ctx: Any, entry: Entry, arrays: Any, tensors: Any, call: Any, *inputs: Any) -> Any:
-        """Run the first program."""
-        values = entry.forward(arrays)
-        ctx.entry, ctx.call, ctx.inputs = entry, call, inputs
-        ctx.tensors, ctx.versions = tensors, versions_of(tensors)
-        ctx.set_materialize_grads(False)
-        saved = [new_tensor(array) for array in values[entry.n_results :]]
-        to_save = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
-        ctx.n_saved = len(to_save)
-        if entry.runs_once and not to_save:
-            to_save.append(new_tensor(numpy.empty(0)))
-        ctx.save_for_backward(*to_save)
-        results = [new_tensor(array) for array in values[: entry.n_results]]
-        ctx.mark_non_differentiable(*[result for k, result in enumerate(results) if k not in entry.with_history])
-        return tuple(results)
+    entry: the recording. call, inputs, tensors, versions: the arguments, and the Tensors that the program reads, for a
+    gradient with a history of its own.
+    """
 
-    @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> Any:
-        """Run the second program on the cotangents."""
-        entry = ctx.entry
-        own = [cotangents[k] for k in entry.with_history]
-        run = pull_with_history if current().grad_enabled or has_tangents(own) else pull
-        return (None, None, None, None, *run(entry, ctx, own))
+    entry: Entry
+    call: Any
+    inputs: list[Any]
+    tensors: list[Any]
+    versions: list[int]
+    _ad_saved: tuple[SavedTensor, ...] | None
+    _ad_freed: bool
+
+    def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
+        """The cotangents of the inputs, by the second program, or by the function itself if create_graph is true."""
+        if self._ad_freed:
+            raise errors.freed(self)
+        cotangents = [cotangent] if self._ad_n_outputs == 1 else cotangent or []
+        if all(g is None for g in cotangents):
+            return [None] * len(self.inputs)
+        saved = [unpacked(slot, self)._array for slot in self._ad_saved or ()]
+        return (pull_with_history if create_graph else pull)(self, cotangents, saved)
+
+    def _ad_runs_once(self) -> bool:
+        """True if eager nodes free what they saved."""
+        return self.entry.runs_once
+
+    def _ad_free(self) -> None:
+        """Free the saved arrays, and let go of the arguments."""
+        if self.entry.runs_once:
+            self._ad_freed = True
+            drop(self._ad_saved or ())
+            self._ad_saved = None
+            self.call = None
+            self.tensors = []
+
+    def _ad_saved_items(self) -> list[tuple[str, Any]]:
+        """The saved arrays, as (name, `SavedTensor`) pairs."""
+        return [(f"saved_tensors[{k}]", slot) for k, slot in enumerate(self._ad_saved or ())]
+
+
+def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any], call: Any) -> None:
+    """Let the results of a program have a node, which saves what the second program reads.
+
+    made: the results; saved: what the first program made for the second one; tensors: those that it read, and their
+    gradients; call: the arguments of the call.
+    """
+    inputs = [tensors[k] for k in entry.by]
+    node: Any = new_node(ReplayBackward, ContextNode)
+    node.entry, node.call, node.inputs = entry, call, inputs
+    node.tensors, node.versions = tensors, versions_of(tensors)
+    node._ad_set_edges(tuple([gradient_edge(tensor) for tensor in inputs]))
+    numbers = tuple([tensor._output_nr for tensor in inputs])
+    if any(numbers):
+        node._ad_output_nrs = numbers
+    node._ad_sequence_nr = next_sequence_nr()
+    outputs = [made[k] for k in entry.with_history]
+    node._ad_n_outputs = len(outputs)
+    shapes, dtypes = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
+    node._ad_shape, node._ad_dtype = (shapes[0], dtypes[0]) if len(outputs) == 1 else (shapes, dtypes)
+    to_save = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
+    node._ad_saved = tuple([save_input(tensor) for tensor in to_save])
+    state = current()
+    if state.saved_hooks:
+        for slot, tensor in zip(node._ad_saved, to_save, strict=True):
+            pack_by_mode(slot, tensor, node)
+    if state.locations:
+        node._ad_saved_at = caller()
+    for nr, tensor in enumerate(outputs):
+        tensor._node, tensor._output_nr = node, nr
+
+
+def viewed(base: Any, steps: Any, origin: str | None) -> Any:
+    """A view of a result of a program, by the steps of the recorded one."""
+    with no_grad() if origin == "no_grad" else nullcontext():
+        view = replay_view(steps, base)
+    view._view.origin = origin
+    return view
+
+
+def shared_bases(tensors: list[Any]) -> set[int]:
+    """The ids of the Tensors in whose memory several of a function's results lie, as views or themselves."""
+    results = {id(tensor): tensor for tensor in tensors if isinstance(tensor, TensorBase)}
+    owners = [id(tensor) if tensor._view is None else id(tensor._view.base) for tensor in results.values()]
+    return {owner for owner, n in Counter(owners).items() if n > 1}
+
+
+def owner_of(tensor: TensorBase, bases: set[int]) -> TensorBase:
+    """The Tensor that a replay makes for a result: its base where other results lie in the same memory."""
+    view = tensor._view
+    return tensor if view is None or id(view.base) not in bases else view.base
 
 
 def as_tensor(value: Any) -> TensorBase:
@@ -70,20 +149,12 @@ def versions_of(tensors: list[Any]) -> list[int]:
     return [version_of(tensor) if isinstance(tensor, TensorBase) else 0 for tensor in tensors]
 
 
-def has_tangents(cotangents: list[Any]) -> bool:
-    """True if forward mode follows one of the cotangents."""
-    levels = current().dual_stack
-    return any(g is not None and tangent_of(g, number) is not None for number in levels for g in cotangents)
-
-
 # gradients ------------------------------------------------------------------------------------------------------------
 
 
-def pull(entry: Entry, ctx: Any, cotangents: list[Any]) -> list[Any]:
+def pull(node: ReplayBackward, cotangents: list[Any], saved: list[Any]) -> list[Any]:
     """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
-    saved = [tensor._array for tensor in ctx.saved_tensors[: ctx.n_saved]]
-    arrays = [None if g is None else plain_array(g._array) for g in cotangents]
-    return [None if array is None else new_tensor(array) for array in gradients(entry, arrays, saved)]
+    return gradients(node.entry, [plain_array(g) for g in cotangents], saved)
 
 
 def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any]:
@@ -128,30 +199,28 @@ def _laid_out(array: Any, model: Model) -> Any:
     return result
 
 
-def pull_with_history(entry: Entry, ctx: Any, cotangents: list[Any]) -> list[Any]:
+def pull_with_history(node: ReplayBackward, cotangents: list[Any], saved: list[Any]) -> list[Any]:
     """The gradients with a history of their own: the function itself runs, and is differentiated."""
+    entry = node.entry
     if entry.targets or entry.grads or entry.draws:
         raise RuntimeError(HISTORY)
     if (
-        ctx.versions != versions_of(ctx.tensors)
+        node.versions != versions_of(node.tensors)
         or any(True for _ in entry.reach.changes())
         or not entry.reach.is_unchanged()
     ):
         raise RuntimeError(CHANGED)
-    leaves, structure = ctx.call
+    leaves, structure = node.call
     args, kwargs = structure.unflatten(leaves)
     with enable_grad():
-        members = flatten(entry.function(*args, **kwargs))[0]
-        before = {id(tensor) for tensor in ctx.inputs}
-        outputs = [
-            member
-            for member in members
-            if isinstance(member, TensorBase) and member.requires_grad and id(member) not in before
-        ]
+        members = [member for member in flatten(entry.function(*args, **kwargs))[0] if isinstance(member, TensorBase)]
+        before = {id(tensor) for tensor in node.inputs}
+        owners = [owner_of(member, shared_bases(members)) for member in members if id(member) not in before]
+        outputs = [owner for owner in {id(owner): owner for owner in owners}.values() if owner.requires_grad]
     pairs = [(output, g) for output, g in zip(outputs, cotangents, strict=True) if g is not None]
     outputs = [output for output, _ in pairs]
-    with pass_ends_at(ctx.inputs):
-        return list(grad(outputs, ctx.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
+    with pass_ends_at(node.inputs):
+        return list(grad(outputs, node.inputs, [g for _, g in pairs], create_graph=True, allow_unused=True))
 
 
 class PassEnds(Interceptor):

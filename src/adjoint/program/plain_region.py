@@ -8,6 +8,10 @@ from typing import Any
 import numpy
 
 
+class CheckFailed(Exception):
+    """A value that the recorded function looked at, or the layout of one, is another one now."""
+
+
 class Frame:
     """The memory blocks of one run."""
 
@@ -63,11 +67,50 @@ class Region:
                 step(frame)
 
 
-class Macro:
-    """A function of the frame, between regions."""
+class Product:
+    """A product of matrices or vectors, between regions."""
 
-    def __init__(self, function: Callable[[Frame], None]) -> None:
-        self.run = function
+    def __init__(self, left: BlockView, right: BlockView, out: BlockView) -> None:
+        self.left, self.right, self.out = left, right, out
+
+    def run(self, frame: Frame) -> None:
+        """Multiply by NumPy."""
+        with numpy.errstate(all="ignore"):
+            numpy.matmul(self.left.of(frame), self.right.of(frame), out=self.out.of(frame))
+
+
+class Keeper:
+    """Keeps what a function returned in a block."""
+
+    def __init__(self, view: BlockView, n_bytes: int) -> None:
+        self.view, self.n_bytes = view, n_bytes
+
+    def keep(self, frame: Frame, result: Any) -> None:
+        """Keep an array, or a number; raises CheckFailed for one of another shape or dtype than recorded."""
+        view, array = self.view, numpy.asarray(result)
+        if array.shape != view.shape or array.dtype != view.dtype:
+            raise CheckFailed
+        if array.strides == view.strides:
+            frame.set(view.number, array, view.offset)
+            return
+        frame.set(view.number, numpy.empty(self.n_bytes, numpy.uint8), 0)
+        view.of(frame)[...] = array
+
+
+class Macro:
+    """A call of a function, between regions, see `region.Macro`."""
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], keeper: Any
+    ) -> None:
+        self.function, self.arguments, self.keywords, self.keeper = function, arguments, keywords, keeper
+
+    def run(self, frame: Frame) -> None:
+        """Call the function, and keep what it returns."""
+        named = {name: each.of(frame) for name, each in self.keywords.items()}
+        result = self.function(*[each.of(frame) for each in self.arguments], **named)
+        if self.keeper is not None:
+            self.keeper.keep(frame, result)
 
 
 class Runner:

@@ -1,5 +1,6 @@
 cimport cython
 
+from adjoint.arrays.kernels.products_and_sums cimport ReadyProduct
 from adjoint.program.machine cimport adj_job, adj_register, adj_step, set_step
 from adjoint.runtime.threads cimport share
 
@@ -10,6 +11,8 @@ cdef extern from "Python.h":
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes(object array)
+    bint adj_has_layout(object array, tuple shape, object dtype)
+    bint adj_has_strides(object array, tuple strides)
     object adj_view_of(object owner, char *data, object dtype, int ndim, Py_ssize_t *shape, Py_ssize_t *strides)
 
 cdef extern from "ufunc_loops.h":
@@ -53,6 +56,8 @@ cdef class BlockView:
     cdef int ndim
     cdef Py_ssize_t shape[64]
     cdef Py_ssize_t strides[64]
+    cpdef tuple layout(self)
+    cdef char *address(self, Frame frame)
     cpdef object of(self, Frame frame)
 
 
@@ -63,8 +68,27 @@ cdef class Region:
     cdef int work(self) except? -1
 
 
+cdef class Product:
+    cdef ReadyProduct code
+    cdef BlockView left
+    cdef BlockView right
+    cdef BlockView out
+    cpdef int run(self, Frame frame) except? -1
+
+
+cdef class Keeper:
+    cdef BlockView view
+    cdef Py_ssize_t n_bytes
+    cdef tuple shape
+    cdef tuple strides
+    cpdef int keep(self, Frame frame, object result) except -1
+
+
 cdef class Macro:
     cdef object function
+    cdef list arguments
+    cdef dict keywords
+    cdef object keeper
     cpdef int run(self, Frame frame) except? -1
 
 

@@ -11,11 +11,15 @@ try:
 except ModuleNotFoundError:
     compiled = False
 
+import numpy
+
+from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime import crossovers
 from adjoint.runtime.threads import get_num_threads
 
 if compiled:
     adj_import_ufuncs()
+    _ndarray = numpy.ndarray
     _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
 
     @cython.final
@@ -53,6 +57,15 @@ if compiled:
             self.ndim = len(shape)
             for k, (n, stride) in enumerate(zip(shape, strides)):
                 self.shape[k], self.strides[k] = n, stride
+
+        def layout(self):
+            """The shape and the strides."""
+            ndim = self.ndim
+            return tuple([self.shape[k] for k in range(ndim)]), tuple([self.strides[k] for k in range(ndim)])
+
+        def address(self, frame: Frame):
+            """The address of the first element in the memory of a frame."""
+            return frame.blocks[self.number] + self.offset
 
         def of(self, frame: Frame):
             """The array in the memory of a frame."""
@@ -128,15 +141,65 @@ if compiled:
 
     @cython.final
     @cython.cclass
-    class Macro:
-        """A function of the frame, between regions."""
+    class Product:
+        """A product of matrices or vectors, between regions. dtype: of all; left, right, out: the arrays."""
 
-        def __init__(self, function):
-            self.function = function
+        def __init__(self, left: BlockView, right: BlockView, out: BlockView):
+            self.code = ReadyProduct(out.dtype, left.layout(), right.layout(), out.layout())
+            self.left, self.right, self.out = left, right, out
 
         def run(self, frame: Frame):
-            """Call the function."""
-            self.function(frame)
+            """Multiply."""
+            return self.code.run(self.left.address(frame), self.right.address(frame), self.out.address(frame))
+
+    @cython.final
+    @cython.cclass
+    class Keeper:
+        """Keeps what a function returned in a block, at an offset. view: the array there."""
+
+        def __init__(self, view: BlockView, n_bytes):
+            self.view, self.n_bytes = view, n_bytes
+            self.shape, self.strides = view.layout()
+
+        def keep(self, frame: Frame, result):
+            """Keep an array, or a number; raises CheckFailed for one of another shape or dtype than recorded."""
+            view: BlockView = self.view
+            if type(result) is not _ndarray:
+                result = numpy.asarray(result)
+            if not adj_has_layout(result, self.shape, view.dtype):
+                raise CheckFailed
+            if adj_has_strides(result, self.strides):
+                return frame.set(view.number, result, view.offset)
+            frame.set(view.number, numpy.empty(self.n_bytes, numpy.uint8), 0)
+            view.of(frame)[...] = result
+            return 0
+
+    @cython.final
+    @cython.cclass
+    class Macro:
+        """A call of a function, between regions.
+
+        arguments: for each an object whose method `of` gives it for a frame; keywords: the same by name. keeper: an
+        object whose method `keep` takes the frame and the result; None where nothing of it is kept.
+        """
+
+        def __init__(self, function, arguments, keywords, keeper):
+            self.function, self.arguments, self.keywords, self.keeper = function, arguments, keywords, keeper
+
+        def run(self, frame: Frame):
+            """Call the function, and keep what it returns."""
+            values: list = [
+                cython.cast(BlockView, each).of(frame) if type(each) is BlockView else each.of(frame)
+                for each in self.arguments
+            ]
+            if self.keywords:
+                result = self.function(*values, **{name: each.of(frame) for name, each in self.keywords.items()})
+            else:
+                result = self.function(*values)
+            if type(self.keeper) is Keeper:
+                cython.cast(Keeper, self.keeper).keep(frame, result)
+            elif self.keeper is not None:
+                self.keeper.keep(frame, result)
             return 0
 
     @cython.final
@@ -144,10 +207,10 @@ if compiled:
     class Runner:
         """A program in memory of its own; one thread runs it at a time.
 
-        instructions: in order, each a `Region` or a `Macro`. entries: for each array of the caller the block, and the
-        offset in it. fresh: the blocks that get new memory at each run, with the functions that make it. results: for
-        each the block, and a `BlockView`, or None where it is the block's array itself. passing: the blocks whose
-        arrays are let go of afterwards.
+        instructions: in order, each with a method `run`, most of them a `Region`, a `Product` or a `Macro`. entries:
+        for each array of the caller the block, and the offset in it. fresh: the blocks that get new memory at each
+        run, with the functions that make it. results: for each the block, and a `BlockView`, or None where it is the
+        block's array itself. passing: the blocks whose arrays are let go of afterwards.
         """
 
         def __init__(self, frame: Frame, instructions, entries, fresh, results, passing):
@@ -164,10 +227,15 @@ if compiled:
                 for block, maker in self.fresh:
                     frame.set(block, maker(), 0)
                 for instruction in self.instructions:
-                    if type(instruction) is Region:
+                    kind = type(instruction)
+                    if kind is Region:
                         cython.cast(Region, instruction).run(frame)
-                    else:
+                    elif kind is Product:
+                        cython.cast(Product, instruction).run(frame)
+                    elif kind is Macro:
                         cython.cast(Macro, instruction).run(frame)
+                    else:
+                        instruction.run(frame)
                 for block, view in self.results:
                     made.append(frame.arrays[block] if view is None else cython.cast(BlockView, view).of(frame))
                 return made

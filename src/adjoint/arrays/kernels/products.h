@@ -27,23 +27,27 @@ static int adj_find_product_loops(PyObject *matmul) {
            adj_loop_of_type(ufunc, NPY_FLOAT, adj_matmul_loops + 1);
 }
 
-/* An array of two axes as a matrix, one of one axis as a row or a column. */
-static inline adj_matrix adj_as_matrix(PyArrayObject *a, int is_row) {
-    npy_intp *shape = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
-    adj_matrix m = {PyArray_BYTES(a), 1, 1, 0, 0};
-    if (PyArray_NDIM(a) == 2) {
+/* An array of two axes as a matrix, one of one axis as a row or a column, one without axes as one element. */
+static inline adj_matrix adj_matrix_at(char *data, int ndim, const npy_intp *shape, const npy_intp *strides,
+                                       int is_row) {
+    adj_matrix m = {data, 1, 1, 0, 0};
+    if (ndim == 2) {
         m.rows = shape[0];
         m.columns = shape[1];
         m.row_step = strides[0];
         m.column_step = strides[1];
-    } else if (is_row) {
+    } else if (ndim == 1 && is_row) {
         m.columns = shape[0];
         m.column_step = strides[0];
-    } else {
+    } else if (ndim == 1) {
         m.rows = shape[0];
         m.row_step = strides[0];
     }
     return m;
+}
+
+static inline adj_matrix adj_as_matrix(PyArrayObject *a, int is_row) {
+    return adj_matrix_at(PyArray_BYTES(a), PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a), is_row);
 }
 
 /* The transpose of a matrix. */
@@ -52,25 +56,46 @@ static inline adj_matrix adj_transposed(adj_matrix m) {
     return transposed;
 }
 
+/* A product ready to run: the lengths and strides that NumPy's loop takes, whatever the addresses. */
+typedef struct {
+    npy_intp sizes[4], steps[9];
+    int precision;
+} adj_ready_product;
+
+/* The product of two matrices, neither of them empty, into a third one. */
+static adj_ready_product adj_prepare_product(int precision, adj_matrix a, adj_matrix b, adj_matrix out) {
+    adj_ready_product ready = {
+        {1, a.rows, a.columns, b.columns},
+        {0, 0, 0, a.row_step, a.column_step, b.row_step, b.column_step, out.row_step, out.column_step},
+        precision};
+    return ready;
+}
+
+/* Computes a product. */
+static void adj_run_product(const adj_ready_product *ready, char *a, char *b, char *out) {
+    char *args[3] = {a, b, out};
+    npy_intp sizes[4], steps[9];
+    memcpy(sizes, ready->sizes, sizeof sizes);
+    memcpy(steps, ready->steps, sizeof steps);
+    PyThreadState *saved = NULL;
+    if ((double)sizes[1] * sizes[2] * sizes[3] >= ADJ_LONG_PRODUCT) saved = PyEval_SaveThread();
+    const adj_loop *loop = adj_matmul_loops + ready->precision;
+    loop->function(args, sizes, steps, loop->data);
+    if (saved != NULL) PyEval_RestoreThread(saved);
+}
+
 /* The product of two matrices as an array with the axes that are asked for; None if they do not fit or are empty. */
 static PyObject *adj_multiply(PyArrayObject *model, int precision, adj_matrix a, adj_matrix b, int keep_rows,
                               int keep_columns) {
     if (a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0) Py_RETURN_NONE;
-    npy_intp shape[2], size = precision ? sizeof(float) : sizeof(double);
+    npy_intp shape[2];
     int ndim = 0;
     if (keep_rows) shape[ndim++] = a.rows;
     if (keep_columns) shape[ndim++] = b.columns;
     PyArrayObject *out = adj_new_array(model, ndim, shape);
     if (out == NULL) return NULL;
-    npy_intp column_step = keep_columns ? size : 0, row_step = 0;
-    if (keep_rows) row_step = keep_columns ? b.columns * size : size;
-    char *args[3] = {a.data, b.data, PyArray_BYTES(out)};
-    npy_intp sizes[4] = {1, a.rows, a.columns, b.columns};
-    npy_intp steps[9] = {0, 0, 0, a.row_step, a.column_step, b.row_step, b.column_step, row_step, column_step};
-    PyThreadState *saved = NULL;
-    if ((double)a.rows * a.columns * b.columns >= ADJ_LONG_PRODUCT) saved = PyEval_SaveThread();
-    adj_matmul_loops[precision].function(args, sizes, steps, adj_matmul_loops[precision].data);
-    if (saved != NULL) PyEval_RestoreThread(saved);
+    adj_ready_product ready = adj_prepare_product(precision, a, b, adj_as_matrix(out, !keep_rows));
+    adj_run_product(&ready, a.data, b.data, PyArray_BYTES(out));
     return (PyObject *)out;
 }
 

@@ -8,8 +8,15 @@ cdef extern from "broadcast.h":
 
 cdef extern from "products.h":
     int ADJ_PRODUCT, ADJ_MATRICES, ADJ_MATRIX_VECTOR, ADJ_VECTORS, ADJ_LEFT, ADJ_RIGHT
+    ctypedef struct adj_matrix:
+        pass
+    ctypedef struct adj_ready_product:
+        pass
     bint adj_find_product_loops(object matmul)
     object adj_product(int kind, object a, object b)
+    adj_matrix adj_matrix_at(char *data, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, bint is_row)
+    adj_ready_product adj_prepare_product(int precision, adj_matrix a, adj_matrix b, adj_matrix out)
+    void adj_run_product(const adj_ready_product *ready, char *a, char *b, char *out)
 
 cdef extern from "sums.h":
     int ADJ_TOTAL, ADJ_AVERAGE, ADJ_SPREAD, ADJ_SPREAD_MEAN
@@ -41,6 +48,14 @@ cdef class NativeKernel:
     cdef public str name
     cdef object one(self, object a)
     cdef object two(self, object a, object b)
+
+
+cdef class ReadyProduct:
+    cdef adj_ready_product code
+    cdef int run(self, char *a, char *b, char *out) except -1
+
+
+cdef adj_matrix _matrix(tuple layout, bint is_row) except *
 
 
 cdef bint added(object to, object source)

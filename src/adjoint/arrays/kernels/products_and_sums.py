@@ -77,6 +77,52 @@ PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
 TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [NativeKernel(name) for name in ("total", "average", "spread", "spread mean")]
 
 
+if cython.compiled:
+
+    @cython.final
+    @cython.cclass
+    class ReadyProduct:
+        """The product of arrays of one or two axes, none of them empty, whose layouts are known before their memory.
+
+        dtype: of all, single or double precision. left, right, out: for each its shape and its strides.
+        """
+
+        def __init__(self, dtype, left, right, out):
+            product = adj_prepare_product(
+                1 if dtype.itemsize == 4 else 0,
+                _matrix(left, True),
+                _matrix(right, False),
+                _matrix(out, len(left[0]) == 1),
+            )
+            self.code = product
+
+        def run(self, a, b, out):
+            """Multiply what lies at two addresses; the result goes to a third one."""
+            adj_run_product(cython.address(self.code), a, b, out)
+            return 0
+
+    @cython.locals(shape=cython.Py_ssize_t[2], strides=cython.Py_ssize_t[2])
+    def _matrix(layout, is_row):
+        ndim: cython.int = len(layout[0])
+        for k in range(ndim):
+            shape[k], strides[k] = layout[0][k], layout[1][k]
+        return adj_matrix_at(cython.NULL, ndim, shape, strides, is_row)
+
+
+def can_be_ready(*arrays):
+    """True for arrays that a `ReadyProduct` multiplies: a left and a right factor, and the result.
+
+    >>> import numpy
+    >>> can_be_ready(numpy.ones((2, 3)), numpy.ones(3), numpy.ones(2)), can_be_ready(numpy.ones((2, 0)), numpy.ones(0))
+    (True, False)
+    """
+    kinds = {array.dtype for array in arrays}
+    return len(kinds) == 1 and kinds <= _PRECISIONS and all(array.size and array.ndim <= 2 for array in arrays)
+
+
+_PRECISIONS = {numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)}
+
+
 def added(to, source):
     """Add an array to another one in place; False if that is left to NumPy."""
     if cython.compiled:

@@ -90,6 +90,16 @@ def expand_dims(array: Any, axis: int) -> Any:
     return array[(_ALL,) * axis + (None,)]
 
 
+def are_within(integers: Any, least: int, limit: int) -> bool:
+    """True if all of some integers, of which there is one at least, are at least `least` and below `limit`.
+
+    >>> are_within(numpy.array([0, 2]), 0, 3), are_within(numpy.array([0, 3]), 0, 3)
+    (True, False)
+    """
+    within = scatter.are_within(integers, least, limit) if scatter.compiled else None
+    return bool(integers.min() >= least and integers.max() < limit) if within is None else bool(within)
+
+
 def take_along_axis(array: Any, indices: Any, axis: int = -1) -> Any:
     """numpy.take_along_axis, by a loop in C where there is one."""
     values = scatter.take_along(array, indices, axis) if scatter.compiled and 0 <= axis < array.ndim else None

@@ -14,10 +14,11 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
+from adjoint.arrays.kernels.products_and_sums import MATRICES, MATRIX_VECTOR, PRODUCT, VECTORS, can_be_ready
 from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
-from adjoint.compilation.recordings.recording import Look, Recording, Step
+from adjoint.compilation.recordings.recording import Look, Recording, Step, root_of
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
@@ -150,6 +151,12 @@ class Check(Call):
     line: Any
 
 
+class Product(Call):
+    """An instruction: the product of two arrays of one or two axes, into memory that the program plans."""
+
+    __slots__ = ()
+
+
 def leaves(tree: Any) -> Iterator[View]:
     """The views in a tree of arguments."""
     if isinstance(tree, View):
@@ -229,14 +236,17 @@ class Lowering:
     """The instructions of a recording.
 
     externals: the arrays that are read and written where they are at each call. results: groups of arrays that are made
-    anew together.
+    anew together. constants: arrays of the caller's whose values are the same at each call.
     """
 
-    def __init__(self, recording: Recording, externals: list[Any], results: list[list[Any]]) -> None:
+    def __init__(
+        self, recording: Recording, externals: list[Any], results: list[list[Any]], constants: list[Any]
+    ) -> None:
         self.memory = Memory()
         self.externals = [self.memory.view(array, EXTERNAL) for array in externals]
         for view in self.externals:
             view.buffer.kind = EXTERNAL
+        self.callers = {self.memory.view(array, CONSTANT).buffer.number for array in constants}
         self.originals = recording.originals
         self.instructions: list[Any] = []
         self._n_writes: dict[int, int] = {}
@@ -288,21 +298,37 @@ class Lowering:
     def _results(self, arrays: list[Any]) -> list[View]:
         """Arrays that are made together, as views."""
         owners: dict[int, Buffer] = {}
-        return [self._result(array, owners) for array in arrays]
+        copies: dict[int, Buffer] = {}
+        return [self._result(array, owners, copies) for array in arrays]
 
-    def _result(self, array: Any, owners: dict[int, Buffer]) -> View:
+    def _result(self, array: Any, owners: dict[int, Buffer], copies: dict[int, Buffer]) -> View:
         """A result as a view; results that were apart in the recording have memory of their own.
 
-        owners: by the number of a buffer with values of results the one that the recording had for them.
+        owners: by the number of a buffer with values of results the one that the recording had for them. copies: by
+        the number of a constant its copy.
         """
         own = self.memory.view(array, CONSTANT)
         view = self.resolve(own)
+        if view.buffer.kind == CONSTANT and view.buffer.n_bytes and view.buffer.number not in self.callers:
+            return self._own_copy(view, copies)
         if view.buffer.kind != VALUE or owners.setdefault(view.buffer.number, own.buffer) is own.buffer:
             return view
         source, target = [_flat(buffer, own.dtype) for buffer in (view.buffer, own.buffer)]
         self._alias.pop(own.buffer.number)
         self.instructions.append(Elementwise(COPY, [source], target))
         return own
+
+    def _own_copy(self, view: View, copies: dict[int, Buffer]) -> View:
+        """A constant in memory that is filled anew at each call, since the caller may write to results."""
+        buffer = view.buffer
+        if buffer.number not in copies:
+            # the caller has the array of the recorded call
+            buffer.array = _memory(root_of(buffer.array)).copy()
+            copy = whole_copy(view, self.memory)
+            self._count(copy.out)
+            self.instructions.append(copy)
+            copies[buffer.number] = copy.out.buffer
+        return view.replace(buffer=copies[buffer.number])
 
     def resolve(self, view: View) -> View:
         """A view in the buffer that has its values."""
@@ -368,6 +394,10 @@ class Lowering:
             return self._copy(self.view(step.args[0]), out)
         if step.name in _FILLED:
             self._add(COPY, [Number(_FILLED[step.name], out.dtype)], out)
+            return True
+        if is_product(step):
+            views = [self.view(array) for array in step.args]
+            self.instructions.append(Product(numpy.matmul, tuple(views), {}, out, []))
             return True
         if isinstance(step.function, RuleKernel):
             return self._lower_kernel(step, out)
@@ -608,6 +638,12 @@ class Lowering:
         self.instructions = live_ones[::-1]
 
 
+def whole_copy(view: View, memory: Memory) -> Elementwise:
+    """The instruction that copies the buffer of a view to a new one."""
+    source = _flat(view.buffer, view.dtype)
+    return Elementwise(COPY, [source], memory.new(source.shape, source.dtype))
+
+
 def _flat(buffer: Buffer, dtype: Any) -> View:
     """A whole buffer as one axis."""
     return View(buffer, 0, (buffer.n_bytes // dtype.itemsize,), (dtype.itemsize,), dtype)
@@ -624,6 +660,19 @@ def types_of(ufunc: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...] | None:
     except (TypeError, Untraceable):
         return None
     return resolved if ufunc.types[index].split("->")[1] == resolved[-1].char else None
+
+
+#: The native kernels that are products as numpy.matmul has them.
+_PRODUCTS = (PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS)
+
+
+def is_product(step: Step) -> bool:
+    """True for a product of arrays that `ReadyProduct` has."""
+    is_kernel = isinstance(step.function, RuleKernel) and step.function.rule.native in _PRODUCTS
+    if not (is_kernel or step.function is numpy.matmul) or len(step.args) != 2 or step.kwargs:
+        return False
+    arrays = (*step.args, step.result)
+    return all(type(array) is _ndarray and array.flags.aligned for array in arrays) and can_be_ready(*arrays)
 
 
 def reduction_of(step: Step) -> tuple[Any, Any, tuple[int, ...]] | None:
@@ -680,11 +729,8 @@ def zero_of(dtype: Any) -> Number:
 
 def _array_of(view: View) -> Any:
     """The array of a constant view."""
-    owner = view.buffer.array
-    base = owner
-    while isinstance(base.base, _ndarray):
-        base = base.base
-    return numpy.ndarray(view.shape, view.dtype, _memory(base), view.offset, view.strides)
+    memory = _memory(root_of(view.buffer.array))
+    return numpy.ndarray(view.shape, view.dtype, memory, view.offset, view.strides)
 
 
 def _memory(array: Any) -> Any:

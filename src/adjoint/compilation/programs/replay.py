@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy
 
 from adjoint.arrays.kernels.vector_ufuncs import is_dense
-from adjoint.compilation.programs.lowering import Call, Check, Elementwise, Number, Reduce, leaves, zero_of
+from adjoint.compilation.programs.lowering import (
+    Call,
+    Check,
+    Elementwise,
+    Number,
+    Product,
+    Reduce,
+    leaves,
+    zero_of,
+)
 from adjoint.compilation.programs.schedule import Group, Layout, broadcast_strides, schedule, scratch_buffers
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, View, bytes_of
 from adjoint.core.modes.profiling import CUSTOM, current_profiler
@@ -19,6 +28,7 @@ from adjoint.core.modes.random import Generator, default_generator
 from adjoint.program import plain_region, region
 from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WIDEN, Step
 from adjoint.program.machine import EACH, EACH_ALONG_ANY, OWN_LOOPS, PER_ROW
+from adjoint.program.plain_region import CheckFailed
 from adjoint.program.trace import loop_index
 from adjoint.runtime.crossovers import KEPT_MEMORY
 from adjoint.runtime.memory import with_kept_memory
@@ -33,12 +43,6 @@ ALIGNMENT = 64
 LARGEST_PACKED, PACK = 1 << 16, -1
 #: Memory between steps that is kept from one run to the next, at most, in bytes.
 KEPT = 1 << 20
-
-Reader = Callable[[Any], Any]
-
-
-class CheckFailed(Exception):
-    """A value that the recorded function looked at is another one now."""
 
 
 class Program:
@@ -90,9 +94,7 @@ class Program:
         if self.pack.offsets and PACK not in self.blocks:
             self._place_pack(new_array(None, self.pack.n_bytes))
         first, last = lifetimes(self.order)
-        from_calls = {
-            view.buffer.number for entry in self.order if isinstance(entry, Call) for view in leaves(entry.results)
-        }
+        own = [view for entry in self.order for view in made_by_call(entry)]
         whole = {view.buffer.number: view for view in self.results if view.is_whole}
         #: The layouts of the arrays that are blocks of their own, by the numbers of their buffers.
         self._arrays = {
@@ -100,9 +102,8 @@ class Program:
             for number, view in whole.items()
             if view.buffer.kind == VALUE
         }
-        for entry in self.order:
-            for view in leaves(entry.results) if isinstance(entry, Call) else ():
-                self._arrays[view.buffer.number] = (view.shape, view.strides, view.dtype)
+        from_calls = {view.buffer.number: (view.shape, view.strides, view.dtype) for view in own}
+        self._arrays |= from_calls
         arena = Arena()
         for buffer in buffers_of(self.order, self.results):
             number = buffer.number
@@ -145,7 +146,7 @@ class Program:
         dirty: set[int] = set()
         unsafe: set[int] = set()
         for entry in self.order:
-            if isinstance(entry, Call):
+            if isinstance(entry, Call) and not isinstance(entry, Product):
                 unsafe = set(dirty)
             dirty |= {view.buffer.number for view in _writes_of(entry) if view.buffer.kind == EXTERNAL}
         return [k for k, view in enumerate(self.externals) if view.buffer.number in unsafe]
@@ -274,11 +275,21 @@ class Instance:
 
     def observe(self, functions: list[Callable[[Any], None]]) -> None:
         """Run these functions in the place of the parts."""
-        self.runner = machine.Runner(self.frame, [machine.Macro(function) for function in functions], *self._rest)
+        self.runner = machine.Runner(self.frame, [Observed(function) for function in functions], *self._rest)
 
     @staticmethod
     def _ready(program: Program, entry: Any) -> Any:
-        return region_from(program, entry) if isinstance(entry, Group) else macro_of(program, entry)
+        if isinstance(entry, Group):
+            return region_from(program, entry)
+        if isinstance(entry, Product):
+            return machine.Product(*[program.block_view(view) for view in (*entry.args, entry.results)])
+        return macro_of(program, entry)
+
+
+class Observed(NamedTuple):
+    """An instruction that calls a function of the frame."""
+
+    run: Callable[[Any], None]
 
 
 def new_array(view: View | None, n_bytes: int) -> Callable[[], Any]:
@@ -319,8 +330,8 @@ class Pack:
     @staticmethod
     def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
         """The saved values that are small, and that neither are results nor come out of calls."""
-        calls = [instruction for instruction in instructions if isinstance(instruction, Call)]
-        others = {view.buffer.number for view in (*results, *[v for call in calls for v in leaves(call.results)])}
+        made = [view for instruction in instructions for view in made_by_call(instruction)]
+        others = {view.buffer.number for view in (*results, *made)}
         views = [view for view in saved if view.buffer.number not in others and view.buffer.n_bytes <= LARGEST_PACKED]
         return views if len(views) > 1 else []
 
@@ -344,6 +355,11 @@ class Arena:
         self._places.append((offset, offset + size, first, last))
         self.n_bytes = max(self.n_bytes, offset + size)
         return offset
+
+
+def made_by_call(entry: Any) -> list[View]:
+    """The arrays that an entry of the order, or an instruction, makes in memory of their own."""
+    return list(leaves(entry.results)) if isinstance(entry, Call) and not isinstance(entry, Product) else []
 
 
 def _writes_of(entry: Any) -> Iterable[View]:
@@ -384,47 +400,66 @@ def buffers_of(order: Sequence[Any], results: Sequence[View]) -> list[Buffer]:
 
 def macro_of(program: Program, call: Call) -> Any:
     """A call as the machine runs it."""
-    read = reader(call.args, program)
+    function = getattr(call.function, "function", call.function)
+    if any(view.buffer.n_bytes >= KEPT_MEMORY * 8 for view in (*call.reads, *call.writes)):
+        function = keeping_memory(function)
+    keeper = Comparison(call.expected) if isinstance(call, Check) else keeper_of(call.results, program)
     keywords = {key: reader(value, program) for key, value in call.kwargs.items()}
-    function = call.function
-    keep = comparison(call) if isinstance(call, Check) else keeper(call.results, program)
-    is_large = any(view.buffer.n_bytes >= KEPT_MEMORY * 8 for view in (*call.reads, *call.writes))
-
-    def run(frame: Any) -> None:
-        named = {key: value(frame) for key, value in keywords.items()}
-        result = with_kept_memory(function, read(frame), named) if is_large else function(*read(frame), **named)
-        if keep is not None:
-            keep(frame, result)
-
-    return machine.Macro(run)
+    return machine.Macro(function, [reader(value, program) for value in call.args], keywords, keeper)
 
 
-def reader(tree: Any, program: Program) -> Reader:
-    """A function of a frame that gives a tree of arguments with the arrays in their places."""
+def keeping_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose large arrays keep their memory."""
+    return lambda *args, **kwargs: with_kept_memory(function, args, kwargs)
+
+
+class Value(NamedTuple):
+    """An argument that is the same at each run."""
+
+    value: Any
+
+    def of(self, frame: Any) -> Any:
+        """The argument."""
+        return self.value
+
+
+class Container(NamedTuple):
+    """A container of arguments, which a function makes of the list of its members."""
+
+    make: Callable[[list[Any]], Any]
+    members: list[Any]
+
+    def of(self, frame: Any) -> Any:
+        """The container, with the arrays in the memory of a frame."""
+        return self.make([member.of(frame) for member in self.members])
+
+
+def reader(tree: Any, program: Program) -> Any:
+    """An object whose method `of` gives a tree of arguments, with the arrays in the memory of a frame."""
     if isinstance(tree, View):
-        return program.block_view(tree).of  # type: ignore[no-any-return]
+        return program.block_view(tree)
     if not list(leaves(tree)):
-        return lambda frame: tree
+        return Value(tree)
     if isinstance(tree, dict):
-        parts = {key: reader(member, program) for key, member in tree.items()}
-        return lambda frame: {key: part(frame) for key, part in parts.items()}
+        keys = list(tree)
+        return Container(
+            lambda values: dict(zip(keys, values, strict=True)), [reader(v, program) for v in tree.values()]
+        )
     if isinstance(tree, slice):
         limits = [reader(part, program) for part in (tree.start, tree.stop, tree.step)]
-        return lambda frame: slice(*[limit(frame) for limit in limits])
-    members = [reader(member, program) for member in tree]
-    kind = type(tree)
-    return lambda frame: kind([member(frame) for member in members])
+        return Container(lambda values: slice(*values), limits)
+    return Container(type(tree), [reader(member, program) for member in tree])
 
 
-def comparison(check: Check) -> Callable[[Any, Any], None]:
-    """A function that compares what a check gave with what it gave in the recording."""
-    expected = check.expected
+class Comparison(NamedTuple):
+    """Compares what a check gave with what it gave in the recording."""
 
-    def compare(frame: Any, result: Any) -> None:
-        if not _equal(result, expected):
+    expected: Any
+
+    def keep(self, frame: Any, result: Any) -> None:
+        """Raise CheckFailed for another value."""
+        if not _equal(result, self.expected):
             raise CheckFailed
-
-    return compare
 
 
 def _equal(first: Any, second: Any) -> bool:
@@ -435,36 +470,26 @@ def _equal(first: Any, second: Any) -> bool:
     return type(first) is type(second) and bool(first == second) and repr(first) == repr(second)
 
 
-def keeper(results: Any, program: Program) -> Callable[[Any, Any], None] | None:
-    """A function that keeps what a call returned in its blocks; None where nothing of it is used."""
-    if isinstance(results, (tuple, list)) and not isinstance(results, View):
-        members = [keeper(member, program) for member in results]
-        if not any(members):
-            return None
+class Keepers(NamedTuple):
+    """Keeps the members of what a call returned."""
 
-        def keep_each(frame: Any, result: Any) -> None:
-            for member, part in zip(members, result, strict=True):
-                if member is not None:
-                    member(frame, part)
+    members: list[Any]
 
-        return keep_each
+    def keep(self, frame: Any, result: Any) -> None:
+        """Keep those that are used."""
+        for member, part in zip(self.members, result, strict=True):
+            if member is not None:
+                member.keep(frame, part)
+
+
+def keeper_of(results: Any, program: Program) -> Any:
+    """An object that keeps what a call returned in its blocks; None where nothing of it is used."""
+    if isinstance(results, (tuple, list)):
+        members = [keeper_of(member, program) for member in results]
+        return Keepers(members) if any(member is not None for member in members) else None
     if not isinstance(results, View) or results.buffer.number not in program.blocks:
         return None
-    view = results
-    block = program.blocks[view.buffer.number][0]
-    block_view = program.block_view(view)
-
-    def keep(frame: Any, result: Any) -> None:
-        array = numpy.asarray(result)
-        if array.shape != view.shape or array.dtype != view.dtype:
-            raise CheckFailed
-        if array.strides == view.strides:
-            frame.set(block, array, view.offset)
-            return
-        frame.set(block, numpy.empty(view.buffer.n_bytes, numpy.uint8), 0)
-        block_view.of(frame)[...] = array
-
-    return keep
+    return machine.Keeper(program.block_view(results), results.buffer.n_bytes)
 
 
 #: Kernels whose loops give an element the same value for all strides.

@@ -103,6 +103,11 @@ class Reach:
         """True if arrays and sets have the contents that they had."""
         return all(contents_of(value) == before for value, before in self.contents)
 
+    @property
+    def arrays(self) -> list[Any]:
+        """The arrays of NumPy that the function sees."""
+        return [value for value, _ in self.contents if isinstance(value, numpy.ndarray)]
+
     def why_not(self) -> str | None:
         """What a replay could not give, or could not compare; None if there is nothing."""
         for slot in self.changes():
