@@ -253,7 +253,7 @@ def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> It
         if isinstance(written, Tensor) and not any(written is value for value in [*flatten(args)[0], *world.seen]):
             yield f"call {number}: write", _brief(attempt(_double, written))
             for k, leaf in enumerate(leaves):
-                yield f"call {number}: result {k} after the write", shown(leaf, False)
+                yield f"call {number}: result {k} after the write", _brief(attempt(shown, leaf, False))
             inputs = [v for v in [*flatten(args)[0], *world.seen] if isinstance(v, Tensor) and v.requires_grad]
             outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
             total = attempt(lambda outputs=outputs: sum([(y * y.detach()).sum().real for y in outputs]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import copy
 import dataclasses
 import functools
@@ -179,8 +178,17 @@ simple("dataclass", lambda s: Segment(s.end, s.start * 2), changed(MAT, lambda x
 
 
 def writing(name: str, function: Callable[..., Any], *inputs: Input, **expected: Any) -> None:
-    """Enter a function that writes to its arguments."""
+    """Enter a function that writes to its arguments; one of a plain argument also with a constant in its place."""
     simple(name, function, *inputs, **{"second": False, **expected})
+    if inputs == (PLAIN,) and expected.get("recorded", True):
+        simple(f"{name}_to_a_constant", lambda x: on_a_constant(function, x), PLAIN, **{"second": False, **expected})
+
+
+def on_a_constant(function: Callable[..., Any], x: Any) -> Any:
+    """What a function that writes to its argument makes of new numbers."""
+    numbers = adjoint.arange(x.numel(), dtype=x.dtype).reshape(x.shape) - 4
+    result = function(numbers)
+    return numbers * x, result, numbers
 
 
 MAT_ONLY = tensor(4, grad=False)
@@ -842,4 +850,22 @@ simple("array_branch", lambda a: a * 2 if a.sum() > 0 else a - 1, array(5), reco
 simple("array_twice", lambda pair: pair[0] * pair[1], changed(array(5), lambda a: (a, a)))
 simple("array_and_tensor", lambda a, x: x * adjoint.as_tensor(a), array(4), MAT)
 
-_ = contextlib
+
+# results in one piece of memory, which the caller may write to ---------------------------------------------------------
+
+simple("result_and_its_view", lambda x: (y := x.exp(), y[0]), MAT)
+simple(
+    "view_before_its_result",
+    lambda x: ((y := x.exp()).t(), y.sum(), y),
+    MAT,
+    rounded="the cotangents of results meet in another order",
+)
+simple("chunks_of_a_result", lambda x: (x * 2).chunk(2), MAT)
+simple("views_that_overlap", lambda x: ((y := x * 3)[:2], y[1:]), MAT)
+simple("view_of_a_view", lambda x: ((y := x.sin()).t(), y.t()[1:], y.reshape(-1)), MAT)
+simple("result_and_itself_detached", lambda x: ((y := x.exp()).detach(), y), MAT)
+simple("one_result_twice", lambda x: (y := x.exp(), [y, y * 2]), MAT)
+simple("view_without_a_gradient", lambda x: (y := x.exp(), _without_grad(lambda: y[0])), MAT)
+simple("same_numbers_twice", lambda x: (x.exp(), (x.exp() ** 2).sum()), MAT)
+simple("constants_of_several_dtypes", lambda x: (x * 2, adjoint.ones(3), adjoint.eye(2, dtype=adjoint.complex64)), MAT)
+simple("constant_and_its_part", lambda x: (c := adjoint.zeros(4), c[1:], x + 1), MAT)

@@ -34,9 +34,35 @@ def namespace(array: object) -> Any:
     return xp if xp is not None else _find(array)
 
 
-def register(kind: type, xp: Any) -> None:
-    """Register the namespace for arrays of one of adjoint's own types."""
+def register(kind: type, xp: Any, holds_arrays: bool = False) -> None:
+    """Register the namespace for arrays of one of adjoint's own types.
+
+    holds_arrays: they hold arrays of other libraries. Beside such arrays, theirs is the namespace of an operation.
+    """
     _namespaces[kind] = xp
+    if holds_arrays:
+        _HOLDERS.add(kind)
+
+
+def native(function: Any, *args: Any) -> Any:
+    """A function of NumPy's arrays, in C; None where it has no loop for them.
+
+    Arrays that note what is done to NumPy's arrays are taken by way of their namespace; those of others give None.
+    """
+    for value in args:
+        own = _namespaces.get(type(value))
+        if own is not None and own is not xp:
+            call = getattr(own, "call_native", None)
+            return None if call is None else call(function, *args)
+    return function(*args)
+
+
+_HOLDERS: set[type] = set()
+
+
+def holds_arrays(array: Any) -> bool:
+    """True for an array that holds arrays of other libraries, such as a batched one."""
+    return type(array) in _HOLDERS
 
 
 def underlying(array: Any) -> Any:

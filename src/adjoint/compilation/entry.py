@@ -19,7 +19,16 @@ from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release, root_of
-from adjoint.compilation.replays import Model, connect, owner_of, pass_ends_at, shared_bases, viewed
+from adjoint.compilation.replays import (
+    Model,
+    connect,
+    connect_freed,
+    is_freed,
+    owner_of,
+    pass_ends_at,
+    shared_bases,
+    viewed,
+)
 from adjoint.compilation.surroundings import has_hidden_tensor, random_state
 from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
 from adjoint.interop.numpy_array.array import Array
@@ -210,9 +219,10 @@ class Entry:
         #: The arrays that are made anew, and the versions of their memory.
         self.results: list[Any] = []
         self.versions: list[int] = []
-        #: The Tensors with a history among them, and their numbers.
+        #: The Tensors with a history among them, and their numbers; those whose history was freed already.
         self.outputs: list[Any] = []
         self.with_history: list[int] = []
+        self.freed: list[int] = []
         self.returned: list[tuple[str, Any]] = []
         before = {id(external.tensor): k for k, external in enumerate(self.externals)}
         numbers: dict[int, int] = {}
@@ -246,7 +256,9 @@ class Entry:
         if number == len(self.results):
             self.results.append(plain_array(tensor._array))
             self.versions.append(version_of(tensor))
-            if tensor.requires_grad:
+            if tensor.requires_grad and is_freed(tensor):
+                self.freed.append(number)
+            elif tensor.requires_grad:
                 self.outputs.append(tensor)
                 self.with_history.append(number)
         return number
@@ -433,6 +445,8 @@ class Entry:
             own_grads = [t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]
             saved = self._saved(values[self.n_results :], made)
             connect(self, made, saved, [*tensors, *own_grads], (leaves, structure))
+        if self.freed:
+            connect_freed(self, [made[k] for k in self.freed], [tensors[k] for k in self.by])
         for k, is_grad, times in self.bumps:
             if isinstance(tensors[k], TensorBase):
                 for _ in range(times):

@@ -19,6 +19,7 @@ from adjoint.core.graph import (
     new_node,
     new_tensor,
     next_sequence_nr,
+    nodes_behind,
     replay_view,
     version_of,
 )
@@ -93,19 +94,8 @@ def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any],
     made: the results; saved: what the first program made for the second one; tensors: those that it read, and their
     gradients; call: the arguments of the call.
     """
-    inputs = [tensors[k] for k in entry.by]
-    node: Any = new_node(ReplayBackward, ContextNode)
-    node.entry, node.call, node.inputs = entry, call, inputs
-    node.tensors, node.versions = tensors, versions_of(tensors)
-    node._ad_set_edges(tuple([gradient_edge(tensor) for tensor in inputs]))
-    numbers = tuple([tensor._output_nr for tensor in inputs])
-    if any(numbers):
-        node._ad_output_nrs = numbers
-    node._ad_sequence_nr = next_sequence_nr()
-    outputs = [made[k] for k in entry.with_history]
-    node._ad_n_outputs = len(outputs)
-    shapes, dtypes = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
-    node._ad_shape, node._ad_dtype = (shapes[0], dtypes[0]) if len(outputs) == 1 else (shapes, dtypes)
+    node = node_over(entry, [tensors[k] for k in entry.by], [made[k] for k in entry.with_history])
+    node.call, node.tensors, node.versions = call, tensors, versions_of(tensors)
     to_save = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
     node._ad_saved = tuple([save_input(tensor) for tensor in to_save])
     state = current()
@@ -114,8 +104,33 @@ def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any],
             pack_by_mode(slot, tensor, node)
     if state.locations:
         node._ad_saved_at = caller()
+
+
+def connect_freed(entry: Entry, outputs: list[Any], inputs: list[Any]) -> None:
+    """Let results whose history the function has freed itself have a node that says so."""
+    node_over(entry, inputs, outputs)._ad_freed = True
+
+
+def node_over(entry: Entry, inputs: list[Any], outputs: list[Any]) -> Any:
+    """A new node between inputs and outputs."""
+    node: Any = new_node(ReplayBackward, ContextNode)
+    node.entry, node.inputs = entry, inputs
+    node._ad_set_edges(tuple([gradient_edge(tensor) for tensor in inputs]))
+    numbers = tuple([tensor._output_nr for tensor in inputs])
+    if any(numbers):
+        node._ad_output_nrs = numbers
+    node._ad_sequence_nr = next_sequence_nr()
+    node._ad_n_outputs = len(outputs)
+    shapes, dtypes = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
+    node._ad_shape, node._ad_dtype = (shapes[0], dtypes[0]) if len(outputs) == 1 else (shapes, dtypes)
     for nr, tensor in enumerate(outputs):
         tensor._node, tensor._output_nr = node, nr
+    return node
+
+
+def is_freed(tensor: TensorBase) -> bool:
+    """True if a pass through the history of a Tensor would meet saved values that were freed."""
+    return any(node._ad_is_freed() for node in nodes_behind([tensor._node]))
 
 
 def viewed(base: Any, steps: Any, origin: str | None) -> Any:
@@ -216,7 +231,11 @@ def pull_with_history(node: ReplayBackward, cotangents: list[Any], saved: list[A
         members = [member for member in flatten(entry.function(*args, **kwargs))[0] if isinstance(member, TensorBase)]
         before = {id(tensor) for tensor in node.inputs}
         owners = [owner_of(member, shared_bases(members)) for member in members if id(member) not in before]
-        outputs = [owner for owner in {id(owner): owner for owner in owners}.values() if owner.requires_grad]
+        outputs = [
+            owner
+            for owner in {id(owner): owner for owner in owners}.values()
+            if owner.requires_grad and not is_freed(owner)
+        ]
     pairs = [(output, g) for output, g in zip(outputs, cotangents, strict=True) if g is not None]
     outputs = [output for output, _ in pairs]
     with pass_ends_at(node.inputs):

@@ -415,6 +415,10 @@ class Node(Slot):
         """True if the node cannot run again once its saved values are freed."""
         return False
 
+    def _ad_is_freed(self):
+        """True if the saved values were freed, so that the node cannot run."""
+        return False
+
     def _ad_release(self):
         """Free the saved values."""
 
@@ -574,6 +578,10 @@ class ContextNode(Node):
     def _ad_runs_once(self):
         """True if the function saved Tensors."""
         return bool(self._ad_saved)
+
+    def _ad_is_freed(self):
+        """True if the function's saved Tensors were freed."""
+        return self._ad_freed
 
     def _ad_release(self):
         """Free the values that the function saved."""

@@ -220,6 +220,10 @@ class CopySlices(Node):
         """True if the node is freed when it has run."""
         return self.label is None
 
+    def _ad_is_freed(self):
+        """True if the saved values were freed."""
+        return self.freed
+
     def _ad_release(self):
         """Free the saved values; as in torch, this node then runs no more, except that of a custom function."""
         self.inner._ad_release()

@@ -564,6 +564,10 @@ class OpNode(Node):
         """True if the node cannot run again once its saved values are freed."""
         return self.frees_saved()
 
+    def _ad_is_freed(self):
+        """True if the saved values were freed."""
+        return self.freed
+
     def frees_saved(self):
         """True if the node frees saved values when it has run, so that it cannot run again."""
         plan: Plan = self.plan

@@ -6,6 +6,7 @@ input, and can itself be differentiated.
 """
 
 from adjoint.arrays.kernels import vectors
+from adjoint.arrays.namespace import native
 
 from .activations import require_real
 from .declare import Array, Numeric, general
@@ -48,7 +49,7 @@ def _constant_axes(shape, dims):
 def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
     # the mean's contribution to the variance vanishes. Sums along axes of one weight come before the weight.
-    cotangents = vectors.standardized_back(g, input, weight, bias_shape, y1, y2, dims, eps, needs)
+    cotangents = native(vectors.standardized_back, g, input, weight, bias_shape, y1, y2, dims, eps, needs)
     if cotangents is not None:
         return cotangents
     of_output, of_mean, of_var = g

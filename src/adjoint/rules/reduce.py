@@ -10,7 +10,7 @@ from math import inf, nan, prod
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.kernels import cumulative, vectors
 from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
-from adjoint.arrays.namespace import count_true, is_lazy, underlying
+from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
 from adjoint.runtime.caches import cached
 
 from .declare import Array, Numeric, constant, general, linear
@@ -661,7 +661,7 @@ def softmax(xp, input: Array, dim):
 
 def _softmax_derivative(ops, t, y, dim):
     # the Jacobian diag(y) - y y^T is symmetric
-    product = vectors.softmax_back(t, y, dim, False)
+    product = native(vectors.softmax_back, t, y, dim, False)
     if product is not None:
         return product
     weighted = t * y
@@ -686,7 +686,7 @@ def log_softmax(xp, input: Array, dim):
 
 @log_softmax.vjp("input")
 def _(ops, g, y, dim):
-    cotangent = vectors.softmax_back(g, y, dim, True)
+    cotangent = native(vectors.softmax_back, g, y, dim, True)
     return g - ops.exp(y) * ops.sum(g, dim, True) if cotangent is None else cotangent
 
 

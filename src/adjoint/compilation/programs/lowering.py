@@ -274,7 +274,9 @@ class Lowering:
                     self._count(view)
                 outputs.append((view, is_new))
             for array in step.writes:
-                self._count(self.memory.view(array, CONSTANT))
+                view = self.memory.view(array, CONSTANT)
+                self._count(view)
+                self._make_own(view.buffer)
             views.append(outputs)
         return views
 
@@ -347,8 +349,6 @@ class Lowering:
         if isinstance(step, Look):
             self._add_check(step)
             return
-        for array in step.writes:
-            self._make_own(self.memory.view(array, CONSTANT).buffer)
         if not step.writes:
             if not any(is_new for _, is_new in outputs) and not getattr(step.function, "draws", False):
                 return
@@ -364,7 +364,7 @@ class Lowering:
         self._add_call(step, outputs)
 
     def _make_own(self, buffer: Buffer) -> None:
-        """A constant that is written into: its memory is filled anew at each call."""
+        """A constant that is written into: its memory is filled anew at each call, before all other instructions."""
         if buffer.kind != CONSTANT:
             return
         original = self.originals.get(id(buffer.array), buffer.array)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
-from adjoint.arrays.namespace import register
+from adjoint.arrays.namespace import holds_arrays, register
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
 from adjoint.runtime.caches import cached
@@ -135,7 +135,7 @@ class RecordedArray:
     # what computes ----------------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(map(is_tensor, inputs)):
+        if any(map(takes_over, inputs)):
             return NotImplemented
         function = ufunc if name == "__call__" else getattr(ufunc, name)
         writes = kwargs.get("out", ())
@@ -164,14 +164,14 @@ class RecordedArray:
     __hash__ = None  # type: ignore[assignment]
 
 
-def is_tensor(value: Any) -> bool:
-    """True for a Tensor, or an array around one: it runs the functions that it is given to with recorded arrays."""
-    return isinstance(value, (TensorBase, TensorHolder))
+def takes_over(value: Any) -> bool:
+    """True for a Tensor, an array around one, or a batched array: these run an operation with a recorded array."""
+    return isinstance(value, (TensorBase, TensorHolder)) or holds_arrays(value)
 
 
 def _operator(ufunc: Any, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def call(self: RecordedArray, other: Any) -> Any:
-        if is_tensor(other):
+        if takes_over(other):
             return NotImplemented
         operands = (other, self) if reflected else (self, other)
         return self.recording.call(ufunc, operands)
@@ -353,6 +353,11 @@ class Namespace(_Functions):
         kernel = _recorded(rule_kernel(rule))
         kernel.__name__ = kernel.__qualname__ = rule.name
         return kernel
+
+    @staticmethod
+    def call_native(function: Callable[..., Any], *args: Any) -> Any:
+        """A function in C of NumPy's arrays, added to the recording."""
+        return _recorded(function)(*args)
 
     @staticmethod
     def device_of(array: Any) -> Any:

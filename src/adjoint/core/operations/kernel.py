@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.arrays.kernels.products_and_sums import by_long_rows
-from adjoint.arrays.namespace import astype, is_array, namespace
+from adjoint.arrays.namespace import astype, holds_arrays, is_array, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
 from adjoint.core.graph import registry
@@ -268,22 +268,24 @@ class Kernel:
         return False
 
     def other_than_numpy(self, raw):
-        """The first array of another library than NumPy, or None: that library runs the operation."""
+        """An array of another library than NumPy, or None: that library runs the operation.
+
+        It is the first one, unless there is one that holds arrays of other libraries, as batched arrays do.
+        """
+        first = None
         for position in self.arguments.array_positions:
-            if position == self.arguments.sequence:
-                for member in raw[position]:
-                    if type(member) is not _ndarray and is_array(member):
-                        return member
-                continue
             value = raw[position]
             if type(value) is _ndarray or value is None or type(value) is float or type(value) is int:
                 continue
-            if type(value) in _array_types:
-                return value
-            if is_array(value):
-                _array_types.add(type(value))
-                return value
-        return None
+            for member in value if position == self.arguments.sequence else (value,):
+                if type(member) is _ndarray or not (type(member) in _array_types or is_array(member)):
+                    continue
+                _array_types.add(type(member))
+                if holds_arrays(member):
+                    return member
+                if first is None:
+                    first = member
+        return first
 
     def fail(self, error, raw):
         """Raise a kernel's error, explained where that can be."""

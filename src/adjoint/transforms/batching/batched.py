@@ -387,6 +387,6 @@ class Namespace:
 
 
 namespace = Namespace()
-register(BatchedArray, namespace)
+register(BatchedArray, namespace, holds_arrays=True)
 batched_ops: Any = RawOps(namespace)
 set_kind(BatchedArray, batched_ops)

@@ -1,0 +1,31 @@
+"""The programs of the benchmarks as whole steps: compiled, each gives what it gives as it is, call by call."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks.programs.measurement import results_of
+
+import adjoint
+from benchmarks import programs
+
+#: Programs that run as they are, and why.
+REFUSED = {"counted-places": "takes NumPy's array of a Tensor"}
+CALLS = 3
+
+
+@pytest.mark.parametrize("program", programs.ALL, ids=lambda program: program.name)
+def test_step(program: programs.Program) -> None:
+    own = program.step(adjoint)
+    expected = [results_of(own) for _ in range(CALLS)]
+    compiled = adjoint.compile(program.step(adjoint))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        actual = [results_of(compiled) for _ in range(CALLS)]
+    for number, (first, second) in enumerate(zip(expected, actual, strict=True)):
+        for k, (a, b) in enumerate(zip(first, second, strict=True)):
+            assert np.array_equal(a, b, equal_nan=True), f"call {number}, result {k}"
+    reasons = [str(warning.message) for warning in caught if "adjoint.compile" in str(warning.message)]
+    assert bool(reasons) == (program.name in REFUSED), reasons
