@@ -118,6 +118,16 @@ FIRST_USES = {
     "adjoint.func.grad(lambda x: (x * x).sum())(x).tolist()": "[2.0, -4.0]",
     "adjoint.autograd.grad((x * x).sum(), x)[0].tolist()": "[2.0, -4.0]",
     "adjoint.vmap(lambda x: x * x)(x).tolist()": "[1.0, 4.0]",
+    "adjoint.autograd.grad(x * x, x, adjoint.eye(2), is_grads_batched=True)[0].tolist()": "[[2.0, -0.0], [0.0, -4.0]]",
+    "adjoint.autograd.functional.jacobian(lambda x: x * x, x).tolist()": "[[2.0, -0.0], [0.0, -4.0]]",
+    "adjoint.autograd.functional.jacobian(lambda x: x * x, x, vectorize=True).tolist()": "[[2.0, -0.0], [0.0, -4.0]]",
+    "adjoint.autograd.functional.jvp(lambda x: x * x, x, x)[1].tolist()": "[2.0, 8.0]",
+    "adjoint.autograd.functional.hvp(lambda x: (x * x).sum(), x, x)[1].tolist()": "[2.0, -4.0]",
+    "adjoint.func.jvp(lambda x: x * x, (x,), (x,))[1].tolist()": "[2.0, 8.0]",
+    "adjoint.func.jacfwd(lambda x: x * x)(x).tolist()": "[[2.0, 0.0], [-0.0, -4.0]]",
+    "adjoint.func.hessian(lambda x: (x**3).sum())(x).tolist()": "[[6.0, 0.0], [-0.0, -12.0]]",
+    "adjoint.autograd.gradcheck(lambda x: x * x, (x.double(),), check_batched_grad=True)": "True",
+    "adjoint.utils.checkpoint.checkpoint(lambda x: x * x, x, use_reentrant=False).tolist()": "[1.0, 4.0]",
 }
 #: Each expression is evaluated in a child process, in which it is the first that uses adjoint.
 IN_CHILDREN = """

@@ -18,7 +18,12 @@ def _make(home: str) -> None:
             operations.enter(name, Operation(TABLE[name]))
 
 
-operations.expect(TABLE.homes, _make)
+#: The operations between tensors and batches, which a batch of cotangents needs too; they have no rule in the table.
+OF_BATCHES = dict.fromkeys(
+    ("batch_in", "batch_out", "batch_sum", "batch_spread"), "adjoint.transforms.batching.batch_rules"
+)
+
+operations.expect({**TABLE.homes, **OF_BATCHES}, _make)
 
 #: The namespace of all operations on Tensors.
 ops = TensorOps()

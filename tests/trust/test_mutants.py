@@ -1,0 +1,74 @@
+"""Faults that can be planted, branches and their names, and the short form of `make mutants`."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+
+import pytest
+
+from trust import branches, coverage, mutants, mutations
+
+PATH = "rules/elementwise.py"
+
+
+def test_examples() -> None:
+    assert doctest.testmod(branches).failed == 0
+
+
+def test_names_are_unique_and_faults_are_python() -> None:
+    every = mutations.mutations_of(PATH)
+    source = (branches.PACKAGE / PATH).read_bytes()
+    assert len({mutation.name for mutation in every}) == len(every) > 1000
+    for mutation in every[::50]:
+        assert ast.unparse(ast.parse(mutation.apply(source))) != ast.unparse(ast.parse(source)), mutation.name
+
+
+def test_every_kind_can_be_planted() -> None:
+    assert {mutation.kind for mutation in mutations.all_mutations(branches.COUNTED)} == set(mutations.KINDS)
+
+
+def test_a_draw_is_that_of_its_seed() -> None:
+    first, again, other = (mutations.draw(("rules",), 30, seed) for seed in (1, 1, 2))
+    assert first == again != other
+    assert mutations.draw(("rules",), 30, 1, frozenset([first[0].name]))[:5] != first[:5]
+
+
+def test_equivalent_faults_can_still_be_planted() -> None:
+    """An entry is out of date when its line has changed."""
+    names = {mutation.name for mutation in mutations.all_mutations(branches.COUNTED)}
+    assert [name for name in mutants.equivalent() if name not in names] == []
+    assert all(reason for reason in mutants.equivalent().values())
+
+
+def test_listed_branches_exist_and_have_a_reason() -> None:
+    names = {branch.name for path in branches.modules(coverage.PACKAGES) for branch in branches.branches_of(path)}
+    assert [name for name in coverage.listed() if name not in names] == []
+    assert [name for name, reason in coverage.listed().items() if reason == coverage.NOT_YET] == []
+
+
+def test_the_branches_of_a_function(tmp_path: object) -> None:
+    marker = branches.Marker("a.py")
+    text = (
+        "def f(x):\n    'It has a docstring.'\n    if x:\n        return 1 if x > 1 else 2\n"
+        "    for y in x:\n        pass\n    return lambda z: z\n"
+    )
+    tree = marker.visit(ast.parse(text))
+    assert [branch.name.removeprefix("a.py f: ") for branch in marker.branches] == [
+        "called", "if x", "1 if x > 1", "2 if not x > 1", "not if x", "for y in x", "end of for y in x", "lambda z: z",
+    ]  # fmt: skip
+    taken: list[int] = []
+    space = {branches.NOTE: taken.append}
+    exec(compile(tree, "a.py", "exec"), space)
+    function: object = space["f"]
+    assert function.__doc__ == "It has a docstring."
+    assert function(2) == 1 and taken == [0, 1, 2]  # type: ignore[operator]
+    taken.clear()
+    assert function([])("z") == "z" and taken == [0, 4, 6, 7]  # type: ignore[operator]
+    inner = branches.innermost(marker.branches, (6, 8))
+    assert inner is not None and inner.name == "a.py f: for y in x"
+
+
+@pytest.mark.quick(0)
+def test_the_tests_find_faults_in_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert mutants.main([]) == 0, capsys.readouterr().out

@@ -1,0 +1,104 @@
+"""Which branches of the core, the rules and the transformations does no test take?
+
+    python -m trust.coverage [--long] [--write] [--only FOLDER]... [--read]
+
+Runs the tests as plain Python, a process for each folder, and writes down which test takes which branches:
+`build/trust/branches` has a file for each folder, by which `make mutants` chooses its tests. --only runs some folders
+again, --read none. The short form runs a small folder. Compares with `trust/data/untaken_branches.json`, which lists
+the branches that no test takes, each with the reason; fails for one that is not listed. --write brings the list up to
+date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from trust.branches import ROOT, Branch, branches_of, modules
+from trust.figures import Recorder
+from trust.judging import TAKEN, Tests
+from trust.noting import FILE
+
+LISTED = Path(__file__).parent / "data" / "untaken_branches.json"
+NOT_YET = "no test yet"
+#: The packages of which every branch is taken or listed.
+PACKAGES = ("core", "rules", "transforms")
+#: The folders of tests, and the one of the short form.
+FOLDERS = (
+    "core", "rules", "functions", "function", "transforms", "program", "tensor", "compilation", "tools", "solvers",
+    "arrays", "runtime", "sparse_matrices", "interop", "compat", "nn", "optim", "distributions", "as_torch", "testing",
+    "utils",
+)  # fmt: skip
+SHORT = ("function",)
+
+
+def listed() -> dict[str, str]:
+    """The branches that no test takes, and the reasons."""
+    return dict(json.loads(LISTED.read_text(encoding="utf-8")))
+
+
+def run(folder: str) -> None:
+    """Run the tests of a folder, and write down what they take."""
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
+    environment = {
+        **os.environ, "PYTHONPATH": paths, "ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": "",
+        FILE: str(TAKEN / f"tests-{folder}.npz"),
+    }  # fmt: skip
+    words = ["-q", "-p", "trust.noting", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{folder}"]
+    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)
+
+
+def untaken(taken: Iterable[str]) -> list[Branch]:
+    """The branches that no test takes."""
+    there = set(taken)
+    return [branch for path in modules(PACKAGES) for branch in branches_of(path) if branch.name not in there]
+
+
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m trust.coverage")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", action="append", choices=FOLDERS)
+    parser.add_argument("--read", action="store_true")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run, compare, report; 1 if there are branches that are neither taken nor listed."""
+    options = arguments(words)
+    recorder = Recorder("make coverage", long=options.long)
+    for folder in () if options.read else options.only or (FOLDERS if options.long else SHORT):
+        run(folder)
+    tests = Tests()
+    missed, known = untaken(tests.taken), listed()
+    if options.write:
+        kept = {branch.name: known.get(branch.name, NOT_YET) for branch in missed}
+        LISTED.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        return 0
+    number = sum(len(branches_of(path)) for path in modules(PACKAGES))
+    new = [branch for branch in missed if known.get(branch.name, NOT_YET) == NOT_YET]
+    recorder.figures.rows.update(
+        {
+            "tests": len(tests.names),
+            "branches of core, rules and transformations": number,
+            "taken by a test": number - len(missed),
+            "taken, in percent": f"{100 * (1 - len(missed) / number):.1f}",
+            "listed with a reason": len(missed) - len(new),
+        }
+    )
+    recorder.figures.findings = [f"No test takes `{branch.name}`" for branch in new]
+    print(json.dumps(recorder.figures.rows, indent=1))
+    for branch in new if options.long else ():
+        print(f"neither taken nor listed: {branch.name}  (line {branch.line})")
+    recorder.finish()
+    return 1 if new and options.long else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,324 @@
+"""Does a test find a fault? Copies of the package, tests chosen by their branches, processes with limits."""
+
+from __future__ import annotations
+
+import ast
+import compileall
+import gc
+import itertools
+import json
+import os
+import py_compile
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from trust.branches import PACKAGE, ROOT, Position, branches_of, innermost
+from trust.mutations import Mutation
+
+TAKEN = ROOT / "build" / "trust" / "branches"
+#: The folders of tests that belong to a package, in the order in which they are asked.
+FAMILIES = {
+    "core": ("tests/core/", "tests/tensor/", "tests/function/"),
+    "rules": ("tests/rules/", "tests/functions/"),
+    "functions": ("tests/functions/", "tests/rules/"),
+    "transforms": ("tests/transforms/", "tests/function/"),
+    "program": ("tests/program/", "tests/core/"),
+}
+#: Seconds of tests: at first those that are quickest, then all that an hour leaves time for.
+ROUNDS = (5.0, 20.0)
+#: Files of tests that the first round takes: each has to be collected.
+FILES = 4
+#: A process has this long beyond the time of its tests, and this much memory.
+PATIENCE = 40.0
+MEMORY = 6 * 2**30
+#: The exit status of a process in which pytest itself fails.
+NOT_RUN = 99
+#: What the tests import besides the package.
+PRELOADED = (
+    "ml_dtypes", "array_api_compat.numpy", "threadpoolctl", "scipy.special", "scipy.linalg", "scipy.sparse",
+    "scipy.fft", "scipy.optimize", "scipy.integrate", "scipy.stats", "hypothesis.extra.numpy", "mpmath",
+)  # fmt: skip
+
+
+# which tests ----------------------------------------------------------------------------------------------------------
+
+
+class Tests:
+    """Which test takes which branches, as `make coverage` wrote it down."""
+
+    def __init__(self, folder: Path = TAKEN) -> None:
+        files = sorted(folder.glob("*.npz"))
+        if not files:
+            raise FileNotFoundError(f"{folder} has no files: run `make coverage` first, which writes them")
+        self.names: list[str] = []
+        seconds: list[float] = []
+        self._parts: list[tuple[dict[str, int], Any, int]] = []
+        for file in files:
+            data = np.load(file)
+            numbers = {name: number for number, name in enumerate(json.loads(str(data["names"])))}
+            self._parts.append((numbers, data["rows"], len(self.names)))
+            self.names += json.loads(str(data["tests"]))
+            seconds += data["seconds"].tolist()
+        self.seconds = np.array(seconds)
+
+    def taking(self, branch: str) -> list[int]:
+        """The tests that take a branch. The first row of a file belongs to its collection, and is no test."""
+        found: list[int] = []
+        for numbers, rows, first in self._parts:
+            number = numbers.get(branch)
+            if number is not None:
+                column = rows[1:, number // 8] >> (7 - number % 8) & 1
+                found += (np.flatnonzero(column) + first + 1).tolist()
+        return found
+
+    @cached_property
+    def taken(self) -> set[str]:
+        """The names of all branches that are taken, also while modules are imported."""
+        names: set[str] = set()
+        for numbers, rows, _ in self._parts:
+            bits = np.unpackbits(np.bitwise_or.reduce(rows, 0))
+            names.update(name for name, number in numbers.items() if bits[number])
+        return names
+
+    def order(self, members: Iterable[int], path: str) -> list[int]:
+        """Tests of the own family first; of each test function a case in turn, quick ones before slow ones."""
+        folders = FAMILIES[path.split("/")[0]]
+
+        def distance(name: str) -> int:
+            return next((number for number, folder in enumerate(folders) if name.startswith(folder)), len(folders))
+
+        functions: dict[str, list[int]] = {}
+        for member in members:
+            functions.setdefault(self.names[member].split("[")[0], []).append(member)
+        for cases in functions.values():
+            cases.sort(key=lambda member: self.seconds[member])
+        by_rank = sorted(functions.items(), key=lambda item: (distance(item[0]), self.seconds[item[1][0]]))
+        by_distance = itertools.groupby(by_rank, key=lambda item: distance(item[0]))
+        ordered: list[int] = []
+        for _, group in by_distance:
+            turns = itertools.zip_longest(*[cases for _, cases in group])
+            ordered += [member for turn in turns for member in turn if member is not None]
+        return ordered
+
+
+def branches_around(path: str, place: Position) -> list[str]:
+    """The branch of a place; for what runs at import, those of the declaration that it stands in."""
+    branches = branches_of(path)
+    inside = innermost(branches, place)
+    if inside is not None:
+        return [inside.name]
+    first, last = lines_of(statement_at(path, place))
+    return [branch.name for branch in branches if first <= branch.line <= last]
+
+
+def statement_at(path: str, place: Position) -> ast.stmt:
+    """The outermost statement with a place."""
+    for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
+        first, last = lines_of(node)
+        if first <= place[0] <= last:
+            return node
+    raise ValueError(f"{path} has no statement at line {place[0]}")
+
+
+def lines_of(node: Any) -> tuple[int, int]:
+    """The first and the last line of a statement with its decorators."""
+    decorators = [each.lineno for each in getattr(node, "decorator_list", [])]
+    return min([node.lineno, *decorators]), node.end_lineno
+
+
+def declared_at(mutation: Mutation) -> str:
+    """The name that the statement of a mutation declares, or adds a formula to; nothing if it does neither."""
+    match statement_at(mutation.path, mutation.place):
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+        case ast.FunctionDef(name="_", decorator_list=[ast.Call(func=ast.Attribute(value=ast.Name(id=name))), *_]):
+            return name
+        case ast.FunctionDef(name=name, decorator_list=[_, *_]):
+            return name
+    return ""
+
+
+def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
+    """The tests that take the branch of a mutation; without any, those that take another one of its module."""
+    for names in (branches_around(mutation.path, mutation.place), [b.name for b in branches_of(mutation.path)]):
+        members = {member for name in names for member in tests.taking(name)}
+        if members:
+            return tests.order(members, mutation.path)
+    return []
+
+
+def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], float]]:
+    """The tests that could find a mutation, in rounds, and the limit of each round in seconds."""
+    members = tests_for(mutation, tests)
+    files = list(dict.fromkeys(tests.names[member].split("::")[0] for member in members))
+    first = [member for member in members if tests.names[member].split("::")[0] in files[:FILES]]
+    for ordered, seconds in zip((first, members), ROUNDS, strict=True):
+        chosen = within(ordered, tests, seconds)
+        left = set(members) - set(chosen)
+        members = [member for member in members if member in left]
+        if chosen:
+            yield [tests.names[member] for member in chosen], 5 * seconds + PATIENCE
+
+
+def within(members: Sequence[int], tests: Tests, seconds: float) -> list[int]:
+    """The first tests that take no longer than so many seconds, one at least."""
+    total = np.cumsum(tests.seconds[list(members)] + 0.002)
+    return list(members[: max(int(np.searchsorted(total, seconds)), 1)])
+
+
+# one fault ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Verdict:
+    """What became of a mutation: which test found it, or none; how long it took."""
+
+    name: str
+    id: str
+    found_by: str
+    seconds: float
+    tests: int
+
+
+class Chosen:
+    """A plugin of pytest: of the tests of some files those with names, in their order; it notes the first that fails.
+
+    A name that ends in "*" stands for all that begin so. A file with thousands of cases is collected once, where
+    thousands of arguments would each be looked up.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.failed = ""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the named ones."""
+        by_name = {item.nodeid: item for item in items}
+        beginnings = tuple(name[:-1] for name in self.names if name.endswith("*"))
+        chosen = [name for name in self.names if name in by_name]
+        chosen += [name for name in by_name if beginnings and name.startswith(beginnings)]
+        left = set(by_name) - set(chosen)
+        config.hook.pytest_deselected(items=[by_name[name] for name in left])
+        items[:] = [by_name[name] for name in chosen]
+
+    def _note(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    pytest_runtest_logreport = pytest_collectreport = _note
+
+
+class Copy:
+    """A copy of the package in a scratch folder, in which one module at a time has a fault.
+
+    Tests run in forks of this process, which has imported what they need but not the package.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source = folder / "src"
+        shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        # by their contents: a file that is written twice within a second is read twice
+        mode = py_compile.PycInvalidationMode.CHECKED_HASH
+        compileall.compile_dir(self.source, quiet=1, invalidation_mode=mode)
+        for module in PRELOADED:
+            import_module(module)
+        if "adjoint" in sys.modules:
+            raise RuntimeError("adjoint is imported in the process that judges: its forks would not import the copy")
+        gc.collect()
+        gc.freeze()
+
+    def run(self, names: Sequence[str], limit: float) -> str:
+        """The first test that fails, nothing if all pass, or words in brackets: a crash, or no end within the limit."""
+        said = self.folder / "failed.txt"
+        said.write_text("", encoding="utf-8")
+        child = os.fork()
+        if not child:
+            self._run_in_child(names, said)
+        status = waited(child, limit)
+        if status is None:
+            return "(no end)"
+        failed = said.read_text(encoding="utf-8")
+        if status == NOT_RUN:
+            raise RuntimeError(f"pytest does not run:\n{failed}")
+        passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        return "" if passed else failed or f"(exit status {status})"
+
+    def _run_in_child(self, names: Sequence[str], said: Path) -> NoReturn:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+        paths = list(map(str, (self.source, ROOT / "tests", ROOT)))
+        sys.path[:0] = paths
+        os.environ.update(PYTHONPATH=os.pathsep.join(paths), ADJOINT_DISABLE_EXT="1", ADJOINT_REQUIRE_EXT="")
+        os.chdir(ROOT)
+        chosen = Chosen(names)
+        files = sorted({name.split("::")[0] for name in names})
+        words = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are imported by now
+        status = NOT_RUN
+        try:
+            status = int(pytest.main([*words, *files], plugins=[chosen]))
+        except BaseException:
+            chosen.failed = traceback.format_exc()
+        finally:
+            said.write_text(chosen.failed, encoding="utf-8")
+            os._exit(status)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raise an error if a test that found a fault fails without one: then it found nothing."""
+        failed = self.run([name for name in names if "::" in name], 600.0)
+        if failed:
+            raise RuntimeError(f"{failed} fails without a fault, so what it found counts for nothing: mend it first")
+
+    def judge(self, mutation: Mutation, rounds: Iterable[tuple[Sequence[str], float]]) -> Verdict:
+        """Plant a fault, run tests that could find it, round by round with a limit each, and take it back."""
+        start = time.perf_counter()
+        file = self.source / "adjoint" / mutation.path
+        source = file.read_bytes()
+        number, found = 0, ""
+        file.write_bytes(mutation.apply(source))
+        try:
+            for names, limit in rounds:
+                number += len(names)
+                found = self.run(names, limit)
+                if found:
+                    break
+        finally:
+            file.write_bytes(source)
+        return Verdict(mutation.name, mutation.id, found, round(time.perf_counter() - start, 1), number)
+
+
+def waited(child: int, limit: float) -> int | None:
+    """The exit status of a process, minus a signal; None for one that was killed at the end of the limit."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        number, status = os.waitpid(child, os.WNOHANG)
+        if number:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a copy."""
+    return tempfile.TemporaryDirectory(prefix="adjoint-mutants-")

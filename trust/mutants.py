@@ -1,0 +1,162 @@
+"""Faults planted in the package, one at a time: do the tests find them?
+
+    python -m trust.mutants [--long] [--seed N] [--number N] [--only ID] [--minutes N]
+
+Each is planted in a copy of the package that runs as plain Python. The short form plants some in declared rules, with a
+fixed seed, and runs the tests of the declared operation. The long form draws anew each time, from all packages that
+`COUNTED` names; each fault is judged by the tests that take its branch, those of its family first. `make coverage`
+writes down which these are. With --minutes it stops after so long; called again with the same seed it goes on. What no
+test finds either becomes a test, or is listed in `trust/data/equivalent_mutants.json`: its name, and the reason why no
+test can find it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import runpy
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from trust import mutations
+from trust.branches import COUNTED, PACKAGE, ROOT
+from trust.figures import Recorder
+from trust.judging import Copy, Tests, Verdict, declared_at, rounds_of, scratch
+from trust.mutations import Mutation
+
+EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
+RESULTS = ROOT / "build" / "trust" / "mutants"
+SHORT, LONG, SHORT_SEED = 8, 400, 1
+#: The tests of a rule, without its name; the kinds of faults that they are about.
+TABLE_TESTS = "tests/rules/test_table.py::test_rule"
+OF_FORMULAS = ("sign", "factor", "value", "conjugate", "axis")
+
+
+def equivalent() -> dict[str, str]:
+    """The mutations that no test can find, and the reasons."""
+    return dict(json.loads(EQUIVALENT.read_text(encoding="utf-8")))
+
+
+class Results(dict[str, Verdict]):
+    """The verdicts of a seed by name, a line of a file for each, so that a run can go on where another one stopped."""
+
+    def __init__(self, seed: int) -> None:
+        self._file = RESULTS / f"{seed}.jsonl"
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
+        verdicts = (Verdict(**json.loads(line)) for line in lines)
+        super().__init__({verdict.name: verdict for verdict in verdicts})
+
+    def __setitem__(self, name: str, verdict: Verdict) -> None:
+        super().__setitem__(name, verdict)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(verdict), ensure_ascii=False) + "\n")
+
+
+def in_declarations(number: int, seed: int) -> list[Mutation]:
+    """Mutations of declared rules, each in a rule of its own."""
+    drawn: dict[str, Mutation] = {}
+    # the package itself is imported by the processes that judge
+    rules = " ".join(runpy.run_path(str(PACKAGE / "rules" / "names.py"))["RULES"].values()).split()
+    for mutation in mutations.draw(("rules",), 100 * number, seed, frozenset(equivalent())):
+        name = declared_at(mutation)
+        if name in rules and mutation.kind in OF_FORMULAS and len(drawn) < number:
+            drawn.setdefault(name, mutation)
+    return list(drawn.values())
+
+
+def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
+    """Judge mutations by the tests of the table, whose cases bear the names of rules."""
+    verdicts = []
+    with scratch() as folder:
+        copy = Copy(Path(folder))
+        for mutation in drawn:
+            verdicts.append(copy.judge(mutation, [([f"{TABLE_TESTS}[{declared_at(mutation)}-*"], 120.0)]))
+            print(line_of(verdicts[-1]), flush=True)
+        copy.check(sorted({verdict.found_by for verdict in verdicts} - {""}))
+    return verdicts
+
+
+def judge(drawn: Sequence[Mutation], results: dict[str, Verdict], minutes: float) -> list[Verdict]:
+    """The verdicts of those that can be judged within so many minutes, by the tests that take their branches."""
+    left = [mutation for mutation in drawn if mutation.name not in results]
+    end = time.monotonic() + 60 * minutes
+    if left:
+        tests = Tests()
+        with scratch() as folder:
+            copy = Copy(Path(folder))
+            for mutation in left:
+                if time.monotonic() > end:
+                    break
+                results[mutation.name] = copy.judge(mutation, rounds_of(mutation, tests))
+                print(line_of(results[mutation.name]), flush=True)
+            copy.check(sorted({verdict.found_by for verdict in results.values()}))
+    return [results[mutation.name] for mutation in drawn if mutation.name in results]
+
+
+def line_of(verdict: Verdict) -> str:
+    """A verdict in one line."""
+    found = verdict.found_by or ("no test takes its branch" if not verdict.tests else "SURVIVES")
+    return f"{verdict.id} {verdict.seconds:5.1f} s  {found}\n    {verdict.name}"
+
+
+def report(drawn: Sequence[Mutation], verdicts: Sequence[Verdict], seed: int, recorder: Recorder) -> None:
+    """The figures of a run."""
+    survivors = [verdict for verdict in verdicts if not verdict.found_by]
+    rows = recorder.figures.rows
+    rows["mutations that could be planted"] = len(mutations.all_mutations(COUNTED))
+    rows["seed"] = str(seed)
+    rows["planted"] = len(verdicts)
+    packages = Counter(mutation.path.split("/")[0] for mutation in drawn)
+    for package, number in packages.items():
+        rows[f"of these in {package}"] = number
+    rows["found by a test"] = len(verdicts) - len(survivors)
+    rows["found, in percent"] = f"{100 * (1 - len(survivors) / len(verdicts)):.1f}"
+    rows["listed as equivalent"] = len(equivalent())
+    recorder.figures.findings = [f"Survives: `{verdict.name}`" for verdict in survivors]
+
+
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m trust.mutants")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--number", type=int)
+    parser.add_argument("--only", metavar="ID", help="one mutation, by its id")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Draw, judge, report; 1 where a fault survives."""
+    options = arguments(words)
+    seed = options.seed if options.seed is not None else random.randrange(10**6) if options.long else SHORT_SEED
+    recorder = Recorder("make mutants", long=options.long)
+    if options.only:
+        drawn = [mutation for mutation in mutations.all_mutations(COUNTED) if mutation.id in options.only.split(",")]
+        verdicts = judge(drawn, {}, options.minutes)
+    elif not options.long:
+        drawn = in_declarations(options.number or SHORT, seed)
+        verdicts = judge_declarations(drawn)
+    else:
+        drawn = mutations.draw(COUNTED, options.number or LONG, seed, frozenset(equivalent()))
+        print(f"seed {seed}: {len(drawn)} mutations", flush=True)
+        verdicts = judge(drawn, Results(seed), options.minutes)
+        if len(verdicts) < len(drawn):
+            print(f"{len(verdicts)} of {len(drawn)} are judged: call it again with --seed {seed} to go on")
+            return 0
+    report(drawn, verdicts, seed, recorder)
+    survivors = [verdict for verdict in verdicts if not verdict.found_by]
+    print(f"{len(drawn) - len(survivors)} of {len(drawn)} are found", *map(line_of, survivors), sep="\n")
+    if not options.only:
+        recorder.finish()
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
