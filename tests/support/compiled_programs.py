@@ -851,7 +851,7 @@ simple("array_twice", lambda pair: pair[0] * pair[1], changed(array(5), lambda a
 simple("array_and_tensor", lambda a, x: x * adjoint.as_tensor(a), array(4), MAT)
 
 
-# results in one piece of memory, which the caller may write to ---------------------------------------------------------
+# results in one piece of memory, which the caller may write to -------------------------------------------------------
 
 simple("result_and_its_view", lambda x: (y := x.exp(), y[0]), MAT)
 simple(

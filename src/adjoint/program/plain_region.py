@@ -12,6 +12,16 @@ class CheckFailed(Exception):
     """A value that the recorded function looked at, or the layout of one, is another one now."""
 
 
+def byte_bounds(array: Any) -> tuple[int, int]:
+    """The first address of an array's elements and the one behind the last."""
+    low = high = array.__array_interface__["data"][0]
+    for n, stride in zip(array.shape, array.strides, strict=True):
+        if n == 0:
+            return low, low
+        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
+    return low, high + array.itemsize
+
+
 class Frame:
     """The memory blocks of one run."""
 

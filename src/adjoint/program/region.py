@@ -22,6 +22,19 @@ if compiled:
     _ndarray = numpy.ndarray
     _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
 
+    def byte_bounds(array):
+        """The first address of an array's elements and the one behind the last."""
+        low: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, adj_bytes(array))
+        high: cython.Py_ssize_t = low
+        for n, stride in zip(array.shape, array.strides):
+            if n == 0:
+                return low, low
+            if stride < 0:
+                low += (n - 1) * stride
+            else:
+                high += (n - 1) * stride
+        return low, high + array.itemsize
+
     @cython.final
     @cython.cclass
     class Frame:

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy
 
+from adjoint.runtime.caches import cached
+
 from .form import BOOL, CAST, FLOATS, WHERE, Form, Reduction
 from .passes import form_of, simplified
 
@@ -163,6 +165,7 @@ def _broadcast(operands: list[Value]) -> tuple[int, int | None, tuple[int, ...] 
         raise Untraceable(f"shapes that do not broadcast: {error}") from error
 
 
+@cached()
 def loop_index(ufunc: Any, dtypes: str) -> int:
     """The index of a ufunc's loop for operands of these types: the first that fits, as in NumPy."""
     for index, signature in enumerate(ufunc.types):

@@ -18,7 +18,7 @@ from adjoint.arrays.kernels.products_and_sums import MATRICES, MATRIX_VECTOR, PR
 from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
-from adjoint.compilation.recordings.recording import Look, Recording, Step, root_of
+from adjoint.compilation.recordings.recording import Look, Recording, Step, arrays_in, gathered, root_of
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
@@ -60,20 +60,13 @@ class Number:
 class Elementwise:
     """An instruction: a ufunc, or a kernel of the machine's own, on views that are broadcast against `out`."""
 
-    __slots__ = ("kernel", "line", "operands", "out")
+    __slots__ = ("kernel", "line", "operands", "out", "reads", "writes")
 
     def __init__(self, kernel: Any, operands: list[Any], out: View) -> None:
         self.kernel, self.operands, self.out = kernel, operands, out
-
-    @property
-    def reads(self) -> list[View]:
-        """The views that it reads."""
-        return [operand for operand in self.operands if isinstance(operand, View)]
-
-    @property
-    def writes(self) -> list[View]:
-        """The view that it writes."""
-        return [self.out]
+        #: The views that it reads, and the view that it writes.
+        self.reads = [operand for operand in operands if type(operand) is View]
+        self.writes = [out]
 
     @property
     def name(self) -> str:
@@ -117,25 +110,18 @@ class Call:
     or None for one that lies in memory of an argument; in the shape of the result. targets: views that it writes into.
     """
 
-    __slots__ = ("args", "function", "kwargs", "results", "targets")
+    __slots__ = ("args", "function", "kwargs", "reads", "results", "targets", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, results: Any, targets: list[View]) -> None:
         self.function, self.args, self.kwargs, self.results, self.targets = function, args, kwargs, results, targets
+        #: The views that it reads, and those that it writes.
+        self.reads = list(leaves((args, kwargs)))
+        self.writes = [*leaves(results), *targets]
 
     @property
     def draws(self) -> bool:
         """True if it draws random numbers."""
         return bool(getattr(self.function, "draws", False))
-
-    @property
-    def reads(self) -> list[View]:
-        """The views that it reads."""
-        return list(leaves((self.args, self.kwargs)))
-
-    @property
-    def writes(self) -> list[View]:
-        """The views that it writes."""
-        return [*leaves(self.results), *self.targets]
 
     @property
     def name(self) -> str:
@@ -157,33 +143,9 @@ class Product(Call):
     __slots__ = ()
 
 
-def leaves(tree: Any) -> Iterator[View]:
+def leaves(tree: Any) -> list[View]:
     """The views in a tree of arguments."""
-    if isinstance(tree, View):
-        yield tree
-    elif isinstance(tree, (tuple, list)):
-        for member in tree:
-            yield from leaves(member)
-    elif isinstance(tree, dict):
-        for member in tree.values():
-            yield from leaves(member)
-    elif isinstance(tree, slice):
-        yield from leaves((tree.start, tree.stop, tree.step))
-
-
-def arrays_in(tree: Any) -> Iterator[Any]:
-    """The NumPy arrays in a tree of arguments."""
-    kind = type(tree)
-    if kind is _ndarray:
-        yield tree
-    elif kind is tuple or kind is list:
-        for member in tree:
-            yield from arrays_in(member)
-    elif kind is dict:
-        for member in tree.values():
-            yield from arrays_in(member)
-    elif kind is slice:
-        yield from arrays_in((tree.start, tree.stop, tree.step))
+    return gathered(tree, View, [])
 
 
 def with_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
@@ -264,7 +226,7 @@ class Lowering:
         """The views of all results, and how often each buffer is written."""
         views = []
         for step in steps:
-            for array in arrays_in((step.args, step.kwargs)):
+            for array in step.arrays:
                 self.memory.view(array, CONSTANT)
             outputs = []
             for array in arrays_in(step.result):
@@ -381,8 +343,7 @@ class Lowering:
         """True if the results are the same at each call."""
         if getattr(step.function, "draws", False):
             return False
-        sources = [self.view(array) for array in arrays_in((step.args, step.kwargs))]
-        if any(view.buffer.kind != CONSTANT and step.name not in _FILLED for view in sources):
+        if step.name not in _FILLED and any(self.view(array).buffer.kind != CONSTANT for array in step.arrays):
             return False
         return all(self._n_writes.get(view.buffer.number, 0) <= 1 for view, _ in outputs)
 

@@ -39,8 +39,14 @@ class Halves:
         ]
         replaced = {view.buffer.number: view.buffer for view in self.saved}
         self._new = {number: _external(buffer) for number, buffer in replaced.items()}
-        self.backward = [with_views(instruction, self.renamed) for instruction in second]
+        self.backward = [self._of_second_part(instruction) for instruction in second]
         self.entries = [self.renamed(view) for view in self.saved]
+
+    def _of_second_part(self, instruction: Any) -> Any:
+        new = self._new
+        if any(view.buffer.number in new for view in (*instruction.reads, *instruction.writes)):
+            return with_views(instruction, self.renamed)
+        return instruction
 
     def renamed(self, view: View) -> View:
         """A view as the second part knows it."""

@@ -341,25 +341,30 @@ class Arena:
 
     def __init__(self) -> None:
         self.n_bytes = 0
-        self._places: list[tuple[int, int, int, int]] = []
+        #: The values in the memory, by offset: (low, high, the last entry that needs it).
+        self._busy: list[tuple[int, int, int]] = []
 
     def take(self, n_bytes: int, first: int, last: int) -> int:
-        """The offset of a value that is needed from one entry of the order to another: the lowest one that is free."""
+        """The offset of a value that is needed from one entry of the order to another: the lowest one that is free.
+
+        Values are taken in the order of their first entries.
+        """
         size = -(-n_bytes // ALIGNMENT) * ALIGNMENT
-        busy = sorted([(low, high) for low, high, begin, end in self._places if begin <= last and first <= end])
-        offset = 0
-        for low, high in busy:
+        self._busy = [place for place in self._busy if place[2] >= first]
+        offset = at = 0
+        for low, high, _ in self._busy:
             if low - offset >= size:
                 break
             offset = max(offset, high)
-        self._places.append((offset, offset + size, first, last))
+            at += 1
+        self._busy.insert(at, (offset, offset + size, last))
         self.n_bytes = max(self.n_bytes, offset + size)
         return offset
 
 
 def made_by_call(entry: Any) -> list[View]:
     """The arrays that an entry of the order, or an instruction, makes in memory of their own."""
-    return list(leaves(entry.results)) if isinstance(entry, Call) and not isinstance(entry, Product) else []
+    return leaves(entry.results) if isinstance(entry, Call) and not isinstance(entry, Product) else []
 
 
 def _writes_of(entry: Any) -> Iterable[View]:
@@ -438,7 +443,7 @@ def reader(tree: Any, program: Program) -> Any:
     """An object whose method `of` gives a tree of arguments, with the arrays in the memory of a frame."""
     if isinstance(tree, View):
         return program.block_view(tree)
-    if not list(leaves(tree)):
+    if not leaves(tree):
         return Value(tree)
     if isinstance(tree, dict):
         keys = list(tree)

@@ -7,10 +7,14 @@ and a dtype. So slices, transposes and broadcasts cost nothing in a replay.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
+from adjoint.program import plain_region, region
+
+byte_bounds: Callable[[Any], tuple[int, int]] = (region if region.compiled else plain_region).byte_bounds
 #: The kinds of buffers. EXTERNAL: memory that was there before, read and written where it is. CONSTANT: values that are
 #: the same at each call. VALUE: memory that the program fills.
 EXTERNAL, CONSTANT, VALUE = "external", "constant", "value"
@@ -105,18 +109,6 @@ class View:
 def bytes_of(buffer: Buffer) -> View:
     """A whole buffer as bytes."""
     return View(buffer, 0, (buffer.n_bytes,), (1,), numpy.dtype(numpy.uint8))
-
-
-def byte_bounds(array: Any) -> tuple[int, int]:
-    """The first address of an array's elements and the one behind the last."""
-    low = high = array.__array_interface__["data"][0]
-    if array.flags.c_contiguous:
-        return low, low + array.nbytes
-    for n, stride in zip(array.shape, array.strides, strict=True):
-        if n == 0:
-            return low, low
-        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
-    return low, high + array.itemsize
 
 
 class Memory:

@@ -226,10 +226,8 @@ def concrete(value: Any) -> Any:
     kind = type(value)
     if kind is RecordedArray:
         return value.array
-    if kind is tuple:
-        return tuple([concrete(member) for member in value])
-    if kind is list:
-        return [concrete(member) for member in value]
+    if kind is tuple or kind is list:
+        return kind([member.array if type(member) is RecordedArray else concrete(member) for member in value])
     if kind is dict:
         return {key: concrete(member) for key, member in value.items()}
     if kind is slice:
@@ -337,6 +335,8 @@ class Namespace(_Functions):
 
     __name__ = __name__
     views = True
+    # what other namespaces have, and this one is asked for at each operation
+    check_alive = beside = None
 
     def __init__(self) -> None:
         super().__init__(numpy_xp)

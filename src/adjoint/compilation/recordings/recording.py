@@ -28,12 +28,16 @@ _ndarray = numpy.ndarray
 
 
 class Step:
-    """One computation: a function, its arguments and results as NumPy's arrays, and the arrays that it writes into."""
+    """One computation: a function, its arguments and results as NumPy's arrays, and the arrays that it writes into.
 
-    __slots__ = ("args", "function", "kwargs", "line", "result", "writes")
+    arrays: those among the arguments.
+    """
+
+    __slots__ = ("args", "arrays", "function", "kwargs", "line", "result", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...]) -> None:
         self.function, self.args, self.kwargs, self.writes = function, args, kwargs, writes
+        self.arrays = arrays_in((args, kwargs) if kwargs else args)
         self.result: Any = None
         self.line: Any = None
 
@@ -104,7 +108,7 @@ class Recording(Interceptor):
         plain_args, plain_kwargs = concrete(tuple(args)), concrete(kwargs or {})
         if not self.is_recording:
             return function(*plain_args, **plain_kwargs)
-        if has_tensor((plain_args, plain_kwargs)):
+        if has_tensor(plain_args) or (plain_kwargs and has_tensor(plain_kwargs.values())):
             self.stop("gave a tensor to a function of NumPy's arrays")
         step = Step(function, plain_args, plain_kwargs, concrete(writes))
         if writes:
@@ -261,13 +265,47 @@ class Recording(Interceptor):
         self.tensors.clear()
 
 
-def has_tensor(value: Any) -> bool:
-    """True if a tree of arguments has a Tensor, or an array around one."""
-    if isinstance(value, (tuple, list)):
-        return any(map(has_tensor, value))
-    if isinstance(value, dict):
-        return any(map(has_tensor, value.values()))
-    return isinstance(value, (TensorBase, TensorHolder))
+#: Types of arguments that are no Tensors, nor hold any.
+_NO_TENSORS = frozenset((_ndarray, int, float, bool, complex, str, type(None), slice, numpy.dtype))
+
+
+def has_tensor(values: Any) -> bool:
+    """True if some arguments are Tensors, or arrays around them, or hold some."""
+    for value in values:
+        kind = type(value)
+        if kind in _NO_TENSORS:
+            continue
+        if isinstance(value, (TensorBase, TensorHolder)):
+            return True
+        if isinstance(value, (tuple, list)) and has_tensor(value):
+            return True
+        if isinstance(value, dict) and has_tensor(value.values()):
+            return True
+    return False
+
+
+def arrays_in(tree: Any) -> list[Any]:
+    """The NumPy arrays in a tree of arguments."""
+    return gathered(tree, _ndarray, [])
+
+
+def gathered(tree: Any, wanted: type, to: list[Any]) -> list[Any]:
+    """Add the objects of a type in a tree of arguments to a list."""
+    kind = type(tree)
+    if kind is wanted:
+        to.append(tree)
+    elif kind in _CONTAINERS or isinstance(tree, tuple):
+        members = tree.values() if kind is dict else (tree.start, tree.stop, tree.step) if kind is slice else tree
+        for member in members:
+            if type(member) is wanted:
+                to.append(member)
+            elif type(member) not in _NO_MEMBERS:
+                gathered(member, wanted, to)
+    return to
+
+
+_CONTAINERS = frozenset((tuple, list, dict, slice))
+_NO_MEMBERS = _NO_TENSORS - _CONTAINERS
 
 
 def plain_array(array: Any) -> Any:

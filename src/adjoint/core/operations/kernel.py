@@ -196,10 +196,10 @@ class Kernel:
         other = self.other_than_numpy(raw)
         if other is not None:
             xp = namespace(other)
-            if hasattr(xp, "check_alive"):
+            if getattr(xp, "check_alive", None) is not None:
                 xp.check_alive(other)
             kernel = self.kernel_for(xp)
-            if hasattr(xp, "beside"):
+            if getattr(xp, "beside", None) is not None:
                 raw = self.on_one_device(raw, xp, other)
         n: cython.Py_ssize_t = self.arguments.n_positional
         outs = None
