@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -45,7 +45,7 @@ FORM = env $$(if $(COMPILED); then echo ADJOINT_REQUIRE_EXT=1; else echo ADJOINT
 PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 2 $(ARGS)
 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
-.PHONY: mutants coverage
+.PHONY: mutants coverage sanitize machines
 .PHONY: test-gpu bench-gpu gpu-sources release-check docs docs-browser clean
 
 help:
@@ -65,6 +65,8 @@ help:
 	@echo 'make test-gpu   rules and programs on a CUDA device, with the packages that GPU_PYTHON (python3) sees'
 	@echo 'make bench-gpu  times on it, beside PyTorch and JAX; both write a page, and go on where they stopped'
 	@echo 'make gpu-sources  C sources for a device machine without Cython, below build/cython'
+	@echo 'make sanitize  the compiled modules under sanitizers of memory and undefined behaviour (ARGS=--long: all of it)'
+	@echo 'make machines  other loops, and with ARGS=--long other compilers and emulated processors'
 	@echo 'make mutants  plants faults, one at a time: do the tests find them? (ARGS=--long: after make coverage ARGS=--long)'
 	@echo 'make coverage  does a test take every branch of the core, the rules and the transformations?'
 	@echo 'make lint     ruff (rules and format) and mypy'
@@ -123,6 +125,9 @@ bench-gpu:
 
 gpu-sources:
 	@$(GPU_PYTHON) scripts/gpu.py sources
+
+sanitize machines: $(VENV)/.test $(VENV)/.extensions
+	@PYTHONPATH=$(CURDIR) $(RUN) -m trust.$@ $(ARGS)
 
 mutants coverage: $(VENV)/.test
 	@PYTHONPATH=$(CURDIR) $(RUN) -m trust.$@ $(ARGS)

@@ -83,6 +83,10 @@ def extensions() -> list[Extension]:
 class OptionalBuildExt(build_ext):
     """Build all the extensions or none: they call each other through their C interfaces."""
 
+    directives = DIRECTIVES
+    #: where Cython writes the C sources
+    sources = "build/cython"
+
     def run(self):
         in_place = self.inplace  # setuptools resets it while it builds
         try:
@@ -125,7 +129,7 @@ class OptionalBuildExt(build_ext):
             raise PlatformError(f"{NO_COMPILER} ({error})") from error
 
     def translate(self):
-        """Have Cython write the C sources, below build/."""
+        """Have Cython write the C sources."""
         import numpy
         from Cython.Build import cythonize
         from Cython.Compiler.Errors import CompileError
@@ -133,9 +137,9 @@ class OptionalBuildExt(build_ext):
         try:
             translated = cythonize(
                 self.extensions,
-                build_dir="build/cython",
+                build_dir=self.sources,
                 include_path=["src"],
-                compiler_directives=DIRECTIVES,
+                compiler_directives=self.directives,
                 annotate=False,
                 quiet=True,
                 force=self.force,

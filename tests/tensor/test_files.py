@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import pickletools
+import sys
 import zipfile
 from pathlib import Path
 
@@ -87,6 +88,20 @@ def test_the_archive_is_one_of_torch():
     assert set(names) == {f"archive/{name}" for name in ("data.pkl", "byteorder", "data/0", "version")}
     assert names["archive/data/0"] == numpy.ones(6, "f4").tobytes() and names["archive/version"] == b"3\n"
     assert {"torch._utils _rebuild_tensor_v2", "torch FloatStorage"} <= set(words(names["archive/data.pkl"]))
+
+
+def test_the_order_of_bytes_is_that_of_the_machine(monkeypatch):
+    """A file tells it, and machines of the other order read it; a storage without a type is refused there."""
+    here, there = ("little", "big") if sys.byteorder == "little" else ("big", "little")
+    file, untyped = written(adjoint.tensor([1, 2], dtype=adjoint.int16)), written(adjoint.ones(2, dtype=adjoint.uint16))
+    with zipfile.ZipFile(file) as archive:
+        assert archive.read("archive/byteorder").decode() == here
+    monkeypatch.setattr(sys, "byteorder", there)
+    assert adjoint.load(file).tolist() == [256, 512]
+    with pytest.raises(pickle.UnpicklingError, match="order of bytes"):
+        adjoint.load(untyped)
+    with zipfile.ZipFile(written(adjoint.ones(1))) as archive:
+        assert archive.read("archive/byteorder").decode() == there
 
 
 def words(contents):

@@ -6,6 +6,7 @@
 #define ADJOINT_KEPT_MEMORY_H
 
 /* NumPy's handlers of memory came with 1.22 */
+#undef NPY_TARGET_VERSION
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,6 +14,24 @@
 #include "numpy_arrays.h"
 #ifdef __linux__
 #include <sys/mman.h>
+#endif
+
+/* AddressSanitizer knows the blocks of malloc. It is told of those here: what lies idle, and what rounding adds to the
+   size that was asked for, may not be touched. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define ADJ_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define ADJ_ASAN
+#endif
+#ifdef ADJ_ASAN
+#include <sanitizer/asan_interface.h>
+#define adj_forbid(data, size) __asan_poison_memory_region(data, size)
+#define adj_permit(data, size) __asan_unpoison_memory_region(data, size)
+#else
+#define adj_forbid(data, size) ((void)(data), (void)(size))
+#define adj_permit(data, size) ((void)(data), (void)(size))
 #endif
 
 /* A block of memory starts with this, in the 64 bytes in front of what NumPy gets. Blocks that are too small to be kept
@@ -93,6 +112,7 @@ static void *adj_take_idle(int of_class, size_t size, int zeroed) {
     adj_hits++;
     adj_idle -= size;
     adj_idle_blocks[of_class] = block->next;
+    adj_permit(data, size);
     if (zeroed) memset(data, 0, size);
     return data;
 }
@@ -101,6 +121,7 @@ static void *adj_take_idle(int of_class, size_t size, int zeroed) {
 static void *adj_allocate(size_t size, int zeroed) {
     if (size < ADJ_SMALLEST) return adj_new_block(size, -1, zeroed);
     if (size > SIZE_MAX / 4) return NULL;
+    size_t wanted = size;
     int of_class = adj_class_of(&size);
     void *data;
     adj_live += size;
@@ -114,6 +135,7 @@ static void *adj_allocate(size_t size, int zeroed) {
         if (data == NULL) adj_live -= size;
     }
     if (adj_live > adj_peak) adj_peak = adj_live;
+    if (data != NULL) adj_forbid((char *)data + wanted, size - wanted);
     return data;
 }
 
@@ -141,6 +163,7 @@ static void adj_free(void *context, void *data, size_t size) {
     }
     adj_live -= block->size;
     adj_idle += block->size;
+    adj_forbid(data, block->size);
     block->next = adj_idle_blocks[block->of_class];
     adj_idle_blocks[block->of_class] = block;
     if (adj_idle > adj_limit) adj_give_back(adj_limit);
@@ -151,6 +174,7 @@ static void *adj_realloc(void *context, void *data, size_t size) {
     size_t before = ((adj_block *)((char *)data - ADJ_HEADER))->size;
     void *moved = adj_allocate(size, 0);
     if (moved == NULL) return NULL;
+    adj_permit(data, before);
     memcpy(moved, data, ADJ_MIN(size, before));
     adj_free(context, data, before);
     return moved;

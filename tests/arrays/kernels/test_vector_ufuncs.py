@@ -31,6 +31,9 @@ EXACT = {"log1p": (-1, 30, 1), "expm1": (-40, 40, 2), "erf": (-6, 6, 1.2), "erfc
 UP_TO_ONE = ("erfinv", "asin", "acos", "atanh", "arcsin", "arccos", "arctanh")
 FROM_ONE = ("acosh", "arccosh")
 
+#: Linux tells here how many pages a process holds.
+STATM = Path("/proc/self/statm")
+
 RNG = np.random.default_rng(0)
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e-310, -1e-300, 1e300, 1.7e308, 1.0, -1.0, 8.0, 0.5])
 ORDINARY = np.concatenate([RNG.uniform(-1, 1, 3000), 8 * RNG.normal(size=2000), RNG.uniform(-600, 600, 1000),
@@ -223,3 +226,19 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
         env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "[1.0, 1.0]\n"), done.stderr
+
+
+@pytest.mark.skipif(
+    not vector_ufuncs.kinds() or not STATM.exists(), reason="compiled loops, and Linux to ask for pages"
+)
+def test_a_copy_that_dies_leaves_nothing() -> None:
+    """A copy dies where two threads make the same one, and the second is kept."""
+    replaced: Any = vector_ufuncs._replaced  # type: ignore[attr-defined]
+
+    def pages_after(n: int) -> int:
+        for _ in range(n):
+            assert replaced("exp").nin == 1
+        return int(STATM.read_text().split()[1])
+
+    before = pages_after(100)
+    assert pages_after(10_000) - before < 1000

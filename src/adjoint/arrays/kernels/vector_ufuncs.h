@@ -262,20 +262,20 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
 
 /* A copy of a ufunc in which the loops for double and single precision are replaced, by formulas of these numbers or,
    for -1, by the same loop on elements without gaps. `widened`: single precision is computed in double precision. What
-   it needs is never freed, as ufuncs are not. */
+   it needs lies in one block, which NumPy frees with the ufunc. */
 static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number, int single, int widened) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     int nargs = u->nargs, n = u->ntypes;
-    const char *text = PyUnicode_AsUTF8(called);
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(called, &length);
     if (text == NULL) return NULL;
-    PyUFuncGenericFunction *loops = (PyUFuncGenericFunction *)malloc(n * sizeof(PyUFuncGenericFunction));
-    void **data = (void **)malloc(n * sizeof(void *));
-    adj_replaced *replaced = (adj_replaced *)malloc(n * sizeof(adj_replaced));
-    char *types = (char *)malloc((size_t)n * nargs), *name = strdup(text);
-    if (!loops || !data || !replaced || !types || !name) {
-        free(loops); free(data); free(replaced); free(types); free(name);
-        return PyErr_NoMemory();
-    }
+    size_t of_types = (size_t)n * nargs, each = sizeof(adj_replaced) + sizeof(PyUFuncGenericFunction) + sizeof(void *);
+    adj_replaced *replaced = (adj_replaced *)PyArray_malloc(n * each + of_types + (size_t)length + 1);
+    if (replaced == NULL) return PyErr_NoMemory();
+    PyUFuncGenericFunction *loops = (PyUFuncGenericFunction *)(replaced + n);
+    void **data = (void **)(loops + n);
+    char *types = (char *)(data + n), *name = types + of_types;
+    memcpy(name, text, (size_t)length + 1);
     memcpy(types, u->types, (size_t)n * nargs);
     for (int i = 0; i < n; i++) {
         int all_double = adj_all_of_type(u, i, NPY_DOUBLE), all_single = adj_all_of_type(u, i, NPY_FLOAT);
@@ -292,6 +292,11 @@ static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number,
         data[i] = replaced + i;
     }
     PyObject *made = PyUFunc_FromFuncAndData(loops, data, types, n, u->nin, u->nout, PyUFunc_None, name, u->doc, 0);
+    if (made == NULL) {
+        PyArray_free(replaced);
+        return NULL;
+    }
+    ((PyUFuncObject *)made)->ptr = replaced;
     /* loops for types that other packages brought (bfloat16) */
     PyObject *type, *chain;
     Py_ssize_t place = 0;

@@ -10,6 +10,7 @@ import collections
 import io
 import pickle
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from typing import IO, Any, ClassVar
@@ -162,7 +163,7 @@ def write(obj: Any, file: IO[bytes], protocol: int, folder: str = FOLDER) -> Non
     pickler.dump(obj)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(f"{folder}/data.pkl", contents.getvalue())
-        archive.writestr(f"{folder}/byteorder", "little")
+        archive.writestr(f"{folder}/byteorder", sys.byteorder)
         for key, memory in pickler.storages.values():
             order: Any = "C" if memory.array.flags.c_contiguous else "F"
             archive.writestr(f"{folder}/data/{key}", memory.array.tobytes(order))
@@ -173,10 +174,13 @@ def write(obj: Any, file: IO[bytes], protocol: int, folder: str = FOLDER) -> Non
 
 
 class _Storage:
-    """The bytes of a storage that is read, and the dtype of its elements; None for any."""
+    """The bytes of a storage that is read, and the dtype of its elements; None for any.
 
-    def __init__(self, data: bytearray, kind: str | None) -> None:
-        self.data, self.kind = data, kind
+    foreign: the bytes of an element stand in the other order than on this machine, and how long one is nobody said.
+    """
+
+    def __init__(self, data: bytearray, kind: str | None, foreign: bool) -> None:
+        self.data, self.kind, self.foreign = data, kind, foreign
 
 
 class _Archive:
@@ -188,7 +192,8 @@ class _Archive:
             name.rpartition("/")[0] for name in archive.namelist() if name.rpartition("/")[2] == "data.pkl"
         )
         self.storages: dict[str, _Storage] = {}
-        self.swapped = self.read("byteorder") == b"big" if f"{self.folder}/byteorder" in archive.namelist() else False
+        says_order = f"{self.folder}/byteorder" in archive.namelist()
+        self.swapped = (self.read("byteorder") if says_order else b"little") != sys.byteorder.encode()
 
     def read(self, name: str) -> bytes:
         """The contents of an entry, which is not compressed: no more bytes than the file has."""
@@ -207,7 +212,7 @@ class _Archive:
             data = bytearray(self.read(f"data/{key}"))
             if self.swapped and kind is not None:
                 data = bytearray(numpy.frombuffer(data, numpy_dtype(_dtype_named(kind))).byteswap().tobytes())
-            self.storages[key] = _Storage(data, kind)
+            self.storages[key] = _Storage(data, kind, self.swapped and kind is None)
         found = self.storages[key]
         check(found.kind == STORAGES.get(cls.name), "a storage has one class")
         return found
@@ -229,6 +234,7 @@ def _tensor(
     check(all(type(number) is int and number >= 0 for number in lengths), "sizes are integers")
     check(len(size) == len(stride) <= 64 and type(requires_grad) is bool, "a tensor has sizes, strides and a flag")
     dtype = numpy_dtype(_dtype_named(storage.kind) if kind is None else kind)
+    check(dtype.itemsize == 1 or not storage.foreign, "elements without a type have this machine's order of bytes")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     check(0 in size or (last + 1) * dtype.itemsize <= len(storage.data), "a tensor lies within its storage")
     memory = numpy.frombuffer(storage.data, numpy.uint8) if storage.data else numpy.empty(0, numpy.uint8)

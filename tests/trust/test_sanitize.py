@@ -1,0 +1,72 @@
+"""make sanitize: its parts find what they look for, faults planted in a module of their own."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from trust import builds, emulation, machines, sanitize, suite
+
+PLANTED = Path(__file__).parent / "data" / "planted.c"
+#: By number: how the sanitizers call the fault.
+FAULTS = (
+    "heap-buffer-overflow",
+    "signed integer overflow",
+    "outside the range of representable values",
+    "leak: in fault",
+)
+COMPILERS = [compiler for compiler in ("gcc", "clang") if shutil.which(compiler) and sys.platform == "linux"]
+
+
+def test_examples() -> None:
+    assert sum(doctest.testmod(module).failed for module in (suite, sanitize, builds, machines, emulation)) == 0
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_sanitizers_find_planted_faults(compiler: str, tmp_path: Path) -> None:
+    name = {build.compiler: name for name, build in builds.BUILDS.items() if name.startswith("sanitize")}[compiler]
+    if not Path(sanitize.preload(compiler).partition(":")[0]).is_absolute():
+        pytest.skip(f"{compiler} has no sanitizers here")
+    # the folder stands for the package's, whose leaks count
+    library = tmp_path / "adjoint" / "planted.so"
+    library.parent.mkdir()
+    source = shutil.copy(PLANTED, library.parent)
+    include = f"-I{sysconfig.get_path('include')}"
+    options = [*builds.BUILDS[name].flags, "-shared", "-fPIC", include, source, "-o", str(library)]
+    subprocess.run([compiler, *options], check=True)
+    environment = os.environ | sanitize.environment(name, tmp_path) | {"PYTHONPATH": str(library.parent)}
+    found = []
+    for number in range(len(FAULTS) + 1):
+        program = f"import planted; planted.fault({number})"
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        )
+        files = list(tmp_path.glob("report*"))
+        found.append(" ".join(sanitize.reports(run.stderr + "".join(file.read_text() for file in files))))
+        for file in files:
+            file.unlink()
+    assert all(fault in report for fault, report in zip(FAULTS, found, strict=False)), found
+    assert found[-1] == ""
+
+
+def test_a_check_in_a_function_that_cannot_raise_is_a_report() -> None:
+    text = "IndexError: Out of bounds on buffer access (axis 0)\nException ignored in: 'adjoint.core.graph.f'\n"
+    assert list(sanitize.reports(text)) == ["ignored in adjoint.core.graph.f"]
+
+
+def test_a_run_that_ends_early_is_a_fault() -> None:
+    assert suite.outcome("tests/a.py ...", -11, 1.0).failures == ["ended with code -11"]
+    assert suite.outcome("3 passed in 1s\n", 0, 1.0).passed == 3
+
+
+def test_what_a_machine_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert machines.missing("clang").endswith("clang not installed")
+    assert "qemu-s390x-static" in machines.missing("s390x") and machines.missing("loops") == ""

@@ -1,0 +1,134 @@
+"""The compiled modules built in another way, each in a folder of its own below build/trust.
+
+`python -m trust.builds NAME` makes the build of that name. The compiled modules beside the sources are left alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trust import emulation
+from trust.folders import FOLDER, ROOT
+
+PACKAGE = ROOT / "src" / "adjoint"
+
+#: What Cython checks in the build that checks: these raise where the released modules read or compute on.
+CHECKS = {
+    "boundscheck": True,
+    "wraparound": True,
+    "initializedcheck": True,
+    "nonecheck": True,
+    "overflowcheck": True,
+    "cdivision": False,
+}
+#: A cast of a float that does not fit is undefined too, and not among the compilers' defaults.
+SANITIZERS = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-omit-frame-pointer", "-g1", "-O1")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A way to build: the compiler, options after setup.py's own, Cython's directives, the machine if it is another."""
+
+    compiler: str = "gcc"
+    flags: Sequence[str] = ()
+    links: Sequence[str] = ()
+    directives: Mapping[str, bool] = field(default_factory=dict)
+    machine: emulation.Machine | None = None
+
+
+BUILDS = {
+    "sanitize": Build(flags=SANITIZERS, links=SANITIZERS[:1]),
+    "sanitize-clang": Build("clang", (*SANITIZERS, "-shared-libsan"), (*SANITIZERS[:1], "-shared-libsan")),
+    "checks": Build(flags=("-O0",), directives=CHECKS),
+    "clang": Build("clang"),
+    **{name: Build(machine.compiler, machine=machine) for name, machine in emulation.MACHINES.items()},
+}
+
+
+def library(name: str) -> Path:
+    """The folder in which the package of a build lies, for PYTHONPATH."""
+    return FOLDER / name / "lib"
+
+
+def make(name: str) -> Path:
+    """Build the modules and copy the sources beside them; what is unchanged is left. Returns `library`."""
+    result = subprocess.run(
+        [sys.executable, "-m", "trust.builds", name], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if result.returncode:
+        raise RuntimeError(f"the build {name} failed:\n{result.stdout[-4000:]}{result.stderr[-4000:]}")
+    return library(name)
+
+
+def command(build: Build, setup: Any) -> type:
+    """The command of setuptools that builds so."""
+
+    class Command(setup.OptionalBuildExt):  # type: ignore[misc]
+        directives = setup.DIRECTIVES | build.directives
+        sources = str(FOLDER / "cython-checks") if build.directives else setup.OptionalBuildExt.sources
+
+        def flags(self, name: str) -> list[str]:
+            return [*super().flags(name), *build.flags]
+
+        def build_extensions(self) -> None:
+            self.inplace = True  # with its symbols; setup.py strips what it installs
+            for extension in self.extensions:
+                extension.extra_link_args = list(build.links)
+            super().build_extensions()
+
+        def translate(self) -> None:
+            super().translate()
+            if build.machine is not None:
+                self.include_dirs = emulation.include_dirs(build.machine)
+                for extension in self.extensions:
+                    extension.include_dirs = [*self.include_dirs, *extension.include_dirs[1:]]  # for NumPy's of here
+
+        def get_ext_filename(self, name: str) -> str:
+            return super().get_ext_filename(name) if build.machine is None else f"{name.replace('.', '/')}.so"
+
+        def get_ext_fullpath(self, name: str) -> str:
+            return str(Path(self.build_lib, self.get_ext_filename(name)))
+
+    return Command
+
+
+def copy_sources(target: Path) -> None:
+    """Copy what of the package is not compiled; what is unchanged keeps its time."""
+    for file in PACKAGE.rglob("*"):
+        if file.suffix in (".so", ".pyc") or file.is_dir():
+            continue
+        copy = target / "adjoint" / file.relative_to(PACKAGE)
+        if not copy.exists() or copy.stat().st_mtime < file.stat().st_mtime:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy)
+
+
+def main(name: str) -> None:
+    """Make a build in this process, which setuptools changes."""
+    specification = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
+    assert specification is not None and specification.loader is not None
+    setup = importlib.util.module_from_spec(specification)
+    os.chdir(ROOT)
+    specification.loader.exec_module(setup)
+    build, folder = BUILDS[name], FOLDER / name
+    os.environ |= {"CC": build.compiler, "ADJOINT_REQUIRE_EXT": "1", "LDSHARED": f"{build.compiler} -shared"}
+    copy_sources(library(name))
+    setup.setup(
+        name="adjoint",
+        long_description="",
+        script_args=["--quiet", "build_ext", f"--build-lib={library(name)}", f"--build-temp={folder / 'temp'}", "-j2"],
+        ext_modules=setup.extensions(),
+        cmdclass={"build_ext": command(build, setup)},
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

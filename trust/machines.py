@@ -1,0 +1,117 @@
+"""Other compilers and processors: `python -m trust.machines [--long]`.
+
+The modules are built by clang and tested; they are built for 64-bit ARM and for s390x, whose bytes stand in the other
+order, and tested by qemu's emulation of programs; and the loops for processors without wide vectors are tested on this
+one. The long form has all of it, the short form the loops without wide vectors alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+from trust import builds, emulation, suite
+from trust.figures import Recorder
+from trust.folders import ROOT
+
+#: The tests that an emulated processor runs: emulation takes some twenty times as long.
+EMULATED = (
+    "tests/arrays",
+    "tests/program/test_machine.py",
+    "tests/core/test_engine.py",
+    "tests/core/test_edges.py",
+    "tests/core/test_elementwise_values.py",
+    "tests/core/test_modes.py",
+    "tests/core/test_nodes.py",
+    "tests/runtime",
+    "tests/tensor/test_files.py",
+)
+CLANG = ("tests/arrays", "tests/program", "tests/core")
+GENERIC = ("tests/arrays/kernels", "tests/program/test_machine.py")
+#: The variable that chooses the loops for a kind of processor, and the value for those of all processors.
+PLAIN_LOOPS = {"ADJOINT_PROCESSOR": "plain"}
+LABELS = {
+    "loops": "tests of the loops without wide vectors, on x86-64",
+    "clang": "tests built by clang, on x86-64",
+    "arm64": "tests on emulated 64-bit ARM",
+    "s390x": "tests on emulated s390x, big-endian",
+}
+
+
+def environment(package: str) -> dict[str, str]:
+    """The variables under which the tests run with the package of a folder."""
+    return {
+        "PYTHONPATH": f"{package}:{ROOT / 'tests'}:{ROOT}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ADJOINT_REQUIRE_EXT": "1",
+        "ADJOINT_DISABLE_EXT": "",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def tested(name: str) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
+    """Which tests a machine runs, under which variables, by which interpreter."""
+    if name == "loops":
+        return GENERIC, environment("src") | PLAIN_LOOPS, (sys.executable,)
+    variables = environment(str(builds.library(name)))
+    if name == "clang":
+        return CLANG, variables, (sys.executable,)
+    return EMULATED, variables, (str(emulation.MACHINES[name].python),)
+
+
+def missing(name: str) -> str:
+    """What is not here that a machine needs, in one sentence; empty if all is."""
+    machine = emulation.MACHINES.get(name)
+    programs = ["clang"] if name == "clang" else []
+    programs = [p for p in programs if shutil.which(p) is None] if machine is None else emulation.needs(machine)
+    return f"{LABELS[name]}: {', '.join(programs)} not installed" if programs else ""
+
+
+def prepare(name: str) -> None:
+    """Fetch what a machine is emulated with, and build the modules for it."""
+    if name in emulation.MACHINES:
+        emulation.make_root(emulation.MACHINES[name])
+    if name != "loops":
+        builds.make(name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m trust.machines", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--long", action="store_true", help="other compilers and processors too")
+    parser.add_argument("--machines", nargs="+", choices=LABELS, help="some of them")
+    parser.add_argument("--go-on", action="store_true", help="take what an earlier run has done as done")
+    options = parser.parse_args(arguments)
+    recorder = Recorder("make machines", long=options.long)
+    figures = recorder.figures
+    for name in options.machines or (LABELS if options.long else ("loops",)):
+        if reason := missing(name):
+            figures.not_run.append(reason)
+            continue
+        prepare(name)
+        tests, variables, python = tested(name)
+        passed = 0
+        for part in tests:
+            result = suite.load(name, part) if options.go_on else None
+            if result is None:
+                result = suite.run([part], variables, python)
+                suite.store(name, part, result)
+            print(
+                f"{name}: {part}: {result.passed} passed, {result.seconds:.0f} s",
+                *result.failures,
+                sep="\n  ",
+                flush=True,
+            )
+            passed += result.passed
+            figures.findings += [f"{LABELS[name]}: {failure}" for failure in result.failures]
+        figures.rows[LABELS[name]] = passed
+    if options.long:
+        figures.not_run.append(
+            "Windows and macOS: the workflows in `.github/workflows` build and test there, and have never run."
+        )
+    return int(bool(recorder.finish().findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

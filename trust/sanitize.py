@@ -1,0 +1,125 @@
+"""The compiled modules under sanitizers, and with Cython's checks: `python -m trust.sanitize [--long]`.
+
+gcc's and clang's AddressSanitizer and UndefinedBehaviorSanitizer find accesses outside of what was allocated or after
+it was freed, signed overflow, shifts and casts that do not fit, wrong alignment. LeakSanitizer lists what was allocated
+and nobody holds; what adjoint's own code allocates counts, and what the interpreter and NumPy allocate does not. Cython
+checks bounds, None, negative indices, overflow and division in a build of its own.
+
+The short form runs the tests of the array kernels, of the machine of programs and of the engine under gcc's sanitizers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from trust import builds, suite
+from trust.figures import Recorder
+from trust.folders import ROOT
+
+LABELS = {"sanitize": "gcc's sanitizers", "sanitize-clang": "clang's sanitizers", "checks": "Cython's checks"}
+SHORT = (
+    "tests/arrays/kernels",
+    "tests/program/test_machine.py",
+    "tests/core/test_engine.py",
+    "tests/compilation/test_programs.py",
+)
+#: A frame of a stack: its number, and what it names.
+FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ (.*)$", re.MULTILINE)
+#: Indirect leaks are held by direct ones, and arrays of the threads that a fork ends are held by the interpreter's.
+LEAK = re.compile(r"^Direct leak of .*?(?=^\n|^$|\Z)", re.MULTILINE | re.DOTALL)
+#: What Cython writes where a check fails in a function that cannot raise.
+IGNORED = re.compile(r"^Exception ignored in: '(adjoint\.[\w.]+)'", re.MULTILINE)
+
+
+def preload(compiler: str) -> str:
+    """The libraries of a compiler's sanitizers, which the interpreter must load first."""
+    names = {"gcc": ("libasan.so", "libubsan.so"), "clang": ("libclang_rt.asan-x86_64.so",)}[compiler]
+    return ":".join(
+        subprocess.run(
+            [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for name in names
+    )
+
+
+def environment(name: str, logs: Path) -> dict[str, str]:
+    """The variables under which a build is tested; the reports of sanitizers go to files in `logs`."""
+    variables = {
+        "PYTHONPATH": f"{builds.library(name)}:{ROOT / 'tests'}:{ROOT}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ADJOINT_REQUIRE_EXT": "1",
+        "ADJOINT_DISABLE_EXT": "",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    if name == "checks":
+        return variables
+    return variables | {
+        "LD_PRELOAD": preload(builds.BUILDS[name].compiler),
+        "PYTHONMALLOC": "malloc",  # so that each object is a block of its own
+        # programs that tests start leak as they please: what leaks is read from the files
+        "ASAN_OPTIONS": f"log_path={logs / 'report'}:detect_leaks=1:allocator_may_return_null=1",
+        "LSAN_OPTIONS": "exitcode=0",
+        "UBSAN_OPTIONS": f"log_path={logs / 'report'}:print_stacktrace=1",
+    }
+
+
+def reports(text: str) -> Iterator[str]:
+    """The faults that sanitizers and checks report in a text, each in one line.
+
+    >>> list(reports("src/a.h:3:5: runtime error: signed integer overflow: 1 + 1 cannot be represented"))
+    ['src/a.h:3:5: signed integer overflow: 1 + 1 cannot be represented']
+    """
+    for place, fault in re.findall(r"^(\S+): runtime error: (.*)$", text, re.MULTILINE):
+        yield f"{place.removeprefix(f'{ROOT}/')}: {fault}"
+    for fault in re.findall(r"^SUMMARY: AddressSanitizer: ((?!\d+ byte).*)$", text, re.MULTILINE):
+        yield fault.replace(f"{ROOT}/", "")
+    for leak in LEAK.findall(text):
+        frames = [frame for frame in FRAME.findall(leak) if "__interceptor" not in frame]
+        if frames and "adjoint/" in frames[0]:
+            yield f"leak: {frames[0]}"
+    yield from (f"ignored in {function}" for function in IGNORED.findall(text))
+
+
+def examine(name: str, tests: Sequence[str], limit: float = 3600.0) -> suite.Outcome:
+    """Run tests in a build, and collect the reports."""
+    with tempfile.TemporaryDirectory() as logs:
+        result = suite.run(tests, environment(name, Path(logs)), limit=limit)
+        result.text += "".join(file.read_text(errors="replace") for file in sorted(Path(logs).iterdir()))
+    result.reports = sorted(set(reports(result.text)))
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m trust.sanitize", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--long", action="store_true", help="the whole suite, with gcc's, clang's and Cython's checks")
+    parser.add_argument("--builds", nargs="+", choices=LABELS, help="some of the builds")
+    parser.add_argument("--only", nargs="+", default=(), metavar="FOLDER", help="some folders of tests")
+    parser.add_argument("--go-on", action="store_true", help="take what an earlier run has done as done")
+    options = parser.parse_args(arguments)
+    recorder = Recorder("make sanitize", long=options.long)
+    for name in options.builds or (LABELS if options.long else ("sanitize",)):
+        builds.make(name)
+        passed = 0
+        for part in suite.folders(options.only) if options.long else SHORT:
+            result = suite.load(name, part) if options.go_on else None
+            if result is None:
+                result = examine(name, [part])
+                suite.store(name, part, result)
+            print(
+                f"{LABELS[name]}: {part}: {result.passed} passed, {result.seconds:.0f} s", *result.failures, sep="\n  "
+            )
+            print(*(f"  {report}" for report in result.reports), sep="\n", flush=True)
+            passed += result.passed
+            recorder.figures.findings += [f"{LABELS[name]}: {fault}" for fault in (*result.failures, *result.reports)]
+        recorder.figures.rows[f"tests under {LABELS[name]}"] = passed
+    return int(bool(recorder.finish().findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

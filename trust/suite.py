@@ -1,0 +1,115 @@
+"""Parts of the test suite, each in a process of its own: what passed, what failed, and all that was written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from trust.folders import FOLDER, ROOT
+
+#: The folders of tests that use the compiled modules most, first.
+# fmt: off
+FOLDERS = [
+    "arrays", "program", "core", "compilation", "runtime", "tensor", "transforms", "rules", "functions", "function",
+    "sparse_matrices", "nn", "optim", "solvers", "tools", "interop", "distributions", "compat", "utils", "testing",
+]
+# fmt: on
+
+
+@dataclass
+class Outcome:
+    """Of one part: counts, failed tests, reports of faults, and the text of the run."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+    text: str = ""
+
+
+def outcome(text: str, code: int, seconds: float) -> Outcome:
+    """What a run of pytest says of itself; one that came to no end has a failure that says so.
+
+    >>> outcome("FAILED tests/a.py::b - E\\n1 failed, 20 passed in 3.1s\\n", 1, 3.5).failures
+    ['tests/a.py::b']
+    """
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|skipped|error)", text[-300:])}
+    failures = re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+    if code not in (0, 1, 5) or (code == 1 and not failures):
+        failures.append(f"ended with code {code}")
+    failed = counts.get("failed", 0) + counts.get("error", 0)
+    return Outcome(counts.get("passed", 0), failed, counts.get("skipped", 0), round(seconds, 1), failures, text=text)
+
+
+def run(
+    tests: Sequence[str],
+    environment: Mapping[str, str],
+    python: Sequence[str] = (sys.executable,),
+    arguments: Iterable[str] = (),
+    limit: float = 3600.0,
+) -> Outcome:
+    """Run tests; what compiled code writes to the standard error output is part of the text."""
+    words = [
+        *python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--capture=sys",
+        "-m",
+        "not slow",
+    ]
+    start = time.perf_counter()
+    with subprocess.Popen(
+        [*words, "-rfE", *arguments, *tests],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            text, _ = process.communicate(timeout=limit)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, code = process.communicate()[0], -9
+    return outcome(text, code, time.perf_counter() - start)
+
+
+def kept(name: str, part: str) -> Path:
+    """The file that keeps the outcome of a part until the figures are written."""
+    return FOLDER / "outcomes" / name / f"{part.replace('/', '-')}.json"
+
+
+def load(name: str, part: str) -> Outcome | None:
+    """The outcome that an earlier run kept."""
+    file = kept(name, part)
+    return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def store(name: str, part: str, result: Outcome) -> None:
+    """Keep an outcome, and the text of its run beside it."""
+    file = kept(name, part)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".txt").write_text(result.text, encoding="utf-8")
+    file.write_text(json.dumps(asdict(result) | {"text": ""}, indent=1), encoding="utf-8")
+
+
+def folders(chosen: Sequence[str] = ()) -> list[str]:
+    """The parts of the suite: folders of tests, or those of them that are chosen."""
+    return [f"tests/{name}" for name in FOLDERS if not chosen or name in chosen]
