@@ -205,6 +205,17 @@ def of_graph(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
     return replay, adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
 
 
+def of_compiled(work: Workload, arrays: Arrays) -> tuple[Step, Step, Any]:
+    """adjoint, the loss compiled; a product with a Hessian, which needs gradients with a history, as a whole."""
+    import adjoint
+
+    if work.second:
+        step = adjoint.compile(step_under_torch(adjoint, work, arrays))
+    else:
+        step = step_under_torch(adjoint, work, arrays, True)
+    return step, adjoint.cuda.synchronize, lambda t: t.cpu().numpy()
+
+
 def of_torch(work: Workload, arrays: Arrays, compiled: bool = False) -> tuple[Step, Step, Any]:
     """PyTorch, eager or compiled."""
     import torch
@@ -251,10 +262,15 @@ class Contender(NamedTuple):
 CONTENDERS: dict[str, Contender] = {
     "adjoint": Contender(of_adjoint, "cupy"),
     "adjoint.graph": Contender(of_graph, "cupy"),
+    "adjoint.compile": Contender(of_compiled, "cupy"),
     "torch": Contender(of_torch, "torch"),
     "torch.compile": Contender(partial(of_torch, compiled=True), "torch"),
     "jax.jit": Contender(of_jax, "jax"),
 }
+
+
+#: Who computes it in a dry run.
+DRY = ("adjoint", "adjoint.compile")
 
 
 # times ----------------------------------------------------------------------------------------------------------------
@@ -334,6 +350,16 @@ def page(results: pieces.Results, machine: str) -> str:
     if ratios:
         mean = statistics.geometric_mean(ratios)
         lines += ["", f"adjoint's time is {mean:.2f} times PyTorch's eager one (geometric mean)."]
+    ratios = [
+        first["seconds"] / second["seconds"]
+        for what, work in WORKLOADS.items()
+        for size in work.sizes
+        if (first := results.get(f"adjoint.compile/{what}/{size}")) and first["outcome"] == RIGHT
+        if (second := results.get(f"torch.compile/{what}/{size}")) and second["outcome"] == RIGHT
+    ]
+    if ratios:
+        mean = statistics.geometric_mean(ratios)
+        lines += ["", f"adjoint.compile's time is {mean:.2f} times torch.compile's (geometric mean)."]
     lines += ["", "What ran: `docs/gpu.md`."]
     for title, listed in (("Results that differ by more than a hundredth", differs), ("What failed", failures)):
         lines += ["", f"## {title}", "", *[f"* {text}" for text in listed]] if listed else []
@@ -366,7 +392,7 @@ def main(arguments: list[str] | None = None) -> int:
     dry = ("--stand-in",) if options.stand_in else ()
     results: pieces.Results = {}
     missing: list[str] = []
-    for who in ["adjoint"] if options.stand_in else CONTENDERS:
+    for who in DRY if options.stand_in else CONTENDERS:
         groups = [names_of(who, options.only)]
         left = deadline - time.monotonic()
         results = pieces.run_missing(pieces.Work("benchmarks.gpu", name, groups, 1, dry), left)

@@ -391,6 +391,140 @@ def pinned_memory() -> None:
     assert adjoint.ones(3, pin_memory=True).is_pinned()
 
 
+# compiled functions --------------------------------------------------------------------------------------------------
+
+
+def chain(x: Any, w: Any) -> Any:
+    """Elementwise steps, rows, a product and reductions."""
+    y = (x * 1.5 + w[0]).tanh().sigmoid() - x.logsumexp(1, keepdim=True)
+    return ((y @ w) ** 2).mean() + adjoint.softmax(y, 1).amax(0).sum() + x[:, 1:].abs().log1p().sum()
+
+
+def as_it_is_and_compiled(function: Callable[..., Any], shapes: Any, rtol: float) -> int:
+    """Values and gradients of a function are those of its replays; returns the number of recordings."""
+    compiled = adjoint.compile(function, fullgraph=True)
+    for shape in shapes:
+        for _ in range(3):  # recorded, replayed, replayed
+            leaves = [adjoint.tensor(RNG.normal(size=n), device="cuda", requires_grad=True) for n in shape]
+            found = []
+            for run in (function, compiled):
+                result = run(*leaves)
+                found.append([result.detach(), *adjoint.autograd.grad(result, leaves)])
+            for expected, own in zip(*found, strict=True):
+                assert own.is_cuda
+                np.testing.assert_allclose(own.cpu().numpy(), expected.cpu().numpy(), rtol, rtol)
+    return compiled.n_recordings
+
+
+@program()
+def compiled_functions() -> str:
+    """Replays of regions, reductions and calls give the values and gradients of the function, in several shapes."""
+    shapes = [((n, k), (k, k)) for n, k in ((3, 4), (1, 2), (257, 33), (1000, 5))]
+    n = as_it_is_and_compiled(chain, shapes, 1e-9)
+    assert n == len(shapes), n
+    return f"{n} recordings"
+
+
+@program()
+def compiled_functions_of_views() -> None:
+    """Regions read and write transposed, strided and broadcast arrays."""
+
+    def function(x: Any, y: Any) -> Any:
+        a = x.T * 2 + y[::2, None]
+        a[1:, ::3].mul_(a[:-1, ::3].detach().clone())
+        b = a.expand(2, *a.shape).sin() * a.flip(0)
+        return (b + b.mT.mT).sum() + adjoint.cat([x.T, a]).cos().sum()
+
+    as_it_is_and_compiled(function, [((6, 4), (8,)), ((7, 1), (2,)), ((64, 130), (260,))], 1e-9)
+
+
+@program()
+def compiled_steps_of_training() -> str:
+    """Whole steps that write parameters in place, compiled beside as they are: ten steps of each."""
+    found = []
+    for step_of in (lambda step: step, adjoint.compile):
+        rng = np.random.default_rng(3)
+        w, b = [adjoint.tensor(rng.normal(size=n), device="cuda", requires_grad=True) for n in ((5, 7), 7)]
+        momentum = adjoint.zeros(5, 7, dtype=adjoint.float64, device="cuda")
+
+        def step(x: Any, w: Any = w, b: Any = b, momentum: Any = momentum) -> Any:
+            loss = ((x @ w + b).tanh() ** 2).mean()
+            loss.backward()
+            with adjoint.no_grad():
+                momentum.mul_(0.9).add_(w.grad)
+                w.sub_(0.1 * momentum)
+                b.sub_(0.1 * b.grad)
+            w.grad = b.grad = None
+            return loss.detach()
+
+        run = step_of(step)
+        data = [adjoint.tensor(rng.normal(size=(11, 5)), device="cuda") for _ in range(10)]
+        found.append([[float(run(x)) for x in data], w.detach().cpu().numpy(), b.detach().cpu().numpy()])
+    for own, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(own, expected, 1e-9)
+    return f"loss {found[1][0][0]:.4f} to {found[1][0][-1]:.4f}"
+
+
+@program()
+def compiled_functions_in_one_kernel() -> str:
+    """A chain of elementwise steps on one shape is one kernel, also where it reads many arrays."""
+    compiled = adjoint.compile(lambda *parts: sum([part.sin() * k for k, part in enumerate(parts)], start=parts[0]))
+    counts = []
+    for n in (3, 40):
+        parts = [adjoint.tensor(RNG.normal(size=(3, 5)), device="cuda") for _ in range(n)]
+        for _ in range(3):
+            found = compiled(*parts)
+        expected = parts[0].cpu().numpy() + sum([k * np.sin(part.cpu().numpy()) for k, part in enumerate(parts)])
+        np.testing.assert_allclose(found.cpu().numpy(), expected, 1e-9)
+        counts.append(len(compiled.entries[0].program.order))
+    assert counts[0] == 1, counts
+    return f"{counts[0]} kernel for 3 arrays, {counts[1]} for 40"
+
+
+@program(needs_device=True)
+def compiled_functions_as_graphs() -> None:
+    """A replay without checks, products and random numbers is captured as a CUDA graph, forward and backward."""
+    x = adjoint.tensor(RNG.normal(size=1000), device="cuda", requires_grad=True)
+    compiled = adjoint.compile(lambda x: (x.tanh() * 2 + x.exp()).sum())
+
+    def step() -> Any:
+        return adjoint.autograd.grad(compiled(x), x)[0]
+
+    with adjoint.cuda.stream(adjoint.cuda.Stream()):
+        for _ in range(3):
+            step()
+    captured = adjoint.cuda.CUDAGraph()
+    with adjoint.cuda.graph(captured):
+        gradient = step()
+    for _ in range(3):
+        with adjoint.no_grad():
+            x.mul_(0.5)
+        captured.replay()
+        adjoint.cuda.synchronize()
+        own = x.detach().cpu().numpy()
+        np.testing.assert_allclose(gradient.cpu().numpy(), 2 / np.cosh(own) ** 2 + np.exp(own), 1e-9)
+
+
+@program(needs_device=True)
+def compiled_functions_on_streams() -> None:
+    """Replays on several streams at once keep their values apart."""
+    compiled = adjoint.compile(lambda x: (x * 1.01 + 1).tanh().cumsum(0).sin())
+    x = adjoint.ones(1 << 20, dtype=adjoint.float64, device="cuda")
+    expected = [(x * k * 1.01 + 1).tanh().cumsum(0).sin().cpu().numpy() for k in range(4)]
+    inputs = [x * k for k in range(4)]
+    compiled(x)
+    adjoint.cuda.synchronize()
+    streams = [adjoint.cuda.Stream() for _ in range(4)]
+    for _ in range(5):
+        found = []
+        for each, stream in zip(inputs, streams, strict=True):
+            with adjoint.cuda.stream(stream):
+                found.append(compiled(each))
+        adjoint.cuda.synchronize()
+        for own, value in zip(found, expected, strict=True):
+            np.testing.assert_allclose(own.cpu().numpy(), value, 1e-9, 1e-9)
+
+
 # devices --------------------------------------------------------------------------------------------------------------
 
 

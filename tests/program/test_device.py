@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,22 +13,15 @@ import pytest
 import adjoint
 from adjoint.arrays.size import cuda_is_available
 from adjoint.program import cuda_source, device
-from adjoint.program.cuda_source import EXPRESSIONS, TYPES, Unprintable, body_of, evaluate, inputs_of, results_of
+from adjoint.program.cuda_source import EXPRESSIONS, TYPES, Unprintable, body_of
 from adjoint.program.form import BOOL, Form
 from adjoint.program.trace import Looked, Untraceable, trace
 from adjoint.rules import TABLE, derive
 from rules.test_table import NUMPY, Problem, cotangents_at, kinds_of, problems
 from support import nvrtc, stand_in_cupy
+from support.host_kernels import COMPILER, Case, differences
 
-COMPILER = shutil.which("g++") or shutil.which("c++") or shutil.which("clang++")
 compiled_for_the_host = pytest.mark.skipif(COMPILER is None, reason="no compiler for C++ is here")
-
-
-class Case:
-    """A form, and arrays for its inputs."""
-
-    def __init__(self, name: str, form: Form, arrays: list[Any]) -> None:
-        self.name, self.form, self.arrays = name, form, arrays
 
 
 def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:
@@ -82,42 +72,10 @@ def cases() -> list[Case]:
     return list(found.values())
 
 
-def host_function(number: int, form: Form) -> str:
-    """A body in a loop over contiguous arrays of one length."""
-    dtypes = form.dtypes
-    reads = [
-        f"const {TYPES[dtypes[k]]} in{k} = (({TYPES[dtypes[k]]}*)p[{n}])[i];"
-        for n, k in enumerate(inputs_of(form, results_of(form)[0]))
-    ]
-    first = len(reads)
-    made = results_of(form)
-    outs = [f"{TYPES[dtypes[k]]} out{n};" for n, k in enumerate(made)]
-    writes = [f"(({TYPES[dtypes[k]]}*)p[{first + n}])[i] = out{n};" for n, k in enumerate(made)]
-    lines = "\n".join([*reads, *outs, body_of(form), *writes])
-    return f'extern "C" void f{number}(void** p, long n) {{ for (long i = 0; i < n; i++) {{\n{lines}\n}} }}\n'
-
-
 @compiled_for_the_host
 def test_bodies_give_numpys_values(cases: list[Case], tmp_path: Path) -> None:
     assert len(cases) > 300
-    source, library = tmp_path / "bodies.cpp", tmp_path / "bodies.so"
-    source.write_text("#include <math.h>\n" + "".join(host_function(k, case.form) for k, case in enumerate(cases)))
-    command = [str(COMPILER), "-O0", "-w", "-shared", "-fPIC", "-ffp-contract=off", str(source), "-o", str(library)]
-    subprocess.run(command, check=True)
-    loaded = ctypes.CDLL(str(library))
-    wrong = {}
-    for k, case in enumerate(cases):
-        used = [case.arrays[n] for n in inputs_of(case.form, results_of(case.form)[0])]
-        operands = [np.ascontiguousarray(array) for array in np.broadcast_arrays(*used)]
-        expected = evaluate(case.form, case.arrays)
-        outs = [np.empty(operands[0].shape, np.asarray(value).dtype) for value in expected]
-        pointers = (ctypes.c_void_p * (len(operands) + len(outs)))(*[a.ctypes.data for a in (*operands, *outs)])
-        getattr(loaded, f"f{k}")(pointers, ctypes.c_long(operands[0].size))
-        for found, value in zip(outs, expected, strict=True):
-            tolerance = 1e-12 if found.dtype == np.float64 else 2e-5
-            if not np.allclose(found, value, tolerance, tolerance, equal_nan=True):
-                wrong[case.name] = str(case.form), found, value
-    assert not wrong
+    assert not differences(cases, tmp_path)
 
 
 #: Operands at which comparisons, signs and roundings show what they do.
@@ -142,22 +100,12 @@ def test_special_values(tmp_path: Path) -> None:
         ufunc = getattr(np, name)
         arrays = [rows, columns][: ufunc.nin]
         found.append(Case(name, trace(lambda *a, ufunc=ufunc: ufunc(*a), arrays), arrays))
-    test_bodies = [host_function(k, case.form) for k, case in enumerate(found)]
-    source, library = tmp_path / "bodies.cpp", tmp_path / "bodies.so"
-    source.write_text("#include <math.h>\n" + "".join(test_bodies))
-    subprocess.run([str(COMPILER), "-O0", "-w", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    loaded = ctypes.CDLL(str(library))
-    for k, case in enumerate(found):
-        (expected,) = evaluate(case.form, case.arrays)
-        out = np.empty(rows.shape, expected.dtype)
-        pointers = (ctypes.c_void_p * (len(case.arrays) + 1))(*[a.ctypes.data for a in (*case.arrays, out)])
-        getattr(loaded, f"f{k}")(pointers, ctypes.c_long(rows.size))
-        np.testing.assert_allclose(out, expected, 1e-14, err_msg=case.name)
+    assert not differences(found, tmp_path, 1e-14)
 
 
 @pytest.mark.skipif(nvrtc.library() is None, reason="NVRTC is not installed")
 def test_nvrtc_compiles_the_bodies(cases: list[Case]) -> None:
-    text = "".join(nvrtc.kernel(f"f{k}", case.form) for k, case in enumerate(cases))
+    text = "".join(nvrtc.kernel(f"f{k}", case.form, case.inputs, case.outputs) for k, case in enumerate(cases))
     assert ".entry" in nvrtc.compile_to_ptx(text)
 
 

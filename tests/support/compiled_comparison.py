@@ -122,13 +122,21 @@ def attempt(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return Failure(type(error), str(error))
 
 
+def numbers_of(value: Any) -> Any:
+    """The values of a Tensor as a NumPy array, which shares its memory on the host; None for a type without one."""
+    if value.dtype is adjoint.bfloat16:
+        return None
+    return value.detach().resolve_conj().resolve_neg().cpu().numpy()
+
+
 def shown(value: Any, strides: bool = True) -> Any:
     """What is compared of a value; of a gradient not the strides, which depend on how it is computed."""
     if isinstance(value, Tensor):
-        assert type(value._array) is np.ndarray, "a recorded array came out"
-        array = value.detach().resolve_conj().resolve_neg().numpy() if value.dtype is not adjoint.bfloat16 else None
+        assert type(value._array) is np.ndarray or value.is_cuda, "a recorded array came out"
+        array = numbers_of(value)
         layout = tuple(value.stride()) if strides else tuple(value.shape)
         properties = (
+            value.device,
             value.dtype,
             layout,
             value.requires_grad,
@@ -145,6 +153,8 @@ def shown(value: Any, strides: bool = True) -> Any:
 
 def memory(values: list[Any]) -> list[tuple[int, int]]:
     """The pairs of Tensors and arrays that share memory."""
+    if any(isinstance(value, Tensor) and value.is_cuda for value in values):
+        return []  # on a device, writes show it
     arrays = [v.detach().numpy() if isinstance(v, Tensor) and v.dtype is not adjoint.bfloat16 else v for v in values]
     places = [k for k, v in enumerate(arrays) if isinstance(v, np.ndarray) and v.size]
     return [(i, j) for i in places for j in places if i < j and np.shares_memory(arrays[i], arrays[j])]

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from adjoint.program.cuda_source import TYPES, body_of, inputs_of, results_of
+from adjoint.program.cuda_source import TYPES, body_of
 from adjoint.program.form import Form
 
 #: Another folder with the library in it.
@@ -27,16 +27,18 @@ def library() -> Path | None:
     return files[0] if files else None
 
 
-def kernel(name: str, form: Form) -> str:
-    """A form as a kernel: its body in a function of pointers, one thread for each element."""
+def kernel(name: str, form: Form, used: list[int], made: list[int]) -> str:
+    """A form as a kernel: its body in a function of pointers, one thread for each element.
+
+    used, made: the registers that it reads and writes.
+    """
     dtypes = form.dtypes
-    used, made = inputs_of(form, results_of(form)[0]), results_of(form)
     taken = [f"const {TYPES[dtypes[k]]}* p{k}" for k in used] + [
         f"{TYPES[dtypes[k]]}* q{n}" for n, k in enumerate(made)
     ]
     lines = [f"const {TYPES[dtypes[k]]} in{k} = p{k}[i];" for k in used]
     lines += [f"{TYPES[dtypes[k]]}& out{n} = q{n}[i];" for n, k in enumerate(made)]
-    body = "\n".join([*lines, body_of(form)])
+    body = "\n".join([*lines, body_of(form, made)])
     index = "const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;"
     head = f'extern "C" __global__ void {name}({", ".join(taken)}, long long n)'
     return f"{head} {{\n{index}\nif (i < n) {{\n{body}\n}}\n}}\n"

@@ -186,16 +186,17 @@ class Pointer:
     """A place in the memory of an array."""
 
     def __init__(self, array: Any, start: int = 0) -> None:
-        self.array, self.start = array, start
+        self.array, self.shift = array, start
         self.ptr = array.ctypes.data + start
-
-    @property
-    def memory(self) -> Any:
-        """All bytes."""
-        return self.array.reshape(-1).view(numpy.uint8)
+        owner = array
+        while isinstance(owner.base, numpy.ndarray):
+            owner = owner.base
+        #: All bytes, and the place among them.
+        self.memory = numpy.ravel(owner, order="K").view(numpy.uint8)
+        self.start = self.ptr - self.memory.ctypes.data
 
     def __add__(self, offset: int) -> Pointer:
-        return Pointer(self.array, self.start + offset)
+        return Pointer(self.array, self.shift + offset)
 
 
 class Device:
@@ -316,24 +317,43 @@ class ElementwiseKernel:
         from adjoint.program.device import FORMS
 
         self.operation, self.name, self.form = operation, name, FORMS[name]
-        self.places = [int(parameter.rsplit(" in", 1)[1]) for parameter in in_params.split(", ")]
-        self.dtypes = [parameter.split(" ")[0] for parameter in in_params.split(", ")]
+        taken = in_params.split(", ") if in_params else []
+        self.places = [int(parameter.rsplit(" in", 1)[1]) for parameter in taken]
+        self.dtypes = [parameter.split(" ")[0] for parameter in taken]
+        self.n_outputs = len(out_params.split(", "))
         KERNELS.append(self)
 
     def __call__(self, *args: Any) -> Any:
         from adjoint.program.cuda_source import evaluate
 
         values: list[Any] = [None] * len(self.form.inputs)
-        for place, dtype, value in zip(self.places, self.dtypes, args, strict=True):
+        if len(args) not in (len(self.places), len(self.places) + self.n_outputs):
+            raise TypeError(f"Wrong number of arguments for {self.name!r}")
+        inputs, outputs = args[: len(self.places)], args[len(self.places) :]
+        for place, dtype, value in zip(self.places, self.dtypes, inputs, strict=True):
             taken = taken_in(value)
             if isinstance(value, ndarray) and taken.dtype != dtype:
                 raise TypeError(f"Type is mismatched. {taken.dtype} {dtype}")
             values[place] = taken if isinstance(value, ndarray) else numpy.dtype(dtype).type(taken)
         shape = numpy.broadcast_shapes(*[numpy.shape(values[place]) for place in self.places])
+        if outputs:
+            return self._written(values, outputs, numpy.broadcast_shapes(shape, *[out.shape for out in outputs]))
         made = [
             ndarray(numpy.array(numpy.broadcast_to(value, shape), order="C")) for value in evaluate(self.form, values)
         ]
         return made[0] if len(made) == 1 else tuple(made)
+
+    def _written(self, values: list[Any], outputs: Any, shape: Any) -> Any:
+        """Write the results into arrays that are there."""
+        from adjoint.program.cuda_source import evaluate
+
+        for out, value in zip(outputs, evaluate(self.form, values), strict=True):
+            if out.shape != shape:
+                raise ValueError("Out shape is mismatched")
+            if out.dtype != numpy.asarray(value).dtype:
+                raise TypeError(f"Type is mismatched. {out.dtype} {numpy.asarray(value).dtype}")
+            out._held[...] = value
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
 #: The kernels that were made.

@@ -152,6 +152,9 @@ def device_of(array: Any) -> device:
 
 def on_device(array: Any, target: device) -> Any:
     """The array in main memory or on a CUDA device: itself where it lies there already."""
+    moved_to = getattr(array, "moved_to", None)
+    if moved_to is not None:
+        return moved_to(target)
     if device_of(array) == target:
         return array
     from adjoint.arrays.libraries import cupy_namespace

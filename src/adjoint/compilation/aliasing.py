@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.namespace import namespace
 from adjoint.compilation.programs.views import View
 
 
@@ -49,10 +50,12 @@ def _is(first: Any, second: Any) -> bool:
 def _is_related(first: Any, second: Any, distance: int | None) -> bool:
     """True if one array lies at a distance from the other, or, without a distance, apart from it."""
     if distance is None:
-        return not numpy.may_share_memory(first, second)
+        return type(first) is not type(second) or not namespace(first).may_share_memory(first, second)
     return bool(address(second) - address(first) == distance)
 
 
 def address(array: Any) -> int:
     """The address of an array's first element."""
-    return int(array.__array_interface__["data"][0])
+    if type(array) is numpy.ndarray:
+        return int(array.__array_interface__["data"][0])
+    return int(namespace(array).address(array))

@@ -173,6 +173,7 @@ def part_of_key(leaf: Any) -> Any:
         shown = None if grad is None else (grad._array.shape, grad._array.strides, grad._array.dtype)
         return (
             type(leaf),
+            type(array),
             array.dtype,
             array.shape,
             getattr(array, "strides", None),

@@ -8,9 +8,11 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
-from adjoint.arrays.size import Size
+from adjoint.arrays.namespace import device_of
+from adjoint.arrays.size import CPU, Size
 from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
+from adjoint.compilation.programs import device_program
 from adjoint.compilation.programs.lowering import Lowering, whole_copy
 from adjoint.compilation.programs.partition import Dependent, Halves
 from adjoint.compilation.programs.replay import Pack, Program
@@ -19,6 +21,7 @@ from adjoint.compilation.pulls import Pull, Pulls, choices_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
 from adjoint.compilation.recordings.recording import Recording, plain_array, recorded, release, root_of
+from adjoint.compilation.recordings.twins import Twins
 from adjoint.compilation.replays import (
     Model,
     connect,
@@ -33,6 +36,7 @@ from adjoint.compilation.surroundings import has_hidden_tensor, random_state
 from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
+from adjoint.program.device import is_on_device
 from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import grad
@@ -171,13 +175,27 @@ class Entry:
 
     def _adopt(self) -> None:
         """Let all Tensors that the function can see hold recorded arrays."""
+        self._pair_with_twins()
         for external in self.externals:
-            if type(external.array) is not _ndarray:
+            if not self.recording.can_capture(external.array):
                 self.recording.stop("uses a tensor that is no NumPy array")
                 continue
+            external.array = self.recording.in_main_memory(external.array)
             self.recording.adopt(external.tensor)
         for gradient in self.grads_before:
             self.recording.adopt(gradient)
+
+    def _pair_with_twins(self) -> None:
+        """Give arrays of a device their twins, where all that the function takes and sees lies on one device."""
+        arrays = [external.array for external in self.externals]
+        arrays += [gradient._array for gradient in self.grads_before]
+        devices = {device_of(array) for array in arrays if is_on_device(array)}
+        if not devices:
+            return
+        if len(devices) > 1 or not all(map(is_on_device, arrays)):
+            self.recording.stop("uses tensors of several devices")
+        else:
+            self.recording.twins = Twins(devices.pop(), arrays)
 
     def _write_back(self, leaves: list[Any], arguments: list[Any]) -> None:
         """Give the caller's arrays the values that the function wrote into its own."""
@@ -254,7 +272,9 @@ class Entry:
         """The number of a Tensor among those that are made; numbers: those of Tensors that were added before."""
         number = numbers.setdefault(id(tensor), len(self.results))
         if number == len(self.results):
-            self.results.append(plain_array(tensor._array))
+            if self.recording.twins is not None and device_of(tensor._array) == CPU:
+                self.recording.stop("returned a tensor in main memory beside those of a device")
+            self.results.append(self.recording.in_main_memory(tensor._array))
             self.versions.append(version_of(tensor))
             if tensor.requires_grad and is_freed(tensor):
                 self.freed.append(number)
@@ -289,14 +309,16 @@ class Entry:
             array = output._array
             cotangent = numpy.ones_like(plain_array(array))
             self.cotangents.append(cotangent)
-            roots.append(new_tensor(self.recording.capture(cotangent)))
+            roots.append(new_tensor(self.recording.capture_new(cotangent)))
         inputs = [self.externals[k].tensor for k in self.by]
         try:
             for choice in choices_of(len(self.outputs)):
                 outputs, cotangents = [self.outputs[k] for k in choice], [roots[k] for k in choice]
                 with pass_ends_at(inputs):
                     pulled = grad(outputs, inputs, cotangents, retain_graph=True, allow_unused=True)
-                self.pulls.of[choice] = Pull([None if g is None else plain_array(g._array) for g in pulled])
+                self.pulls.of[choice] = Pull(
+                    [None if g is None else self.recording.in_main_memory(g._array) for g in pulled]
+                )
         except Exception as error:
             # the caller may never ask for the gradient, or give cotangents for which there is one
             self.recording.stop(f"has a gradient that cannot be computed for all cotangents ({error})")
@@ -306,8 +328,9 @@ class Entry:
     def finish(self) -> None:
         """Make the programs. Raises Refused if the recording cannot be replayed."""
         self._check_surroundings()
+        recording = self.recording
         arrays = [external.array for external in self.externals]
-        arrays += [gradient._array for gradient in self.grads_before]
+        arrays += [recording.in_main_memory(gradient._array) for gradient in self.grads_before]
         #: New gradients, as (Tensor, number of the array that is made, or None).
         self.grads: list[tuple[External, int | None]] = []
         for external, effect in zip(self.externals, self.effects, strict=True):
@@ -316,7 +339,7 @@ class Entry:
             elif effect is not None:
                 self.grads.append((external, len(self.results)))
                 self.versions.append(version_of(external.tensor._grad))
-                self.results.append(plain_array(effect))
+                self.results.append(recording.in_main_memory(effect))
         n = len(arrays)
         pulls = list(self.pulls.of.items())
         groups = [self.results, *[pull.results for _, pull in pulls]]
@@ -326,6 +349,7 @@ class Entry:
             if view.buffer.kind == EXTERNAL:
                 raise Refused("returned a view of memory that was there before")
         instructions = lowering.instructions
+        self._check_device(instructions)
         self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
         saved: list[Any] = []
         pack = None
@@ -352,12 +376,14 @@ class Entry:
             self.read_again = halves.externals
             others = [*[view for _, view in pairs], *[lowering.externals[k] for k in halves.externals]]
             for (choice, pull), views in zip(pulls, pulled, strict=True):
-                pull.prepare(halves, [cotangents[k] for k in choice], others, views, pack)
-        self.program = Program(instructions, lowering.externals[:n], [*values, *saved], pack)
+                pull.prepare(self._make_program, halves, [cotangents[k] for k in choice], others, views, pack)
+        self.program = self._make_program(instructions, lowering.externals[:n], [*values, *saved], pack)
         self._share_memory(values, saved)
         dirty = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
-        self.aliasing = Aliasing(lowering.externals[:n], arrays, dirty, arguments)
+        own = [external.tensor._array for external in self.externals]
+        own += [gradient._array for gradient in self.grads_before]
+        self.aliasing = Aliasing(lowering.externals[:n], own, dirty, arguments)
         self.targets = [
             external
             for external, view in zip(self.externals, lowering.externals, strict=False)
@@ -385,6 +411,18 @@ class Entry:
                 values[k] = values[k].replace(buffer=copy.out.buffer)
         return values, copies
 
+    def _check_device(self, instructions: list[Any]) -> None:
+        twins = self.recording.twins
+        if twins is not None:
+            why = device_program.missing_function(instructions, twins.xp)
+            if why is not None:
+                raise Refused(f"needs a function that is not there: {why}")
+
+    def _make_program(self, *parts: Any) -> Program:
+        """The program of instructions, for the device that the function's arrays lie on."""
+        twins = self.recording.twins
+        return Program(*parts) if twins is None else device_program.DeviceProgram(twins.device, *parts)
+
     @property
     def is_idle(self) -> bool:
         """True if the function neither returns nor changes anything."""
@@ -396,6 +434,8 @@ class Entry:
         self.recording.steps.clear()
         self.recording.captures.clear()
         self.recording.originals.clear()
+        if self.recording.twins is not None:
+            self.recording.twins.forget()
         self.cotangents = [Model(array.shape, array.strides, array.dtype) for array in self.cotangents]
         for pull in self.pulls.of.values():
             pull.forget()

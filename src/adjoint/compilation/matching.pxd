@@ -16,6 +16,8 @@ cpdef list repeated(leaves)
 
 
 cdef class Layout:
+    cdef object type
+    cdef object device
     cdef object dtype
     cdef tuple shape
     cdef tuple strides

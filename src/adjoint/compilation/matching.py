@@ -13,6 +13,7 @@ import numpy
 
 from adjoint.arrays.determinism import are_deterministic_algorithms_enabled
 from adjoint.arrays.dtypes import get_default_dtype
+from adjoint.arrays.namespace import device_of
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -63,16 +64,20 @@ def same_value(value, expected):
 @cython.final
 @cython.cclass
 class Layout:
-    """The layout of an array: dtype, shape and strides."""
+    """The layout of an array: type, dtype, shape, strides and device."""
 
     def __init__(self, array):
+        self.type = type(array)
+        self.device = None if type(array) is _ndarray else device_of(array)
         self.dtype, self.shape, self.strides = array.dtype, array.shape, array.strides
 
     def fits(self, array):
-        """True for an array of NumPy of this layout."""
-        if type(array) is not _ndarray:
+        """True for an array of this layout."""
+        if type(array) is not self.type:
             return False
-        if cython.compiled:
+        if self.device is not None and device_of(array) != self.device:
+            return False
+        if cython.compiled and self.device is None:
             return adj_has_layout(array, self.shape, self.dtype) and adj_has_strides(array, self.strides)
         return array.dtype == self.dtype and array.shape == self.shape and array.strides == self.strides
 

@@ -6,11 +6,9 @@ derivative times zero is no number. So each choice has a program of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
-
-import numpy
 
 from adjoint.compilation.programs.partition import Halves, needed
 from adjoint.compilation.programs.replay import Pack, Program
@@ -44,22 +42,29 @@ class Pull:
         return [array for array in self.arrays if array is not None]
 
     def prepare(
-        self, halves: Halves, cotangents: Sequence[View], others: Sequence[View], pulled: list[View], pack: Pack
+        self,
+        make: Callable[..., Program],
+        halves: Halves,
+        cotangents: Sequence[View],
+        others: Sequence[View],
+        pulled: list[View],
+        pack: Pack,
     ) -> None:
         """Keep what the program is made of.
 
-        cotangents: those of the choice; others: what the first part saved, and what the second reads again; pulled:
-        the gradients; pack: where small values are that were saved.
+        make: makes a program of instructions, externals, results and pack. cotangents: those of the choice. others:
+        what the first part saved, and what the second reads again. pulled: the gradients. pack: where small values are
+        that were saved.
         """
-        self._parts = (halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled], pack)
+        self._parts = (make, halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled], pack)
 
     @property
     def program(self) -> Program:
         """The program, made when it is first used."""
         if self._program is None:
-            instructions, entries, results, pack = self._parts
+            make, instructions, entries, results, pack = self._parts
             numbers = needed(instructions, {view.buffer.number for view in results})
-            self._program = Program([instructions[k] for k in sorted(numbers)], entries, results, pack)
+            self._program = make([instructions[k] for k in sorted(numbers)], entries, results, pack)
             self._parts = ()
         return self._program
 
@@ -99,5 +104,5 @@ def _sum(parts: list[Any]) -> Any:
         return None
     total = parts[0]
     for part in parts[1:]:
-        total = numpy.add(total, part)
+        total = total + part
     return total

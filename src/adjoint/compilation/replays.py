@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy
-
+from adjoint.arrays.namespace import namespace
 from adjoint.compilation.recordings.recording import plain_array
 from adjoint.core import errors
 from adjoint.core.graph import (
@@ -184,7 +183,7 @@ def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any
     members = [gradients(entry, [a.data[i] if here else a for a, here in batches], saved) for i in range(n)]
     if not members:
         # a member of zeros shows which gradients there are, and their dtypes
-        zeros = [numpy.zeros(a.data.shape[1:], a.data.dtype) if here else a for a, here in batches]
+        zeros = [namespace(a.data).zeros(a.data.shape[1:], a.data.dtype) if here else a for a, here in batches]
         members = [gradients(entry, zeros, saved)]
     columns = zip(*members, strict=True)
     return [None if column[0] is None else BatchedArray(level, _stacked(column)[:n]) for column in columns]
@@ -194,7 +193,7 @@ def _stacked(arrays: Any, axis: int = 0) -> Any:
     """Arrays along a new axis; those of another batch have theirs in front."""
     if type(arrays[0]) is BatchedArray:
         return BatchedArray(arrays[0].level, _stacked([array.data for array in arrays], axis + 1))
-    return numpy.stack(arrays, axis)
+    return namespace(arrays[0]).stack(arrays, axis)
 
 
 class Model(NamedTuple):
@@ -209,7 +208,8 @@ def _laid_out(array: Any, model: Model) -> Any:
     """An array with the strides of the recorded one."""
     if array.strides == model.strides:
         return array
-    result = numpy.ndarray(model.shape, model.dtype, numpy.empty(array.nbytes, numpy.uint8), 0, model.strides)
+    xp = namespace(array)
+    result = xp.strided(xp.empty(array.size, model.dtype), model.shape, model.strides)
     result[...] = array
     return result
 

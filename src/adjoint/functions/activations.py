@@ -232,7 +232,7 @@ def rrelu(
     if not training:
         return _run("leaky_relu", inplace, input, (lower + upper) / 2)
     require_tensor("rrelu", "input", 0, input)
-    slopes = rand(tuple(input.shape), dtype=input.dtype) * (upper - lower) + lower
+    slopes = rand(tuple(input.shape), dtype=input.dtype, device=input.device) * (upper - lower) + lower
     return _run("rrelu_with_noise", inplace, input, ops.where(input.detach() <= 0, slopes, 1))
 
 
@@ -344,7 +344,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             f"specified {logits.dtype.long_name}"
         )
     # -log(1 - u) is exponentially distributed; u is less than 1, and a zero would make the logarithm infinite
-    waits = ops.clamp(-ops.log1p(-rand(tuple(logits.shape), dtype=logits.dtype)), min=1e-37)
+    waits = ops.clamp(-ops.log1p(-rand(tuple(logits.shape), dtype=logits.dtype, device=logits.device)), min=1e-37)
     soft = ops.softmax((logits - ops.log(waits)) / tau, dim)
     if not hard:
         return soft
@@ -365,7 +365,7 @@ def _dropout_mask(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:
         raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype.long_name}'")
     if not input.is_floating_point():
         raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.long_name}")
-    return ops.cast(rand(shape) >= p, input.dtype)
+    return ops.cast(rand(shape, device=input.device) >= p, input.dtype)
 
 
 def _times(inplace: bool, input: Tensor, factor: Tensor) -> Tensor:

@@ -80,7 +80,7 @@ def _check_samples(input: Tensor, samples: Tensor, n: int) -> None:
 def _samples(input: Tensor, samples: Tensor | None, n: int) -> Tensor:
     """For each axis of each image a number of [0, 1) that says where its windows are."""
     if samples is None:
-        return rand(tuple(input.shape[:-n]) + (n,), dtype=input.dtype)
+        return rand(tuple(input.shape[:-n]) + (n,), dtype=input.dtype, device=input.device)
     _check_samples(input, samples, n)
     check_constants(f"fractional_max_pool{n}d", random_samples=samples)
     samples = samples[: input.shape[0]] if input.ndim == n + 2 else samples[0]

@@ -612,7 +612,7 @@ def svd_lowrank(
 
 def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
     """Orthonormal columns that nearly span the columns of A."""
-    Q = ops.linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype))[0]
+    Q = ops.linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device))[0]
     for _ in range(niter):
         Q = ops.linalg_qr(A.mH @ Q)[0]
         Q = ops.linalg_qr(A @ Q)[0]

@@ -82,7 +82,7 @@ def results_of(form: Form) -> list[int]:
     """The registers that a kernel writes. Raises Unprintable where one kernel cannot write them."""
     if any(step.reduction is not None for step in form.steps):
         raise Unprintable("a reduction is no kernel on elements")
-    registers = list(dict.fromkeys(form.registers_of_results()))
+    registers = registers_of(form)
     if any(register < form.first_step for register in registers):
         raise Unprintable("an input or a constant is a result")
     if len({frozenset(inputs_of(form, register)) for register in registers}) != 1:
@@ -102,8 +102,15 @@ def inputs_of(form: Form, register: int) -> list[int]:
     return sorted([k for k in seen if k < len(form.inputs)])
 
 
-def body_of(form: Form) -> str:
+def registers_of(form: Form) -> list[int]:
+    """The registers of all results, each once: what the kernel of a region writes."""
+    return list(dict.fromkeys(form.registers_of_results()))
+
+
+def body_of(form: Form, registers: list[int] | None = None) -> str:
     """The statements of a form, from in0, in1, ... to out0, out1, ...
+
+    registers: what is written; `results_of` the form unless they are passed.
 
     Raises Unprintable for a step without an expression.
 
@@ -115,7 +122,7 @@ def body_of(form: Form) -> str:
     const double t1 = double(1.0) - t0;
     out0 = in0 * t1;
     """
-    registers = results_of(form)
+    registers = results_of(form) if registers is None else registers
     names = [parameter(k) for k in range(len(form.inputs))]
     names += [literal(number, dtype) for dtype, number in form.constants]
     lines = []
@@ -158,8 +165,17 @@ def literal(number: Any, dtype: str) -> str:
     return f"{TYPES[dtype]}({text})"
 
 
+def has_expression(name: str, dtypes: list[str]) -> bool:
+    """True for a step that a kernel can have: its name, and the types of its operands and its result.
+
+    >>> has_expression("tanh", ["f", "f"]), has_expression("add", ["l", "l"])
+    (True, False)
+    """
+    return name in EXPRESSIONS and all(dtype in TYPES for dtype in dtypes)
+
+
 def evaluate(form: Form, arrays: list[Any]) -> list[Any]:
-    """The results of a form by NumPy's functions, step by step: what its kernel computes."""
+    """All results of a form by NumPy's functions, step by step: what its kernel computes."""
     values = [*arrays, *[numpy.dtype(dtype).type(number) for dtype, number in form.constants]]
     with numpy.errstate(all="ignore"):
         for step in form.steps:
@@ -170,4 +186,4 @@ def evaluate(form: Form, arrays: list[Any]) -> list[Any]:
                 values.append(numpy.asarray(operands[0]).astype(step.dtype))
             else:
                 values.append(numpy.asarray(step.kernel(*operands)))
-    return [values[register] for register in results_of(form)]
+    return [values[register] for register in registers_of(form)]

@@ -1,4 +1,4 @@
-"""Elementwise functions on CuPy's arrays: one kernel for all steps, from the form that runs on NumPy's arrays too.
+"""Elementwise functions and regions on CuPy's arrays: one kernel for all steps, from the form that NumPy's arrays have.
 
 CuPy compiles a kernel at its first call and keeps it on disk. A function that has no kernel runs as it is, one kernel
 for each operation; `reason` says why.
@@ -14,7 +14,7 @@ import numpy
 
 from adjoint.runtime.caches import reset_with
 
-from .cuda_source import NAMES, Unprintable, body_of, inputs_of, parameter, result, results_of
+from .cuda_source import NAMES, Unprintable, body_of, inputs_of, parameter, registers_of, result, results_of
 from .form import Form
 from .trace import NOTHING, Looked, Untraceable, trace
 
@@ -25,6 +25,7 @@ FEWEST_STEPS = 2
 #: The forms of all kernels, by the names under which profilers show them.
 FORMS: dict[str, Form] = {}
 _kernels: dict[Form, Kernel] = {}
+_region_kernels: dict[Form, RegionKernel] = {}
 
 
 class Kernel:
@@ -34,16 +35,10 @@ class Kernel:
     """
 
     def __init__(self, form: Form) -> None:
-        body = body_of(form)
         self.outputs = results_of(form)
         self.inputs = inputs_of(form, self.outputs[0])
-        dtypes = form.dtypes
-        taken = ", ".join([f"{NAMES[dtypes[k]]} {parameter(k)}" for k in self.inputs])
-        made = ", ".join([f"{NAMES[dtypes[k]]} {result(n)}" for n, k in enumerate(self.outputs)])
-        self.name = "adjoint_" + hashlib.sha256(f"{taken};{made};{body}".encode()).hexdigest()[:12]
-        FORMS[self.name] = form
         self.results = form.results
-        self._kernel = sys.modules["cupy"].ElementwiseKernel(taken, made, body, self.name)
+        self._kernel = cupy_kernel(form, self.inputs, self.outputs)
 
     def __call__(self, values: list[Any]) -> Any:
         """The results, as the form has them."""
@@ -52,6 +47,41 @@ class Kernel:
             return made
         by_register = dict(zip(self.outputs, made if isinstance(made, (tuple, list)) else (made,), strict=True))
         return tuple([None if register is None else by_register[register] for register in self.results])
+
+
+class RegionKernel:
+    """The form of a region as one of CuPy's ElementwiseKernels, which writes into arrays that are there.
+
+    Inputs and outputs have one shape; an input that is broadcast has strides of zero.
+
+    Raises Unprintable for a form that has none.
+    """
+
+    def __init__(self, form: Form) -> None:
+        self._kernel = cupy_kernel(form, list(range(len(form.inputs))), registers_of(form))
+
+    def __call__(self, inputs: list[Any], outputs: list[Any]) -> None:
+        """Run all steps."""
+        self._kernel(*inputs, *outputs)
+
+
+def region_kernel(form: Form) -> RegionKernel:
+    """The kernel of a region; equal regions share one."""
+    kernel = _region_kernels.get(form)
+    if kernel is None:
+        kernel = _region_kernels[form] = RegionKernel(form)
+    return kernel
+
+
+def cupy_kernel(form: Form, inputs: list[int], outputs: list[int]) -> Any:
+    """CuPy's kernel for a form that reads and writes some registers, under a name that equal kernels share."""
+    body = body_of(form, outputs)
+    dtypes = form.dtypes
+    taken = ", ".join([f"{NAMES[dtypes[k]]} {parameter(k)}" for k in inputs])
+    made = ", ".join([f"{NAMES[dtypes[k]]} {result(n)}" for n, k in enumerate(outputs)])
+    name = "adjoint_" + hashlib.sha256(f"{taken};{made};{body}".encode()).hexdigest()[:12]
+    FORMS[name] = form
+    return sys.modules["cupy"].ElementwiseKernel(taken, made, body, name)
 
 
 def is_on_device(value: Any) -> bool:
@@ -134,6 +164,7 @@ def _inputs(values: Any, numbers: bool) -> list[Any]:
 def reset() -> None:
     """Forget all kernels; CuPy keeps what it compiled."""
     _kernels.clear()
+    _region_kernels.clear()
     FORMS.clear()
 
 

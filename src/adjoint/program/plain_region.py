@@ -95,16 +95,26 @@ class Keeper:
     def __init__(self, view: BlockView, n_bytes: int) -> None:
         self.view, self.n_bytes = view, n_bytes
 
+    def as_array(self, result: Any) -> Any:
+        """What a function returned, as an array."""
+        return numpy.asarray(result)
+
     def keep(self, frame: Frame, result: Any) -> None:
         """Keep an array, or a number; raises CheckFailed for one of another shape or dtype than recorded."""
-        view, array = self.view, numpy.asarray(result)
+        view, array = self.view, self.as_array(result)
         if array.shape != view.shape or array.dtype != view.dtype:
             raise CheckFailed
         if array.strides == view.strides:
             frame.set(view.number, array, view.offset)
             return
-        frame.set(view.number, numpy.empty(self.n_bytes, numpy.uint8), 0)
-        view.of(frame)[...] = array
+        frame.set(view.number, self.memory(), 0)
+        laid_out = view.of(frame)
+        laid_out[...] = array
+        frame.set(view.number, laid_out, view.offset)
+
+    def memory(self) -> Any:
+        """New memory for the block."""
+        return numpy.empty(self.n_bytes, numpy.uint8)
 
 
 class Macro:

@@ -184,8 +184,9 @@ if compiled:
             if adj_has_strides(result, self.strides):
                 return frame.set(view.number, result, view.offset)
             frame.set(view.number, numpy.empty(self.n_bytes, numpy.uint8), 0)
-            view.of(frame)[...] = result
-            return 0
+            laid_out = view.of(frame)
+            laid_out[...] = result
+            return frame.set(view.number, laid_out, view.offset)
 
     @cython.final
     @cython.cclass

@@ -21,6 +21,11 @@ from adjoint.arrays.libraries.standard_namespace import MissingFunction as Missi
 from adjoint.arrays.libraries.standard_namespace import Namespace as StandardNamespace
 from adjoint.arrays.size import CPU, device
 
+ON_SEVERAL_DEVICES = (
+    "Expected all tensors to be on the same device, but found at least two devices, {target} and {own}! "
+    "Move one of them, such as by tensor.to('{target}')"
+)
+
 
 class MissingFunction(MissingInStandard):
     """CuPy's arrays have no function of this name."""
@@ -80,10 +85,7 @@ class Namespace(StandardNamespace):
             return value
         if is_here and not (is_operand and value.ndim):
             return on_gpu(value, target)
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {target} and {own}! "
-            f"Move one of them, such as by tensor.to({str(target)!r})"
-        )
+        raise RuntimeError(ON_SEVERAL_DEVICES.format(target=target, own=own))
 
 
 class Extension(Part):

@@ -50,18 +50,25 @@ class Program:
 
     order: groups of elementwise instructions, and calls. blocks: for each buffer, by its number, the memory block and
     the offset in it. makers: for each block what gives its memory: an array, a function, or None.
+
+    `device_program.py` has the one for arrays of a device: what it does otherwise are the methods under "memory of its
+    kind".
     """
+
+    #: What runs the instructions, and how much memory between steps is kept from one run to the next.
+    machine = machine
+    kept = KEPT
 
     def __init__(
         self, instructions: Sequence[Any], externals: list[View], results: list[View], pack: Pack | None = None
     ) -> None:
-        self.order = schedule(instructions)
         self.externals, self.results = externals, results
         self.pack = pack or Pack([])
         #: The numbers of the buffers that become arrays of their own at each call.
         self.result_numbers = {view.buffer.number for view in results if view.buffer.kind == VALUE}
         self.result_numbers |= self.pack.offsets.keys()
-        self.scratch = scratch_buffers(self.order, self.result_numbers) if region.compiled else set()
+        self.order = self.schedule(instructions)
+        self.scratch = self.scratch_of_regions()
         self.blocks: dict[int, tuple[int, int]] = {}
         self.makers: list[Any] = []
         self.numbers: dict[Any, int] = {}
@@ -92,7 +99,7 @@ class Program:
 
     def _place_values(self) -> None:
         if self.pack.offsets and PACK not in self.blocks:
-            self._place_pack(new_array(None, self.pack.n_bytes))
+            self._place_pack(self.new_array(None, self.pack.n_bytes))
         first, last = lifetimes(self.order)
         own = [view for entry in self.order for view in made_by_call(entry)]
         whole = {view.buffer.number: view for view in self.results if view.is_whole}
@@ -114,12 +121,12 @@ class Program:
             elif number in from_calls:
                 self._add_block(buffer, None)
             elif number in self.result_numbers:
-                self._add_block(buffer, new_array(whole.get(number), buffer.n_bytes))
+                self._add_block(buffer, self.new_array(whole.get(number), buffer.n_bytes))
             else:
                 self.blocks[number] = (-1, arena.take(buffer.n_bytes, first[number], last[number]))
         self.arena = len(self.makers)
         self.arena_bytes = arena.n_bytes
-        self.makers.append(new_array(None, arena.n_bytes))
+        self.makers.append(self.new_array(None, arena.n_bytes))
         for number, (block, offset) in self.blocks.items():
             if block < 0:
                 self.blocks[number] = (self.arena, offset)
@@ -171,7 +178,49 @@ class Program:
 
     def block_view(self, view: View) -> Any:
         """A view as the machine takes it."""
-        return machine.BlockView(*self.address(view), view.dtype, view.shape, view.strides)
+        return self.machine.BlockView(*self.address(view), view.dtype, view.shape, view.strides)
+
+    # memory of its kind -----------------------------------------------------------------------------------------------
+
+    def schedule(self, instructions: Sequence[Any]) -> list[Any]:
+        """The instructions in their order, in groups."""
+        return schedule(instructions)
+
+    def scratch_of_regions(self) -> set[int]:
+        """The numbers of the buffers that lie in the scratch memory of a region."""
+        return scratch_buffers(self.order, self.result_numbers) if region.compiled else set()
+
+    def new_array(self, view: View | None, n_bytes: int) -> Callable[[], Any]:
+        """A function that makes the memory for a value: an array like a view, or bytes."""
+        shape: Any = n_bytes if view is None else view.shape
+        arguments = (shape, numpy.uint8 if view is None else view.dtype)
+        if n_bytes >= KEPT_MEMORY * 8:
+            return partial(with_kept_memory, numpy.empty, arguments)
+        return partial(numpy.empty, *arguments)
+
+    def set_constant(self, frame: Any, block: int, array: Any) -> None:
+        """Let a block of a frame be the memory of a constant."""
+        frame.set(block, array, _offset_in_memory(array))
+
+    def function_of(self, call: Call) -> Callable[..., Any]:
+        """The function of a call."""
+        return getattr(call.function, "function", call.function)  # type: ignore[no-any-return]
+
+    def ready(self, entry: Any) -> Any:
+        """A group or a call as the machine runs it."""
+        if isinstance(entry, Group):
+            return self.region(entry)
+        if isinstance(entry, Product):
+            return self.machine.Product(*[self.block_view(view) for view in (*entry.args, entry.results)])
+        return macro_of(self, entry)
+
+    def region(self, group: Group) -> Any:
+        """A group as the machine runs it."""
+        return region_from(self, group)
+
+    def runner(self, frame: Any, parts: list[Any], *rest: Any) -> Any:
+        """What runs the parts in a frame."""
+        return self.machine.Runner(frame, parts, *rest)
 
     # running ----------------------------------------------------------------------------------------------------------
 
@@ -239,24 +288,24 @@ class Instance:
     """A program with memory of its own; one thread runs it at a time."""
 
     def __init__(self, program: Program) -> None:
-        self.to_undo, self.sources = program.to_undo, program.sources
-        frame = machine.Frame(len(program.makers))
+        self.program, self.to_undo, self.sources = program, program.to_undo, program.sources
+        frame = program.machine.Frame(len(program.makers))
         fresh: list[tuple[int, Any]] = []
         for k, maker in enumerate(program.makers):
             if isinstance(maker, _ndarray):
-                frame.set(k, maker, _offset_in_memory(maker))
-            elif k == program.arena and program.arena_bytes <= KEPT:
+                program.set_constant(frame, k, maker)
+            elif k == program.arena and program.arena_bytes <= program.kept:
                 frame.set(k, maker(), 0)
             elif maker is not None:
                 fresh.append((k, maker))
         #: The blocks whose arrays end with the run.
         passing = {block for block, _ in program.entries} | {k for k, _ in fresh}
         passing |= {k for k, maker in enumerate(program.makers) if maker is None}
-        self.parts = [self._ready(program, entry) for entry in program.order]
+        self.parts = [program.ready(entry) for entry in program.order]
         results = [program.result(view) for view in program.results]
         self._rest = (program.entries, fresh, results, sorted(passing))
         self.frame = frame
-        self.runner = machine.Runner(frame, self.parts, *self._rest)
+        self.runner = program.runner(frame, self.parts, *self._rest)
 
     def run(self, externals: list[Any]) -> list[Any]:
         """`Program.run` in this memory."""
@@ -275,30 +324,14 @@ class Instance:
 
     def observe(self, functions: list[Callable[[Any], None]]) -> None:
         """Run these functions in the place of the parts."""
-        self.runner = machine.Runner(self.frame, [Observed(function) for function in functions], *self._rest)
-
-    @staticmethod
-    def _ready(program: Program, entry: Any) -> Any:
-        if isinstance(entry, Group):
-            return region_from(program, entry)
-        if isinstance(entry, Product):
-            return machine.Product(*[program.block_view(view) for view in (*entry.args, entry.results)])
-        return macro_of(program, entry)
+        observed = [Observed(function) for function in functions]
+        self.runner = self.program.runner(self.frame, observed, *self._rest)
 
 
 class Observed(NamedTuple):
     """An instruction that calls a function of the frame."""
 
     run: Callable[[Any], None]
-
-
-def new_array(view: View | None, n_bytes: int) -> Callable[[], Any]:
-    """A function that makes the memory for a value: an array like a view, or bytes."""
-    shape: Any = n_bytes if view is None else view.shape
-    arguments = (shape, numpy.uint8 if view is None else view.dtype)
-    if n_bytes >= KEPT_MEMORY * 8:
-        return partial(with_kept_memory, numpy.empty, arguments)
-    return partial(numpy.empty, *arguments)
 
 
 def _offset_in_memory(array: Any) -> int:
@@ -405,12 +438,12 @@ def buffers_of(order: Sequence[Any], results: Sequence[View]) -> list[Buffer]:
 
 def macro_of(program: Program, call: Call) -> Any:
     """A call as the machine runs it."""
-    function = getattr(call.function, "function", call.function)
+    function = program.function_of(call)
     if any(view.buffer.n_bytes >= KEPT_MEMORY * 8 for view in (*call.reads, *call.writes)):
         function = keeping_memory(function)
     keeper = Comparison(call.expected) if isinstance(call, Check) else keeper_of(call.results, program)
     keywords = {key: reader(value, program) for key, value in call.kwargs.items()}
-    return machine.Macro(function, [reader(value, program) for value in call.args], keywords, keeper)
+    return program.machine.Macro(function, [reader(value, program) for value in call.args], keywords, keeper)
 
 
 def keeping_memory(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -494,7 +527,7 @@ def keeper_of(results: Any, program: Program) -> Any:
         return Keepers(members) if any(member is not None for member in members) else None
     if not isinstance(results, View) or results.buffer.number not in program.blocks:
         return None
-    return machine.Keeper(program.block_view(results), results.buffer.n_bytes)
+    return program.machine.Keeper(program.block_view(results), results.buffer.n_bytes)
 
 
 #: Kernels whose loops give an element the same value for all strides.

@@ -28,6 +28,9 @@ class Group:
     rows. is_alone: a reduction that takes no other instruction, since its rows are long or lie along other axes.
     """
 
+    #: True if the result of a reduction that is alone gets its first value before.
+    begins = True
+
     def __init__(self, first: Elementwise) -> None:
         self.shape = first.operands[0].shape if isinstance(first, Reduce) else first.out.shape
         self.instructions: list[Elementwise] = []
@@ -172,8 +175,8 @@ def is_ordered(instruction: Any) -> bool:
     return isinstance(instruction, Call) and instruction.draws
 
 
-def schedule(instructions: Sequence[Any]) -> list[Any]:
-    """The instructions in the order in which they run: groups, and calls."""
+def schedule(instructions: Sequence[Any], kind: type[Group] = Group) -> list[Any]:
+    """The instructions in the order in which they run: groups of a kind, and calls."""
     before = dependencies(instructions)
     after: list[list[int]] = [[] for _ in instructions]
     missing = [len(needs) for needs in before]
@@ -193,8 +196,8 @@ def schedule(instructions: Sequence[Any]) -> list[Any]:
             instruction = instructions[choice]
             group = None
             if isinstance(instruction, Elementwise):
-                group = Group(instruction)
-                if group.is_alone and isinstance(instruction, Reduce):
+                group = kind(instruction)
+                if group.is_alone and group.begins and isinstance(instruction, Reduce):
                     order.append(Group(beginning_of(instruction)))
                     order[-1].add(beginning_of(instruction))
                 order.append(group)

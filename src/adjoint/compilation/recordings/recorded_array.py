@@ -1,5 +1,7 @@
 """The arrays under Tensors while a function is recorded: a NumPy array, and the recording that notes its uses.
 
+The array may be the twin of one on a device (`twins.py`), or have a value in main memory beside such twins.
+
 A `RecordedArray` computes at once, so that the first call of a function gives its results, and each computation is
 added to the recording. Whatever looks at values is noted too, or stops the recording: nothing becomes a constant in
 silence.
@@ -37,7 +39,7 @@ OF_LAYOUT = frozenset(
 #: Operations whose kernels consist of NumPy's functions: each of these is a step.
 OF_FUNCTIONS = frozenset(
     ("sum", "sum_all", "mean", "mean_all", "amax", "amin", "embed_view", "written_at", "cat", "stack", "logsumexp")
-    + ("linear", "addmm", "addmv")
+    + ("linear", "addmm", "addmv", "moved")
 )
 #: Attributes that hold no values: they are those of the array.
 _LAYOUT_ATTRIBUTES = (
@@ -51,21 +53,24 @@ _LAYOUT_ATTRIBUTES = (
     "nbytes",
     "base",
     "ctypes",
-    "device",
 )
 #: Attributes that are arrays.
 _ARRAY_ATTRIBUTES = frozenset(("T", "mT", "real", "imag"))
 
 
 class RecordedArray:
-    """A NumPy array whose uses are recorded."""
+    """A NumPy array whose uses are recorded.
 
-    __slots__ = ("__weakref__", "array", "recording")
+    is_on_host: in the recording of a function of a device's arrays, a value in main memory.
+    """
+
+    __slots__ = ("__weakref__", "array", "is_on_host", "recording")
     __array_priority__ = 1e6
 
-    def __init__(self, array: Any, recording: Recording) -> None:
+    def __init__(self, array: Any, recording: Recording, is_on_host: bool = False) -> None:
         self.array = array
         self.recording = recording
+        self.is_on_host = is_on_host
 
     # what follows from the layout -------------------------------------------------------------------------------------
 
@@ -79,6 +84,10 @@ class RecordedArray:
             return value
         writes = (self,) if name in WRITING_METHODS else ()
         return lambda *args, **kwargs: self.recording.call(method(name), (self, *args), kwargs, writes)
+
+    def moved_to(self, target: Any) -> Any:
+        """The values on a device, or in main memory."""
+        return self.recording.moved(self, target)
 
     @property
     def in_memory(self) -> Any:
@@ -304,10 +313,12 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays, added to the recording of its arguments."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        recording = recording_among(args) or recording_among(kwargs.values()) or current_recording()
+        own = recording_among(args) or recording_among(kwargs.values())
+        recording = own or current_recording()
         if recording is None or function in OF_LAYOUT:
             return function(*concrete(args), **concrete(kwargs))
-        return recording.call(function, args, kwargs)
+        # what a kernel makes of no array lies where its arguments lie
+        return recording.call(function, args, kwargs, (), own is None)
 
     return call
 
@@ -316,15 +327,35 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
 current_recording: Callable[[], Recording | None] = lambda: None
 
 
-class _Functions:
-    """The functions of a module, recorded."""
+#: For functions of NumPy's arrays the part of the namespace that has them, and their names there.
+_NAMES: dict[Any, tuple[str, str]] = {}
 
-    def __init__(self, module: Any) -> None:
+
+def name_in_namespace(function: Any) -> tuple[str, str]:
+    """The part of the namespace in which a function of NumPy's arrays is, and its name there.
+
+    >>> name_in_namespace(numpy.linalg.inv), name_in_namespace(numpy.tanh)
+    (('linalg', 'inv'), ('', 'tanh'))
+    """
+    known = _NAMES.get(function) if function.__hash__ else None
+    if known is not None:
+        return known
+    part = str(getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".")
+    return part if part in ("linalg", "fft") else "", str(getattr(function, "__name__", function))
+
+
+class _Functions:
+    """The functions of a module, recorded; part: its name in the namespace."""
+
+    def __init__(self, module: Any, part: str = "") -> None:
         self._module = module
+        self._part = part
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._module, name)
         if callable(value) and not isinstance(value, type):
+            if value.__hash__:
+                _NAMES.setdefault(value, (self._part, name))
             value = _recorded(value)
         setattr(self, name, value)
         return value
@@ -335,13 +366,13 @@ class Namespace(_Functions):
 
     __name__ = __name__
     views = True
-    # what other namespaces have, and this one is asked for at each operation
-    check_alive = beside = None
+    # what another namespace has, and this one is asked for at each operation
+    check_alive = None
 
     def __init__(self) -> None:
         super().__init__(numpy_xp)
-        self.linalg = _Functions(numpy_xp.linalg)
-        self.special = _Functions(numpy_xp.special)
+        self.linalg = _Functions(numpy_xp.linalg, "linalg")
+        self.special = _Functions(numpy_xp.special, "special")
 
     @staticmethod
     def kernel_of(rule: Any) -> Callable[..., Any]:
@@ -356,15 +387,21 @@ class Namespace(_Functions):
 
     @staticmethod
     def call_native(function: Callable[..., Any], *args: Any) -> Any:
-        """A function in C of NumPy's arrays, added to the recording."""
+        """A function in C of NumPy's arrays, added to the recording; None where a device replays it."""
+        recording = recording_among(args)
+        if recording is not None and recording.twins is not None:
+            return None
         return _recorded(function)(*args)
 
     @staticmethod
     def device_of(array: Any) -> Any:
-        """Recorded arrays lie in main memory."""
-        from adjoint.arrays.size import CPU
+        """Where the array of the function lies."""
+        return array.recording.device_of(array)
 
-        return CPU
+    @staticmethod
+    def beside(value: Any, model: Any, is_operand: bool) -> Any:
+        """An argument of an operation that runs where the array `model` lies, as CuPy's namespace has it."""
+        return model.recording.beside(value, model, is_operand)
 
     @staticmethod
     def address(array: Any) -> int:

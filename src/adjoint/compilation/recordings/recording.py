@@ -14,15 +14,21 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.libraries import cupy_namespace
 from adjoint.arrays.libraries.sparse_arrays import SparseArray
-from adjoint.arrays.namespace import is_array
+from adjoint.arrays.namespace import is_array, underlying
+from adjoint.arrays.size import CPU
 from adjoint.compilation.recordings import recorded_array
+from adjoint.compilation.recordings.device_functions import on_device
 from adjoint.compilation.recordings.recorded_array import RecordedArray, concrete
+from adjoint.compilation.recordings.twins import Twins
 from adjoint.core.graph import AccumulateGrad, TensorBase, nodes_behind, upcoming_sequence_nr, watch_arrays
 from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import caller_of_libraries
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
+from adjoint.program.device import is_on_device
+from adjoint.transforms.batching.batched import BatchedArray
 
 _ndarray = numpy.ndarray
 
@@ -98,15 +104,34 @@ class Recording(Interceptor):
         self.captures: dict[int, RecordedArray] = {}
         #: Copies of constants that the function writes into, as they were before.
         self.originals: dict[int, Any] = {}
+        #: The twins of a device's arrays, of a function that takes or sees some.
+        self.twins: Twins | None = None
+        self._is_on_host = False
 
     # steps ------------------------------------------------------------------------------------------------------------
 
     def call(
-        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Any = None, writes: tuple[Any, ...] = ()
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Any = None,
+        writes: tuple[Any, ...] = (),
+        beside_device: bool = False,
     ) -> Any:
-        """Call a function of arrays, and add the step."""
+        """Call a function of arrays, and add the step.
+
+        beside_device: what it makes lies on a device, if the function's arrays do, although it takes none from there.
+        """
+        if self.twins is not None and self.is_running:
+            args, kwargs = self._with_twins(tuple(args)), self._with_twins(kwargs or {})
         plain_args, plain_kwargs = concrete(tuple(args)), concrete(kwargs or {})
+        if self.twins is not None:
+            self._is_on_host = not (beside_device or has_device_array((args, kwargs)))
+            for target in writes:
+                self.twins.note_write(concrete(target))
         if not self.is_recording:
+            if self.twins is not None and not self.is_running:
+                return self._call_on_device(function, args, kwargs or {})
             return function(*plain_args, **plain_kwargs)
         if has_tensor(plain_args) or (plain_kwargs and has_tensor(plain_kwargs.values())):
             self.stop("gave a tensor to a function of NumPy's arrays")
@@ -130,6 +155,20 @@ class Recording(Interceptor):
         step.result, wrapped = self._wrapped(result, step)
         return wrapped
 
+    def _with_twins(self, value: Any) -> Any:
+        """A tree of arguments with recorded arrays in the place of those of a device."""
+        if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+            return type(value)([self._with_twins(member) for member in value])
+        if isinstance(value, dict):
+            return {key: self._with_twins(member) for key, member in value.items()}
+        return self.capture(value) if is_on_device(value) else value
+
+    def _call_on_device(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call a function after the recording, by what held on to a recorded array."""
+        assert self.twins is not None
+        args, kwargs = with_given_back(tuple(args)), with_given_back(kwargs)
+        return on_device(function, self.twins.xp)(*args, **kwargs)
+
     @property
     def is_recording(self) -> bool:
         """True while the function runs, in its thread."""
@@ -138,10 +177,10 @@ class Recording(Interceptor):
     def _wrapped(self, result: Any, step: Step) -> tuple[Any, Any]:
         """A result as the step keeps it, and as the function gets it."""
         if type(result) is _ndarray:
-            return result, RecordedArray(result, self)
+            return result, RecordedArray(result, self, self._is_on_host)
         if isinstance(result, numpy.generic):
             result = numpy.asarray(result)
-            return result, RecordedArray(result, self)
+            return result, RecordedArray(result, self, self._is_on_host)
         if isinstance(result, (tuple, list)):
             pairs = [self._wrapped(member, step) for member in result]
             owned = tuple([pair[0] for pair in pairs])
@@ -151,6 +190,8 @@ class Recording(Interceptor):
             return owned, type(result)(members)
         if isinstance(result, SparseArray):
             self.stop("makes a sparse tensor")
+        if is_on_device(result):
+            self.stop("moves a tensor from main memory to a device")
         if result is not None and self.reason is None and not is_array(result):
             # a number that follows from values: what the function does next may depend on it
             look = Look(step.function, step.args, step.kwargs, ())
@@ -194,17 +235,33 @@ class Recording(Interceptor):
 
     # Tensors ----------------------------------------------------------------------------------------------------------
 
+    def can_capture(self, array: Any) -> bool:
+        """True for an array of NumPy, and for one of the device whose arrays have twins.
+
+        What comes after the first thing that cannot be replayed may stay as it is.
+        """
+        if self.twins is None:
+            return type(array) is _ndarray and self.reason is None
+        return type(array) is _ndarray or is_on_device(array)
+
     def capture(self, array: Any) -> RecordedArray:
-        """The recorded array over memory that was there before; one for each NumPy array."""
-        recorded = self.captures.get(id(array))
+        """The recorded array over memory that was there before; one for each array."""
+        host = self.in_main_memory(array)
+        recorded = self.captures.get(id(host))
         if recorded is None:
-            recorded = self.captures[id(array)] = RecordedArray(array, self)
+            is_on_host = self.twins is not None and host is array
+            recorded = self.captures[id(host)] = RecordedArray(host, self, is_on_host)
+        return recorded
+
+    def capture_new(self, array: Any) -> RecordedArray:
+        """The recorded array over one that stands for memory of the next call."""
+        recorded = self.captures[id(array)] = RecordedArray(array, self)
         return recorded
 
     def adopt(self, tensor: TensorBase) -> None:
         """Let a Tensor hold the recorded array over its array."""
         array = tensor._array
-        if type(array) is _ndarray:
+        if self.can_capture(array):
             self.tensors.append(tensor)
             self.adopted.append(weakref.ref(tensor))
             tensor._array = self.capture(array)
@@ -213,8 +270,7 @@ class Recording(Interceptor):
         """`adopt` for all Tensors among prepared arguments."""
         for value in values:
             if isinstance(value, TensorBase):
-                if type(value._array) is _ndarray:
-                    self.adopt(value)
+                self.adopt(value)
             elif isinstance(value, (list, tuple)):
                 self.adopt_all(value)
 
@@ -245,7 +301,7 @@ class Recording(Interceptor):
             return [self._cotangents(member) for member in received]
         if isinstance(received, TensorBase):
             self.adopt(received)
-        return self.capture(received) if type(received) is _ndarray else received
+        return self.capture(received) if self.can_capture(received) else received
 
     def draw(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Draw random numbers as a step, or inside of one."""
@@ -254,14 +310,62 @@ class Recording(Interceptor):
             return function(*args, **kwargs)
         return self.call(function, args, kwargs)
 
+    # devices ----------------------------------------------------------------------------------------------------------
+
+    def in_main_memory(self, array: Any) -> Any:
+        """The NumPy array on which the function runs: of a recorded one, or the twin of one on a device."""
+        if self.twins is not None and is_on_device(array):
+            return self.twins.host_of(array)
+        return plain_array(array)
+
+    def given_back(self, recorded: RecordedArray) -> Any:
+        """The array that a Tensor holds after the recording."""
+        if self.twins is None or recorded.is_on_host:
+            return recorded.array
+        return self.twins.on_device(recorded.array)
+
+    def device_of(self, array: RecordedArray) -> Any:
+        """Where the array of the function lies."""
+        return CPU if self.twins is None or array.is_on_host else self.twins.device
+
+    def moved(self, array: RecordedArray, target: Any) -> Any:
+        """The values of an array at a target; itself where it lies there. Replays have one device alone."""
+        if target == self.device_of(array):
+            return array
+        if self.twins is not None and target.type == "cuda" and target.index in (None, self.twins.device.index):
+            self.call(numpy.copy, (array,))
+            copy = self.steps[-1].result if self.reason is None else array.array.copy()
+            return RecordedArray(copy, self)
+        self.stop("moves a tensor from one device to another")
+        if target.type == "cpu":
+            return RecordedArray(array.array.copy(), self, True)
+        return cupy_namespace.on_gpu(array.array, target)
+
+    def beside(self, value: Any, model: RecordedArray, is_operand: bool) -> Any:
+        """An argument of an operation that runs where `model` lies; see `cupy_namespace.Namespace.beside`."""
+        if self.twins is None or not isinstance(value, (numpy.ndarray, RecordedArray)):
+            return value
+        own = CPU if isinstance(value, numpy.ndarray) else self.device_of(value)
+        target = self.device_of(model)
+        elsewhere = model if own != CPU else value
+        if own != target and is_operand and elsewhere.ndim:
+            raise RuntimeError(cupy_namespace.ON_SEVERAL_DEVICES.format(target=target, own=own))
+        return value
+
     def give_back(self) -> None:
-        """Let all Tensors, and the nodes that saved arrays, hold NumPy's arrays again."""
+        """Let all Tensors, and the nodes that saved arrays, hold NumPy's arrays again, or those of the device."""
+        if self.twins is not None:
+            self.twins.write_back()
         nodes = []
         for tensor in self.tensors:
             release(tensor)
             nodes.append(tensor._node)
         for node in nodes_behind(nodes):
-            node._ad_map_saved(plain_array)
+            node._ad_map_saved(given_back)
+            if self.twins is not None:
+                # Tensors around batches of recorded arrays are in no list
+                for _, saved in node._ad_saved_items():
+                    release(getattr(saved, "original", saved))
         self.tensors.clear()
 
 
@@ -308,21 +412,54 @@ _CONTAINERS = frozenset((tuple, list, dict, slice))
 _NO_MEMBERS = _NO_TENSORS - _CONTAINERS
 
 
+def has_device_array(value: Any) -> bool:
+    """True if a tree of arguments has a recorded array that lies on a device."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_device_array, value))
+    if isinstance(value, dict):
+        return any(map(has_device_array, value.values()))
+    if isinstance(value, slice):
+        return any(map(has_device_array, (value.start, value.stop, value.step)))
+    return type(value) is RecordedArray and not value.is_on_host
+
+
+def given_back(array: Any) -> Any:
+    """What a Tensor holds after a recording in the place of a recorded array."""
+    if type(array) is BatchedArray and recording_of(array) is not None:
+        return BatchedArray(array.level, given_back(array.data))
+    return array.recording.given_back(array) if type(array) is RecordedArray else array
+
+
+def recording_of(array: Any) -> Any:
+    """The recording of arrays of a device whose values a batched array holds, or None: those of NumPy's may stay."""
+    inner = underlying(array)
+    return inner.recording if type(inner) is RecordedArray and inner.recording.twins is not None else None
+
+
+def with_given_back(value: Any) -> Any:
+    """A tree of arguments with `given_back` of all recorded arrays."""
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)([with_given_back(member) for member in value])
+    if isinstance(value, dict):
+        return {key: with_given_back(member) for key, member in value.items()}
+    return given_back(value)
+
+
 def plain_array(array: Any) -> Any:
     """The NumPy array of a recorded one."""
     return array.array if type(array) is RecordedArray else array
 
 
 def release(tensor: Any) -> None:
-    """Let a Tensor, its gradient, and what it is a view of, hold the NumPy arrays of their recorded ones."""
+    """Let a Tensor, its gradient, and what it is a view of, hold the plain arrays of their recorded ones."""
     if not isinstance(tensor, TensorBase):
         return
-    tensor._array = plain_array(tensor._array)
+    tensor._array = given_back(tensor._array)
     if tensor._grad is not None:
         release(tensor._grad)
     view = tensor._view
     if view is not None and view.base is not tensor:
-        view.layout = plain_array(view.layout)
+        view.layout = given_back(view.layout)
         release(view.base)
 
 

@@ -129,7 +129,7 @@ class _Orthogonal(Module):
             basis = Q if _is_orthogonal(Q) else _nearest(Q)
         else:
             # completed to a square matrix
-            noise = creation.randn(*Q.shape[:-1], n - k, dtype=Q.dtype)
+            noise = creation.randn(*Q.shape[:-1], n - k, dtype=Q.dtype, device=Q.device)
             basis = _nearest(ops.cat([Q, noise], -1))
         self.base.copy_(basis)
         # the part that is learned begins with the identity
@@ -204,8 +204,12 @@ class _SpectralNorm(Module):
             with no_grad():
                 matrix = self._matrix(weight)
                 rows, columns = matrix.shape
-                self.register_buffer("_u", F.normalize(creation.randn(rows, dtype=weight.dtype), dim=0, eps=eps))
-                self.register_buffer("_v", F.normalize(creation.randn(columns, dtype=weight.dtype), dim=0, eps=eps))
+                self.register_buffer(
+                    "_u", F.normalize(creation.randn(rows, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
+                )
+                self.register_buffer(
+                    "_v", F.normalize(creation.randn(columns, dtype=weight.dtype, device=weight.device), dim=0, eps=eps)
+                )
                 self._iterate(matrix, 15)
 
     def _matrix(self, weight: Tensor) -> Tensor:
