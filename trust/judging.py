@@ -36,10 +36,13 @@ FAMILIES = {
     "rules": ("tests/rules/", "tests/functions/"),
     "functions": ("tests/functions/", "tests/rules/"),
     "transforms": ("tests/transforms/", "tests/function/"),
-    "program": ("tests/program/", "tests/core/"),
+}
+#: The tests of a package whose modules serve compiled ones: they run in the compiled form, and none is chosen.
+OF_COMPILED = {
+    "program": ("tests/program/*", "tests/core/test_programs.py::*", "tests/compilation/test_programs.py::*"),
 }
 #: Seconds of tests: at first those that are quickest, then all that an hour leaves time for.
-ROUNDS = (5.0, 20.0)
+ROUNDS = (4.0, 10.0)
 #: Files of tests that the first round takes: each has to be collected.
 FILES = 4
 #: A process has this long beyond the time of its tests, and this much memory.
@@ -163,6 +166,10 @@ def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
 
 def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], float]]:
     """The tests that could find a mutation, in rounds, and the limit of each round in seconds."""
+    package = mutation.path.split("/")[0]
+    if package in OF_COMPILED:
+        yield from (([name], PATIENCE) for name in OF_COMPILED[package])
+        return
     members = tests_for(mutation, tests)
     files = list(dict.fromkeys(tests.names[member].split("::")[0] for member in members))
     first = [member for member in members if tests.names[member].split("::")[0] in files[:FILES]]
@@ -226,13 +233,16 @@ class Chosen:
 class Copy:
     """A copy of the package in a scratch folder, in which one module at a time has a fault.
 
-    Tests run in forks of this process, which has imported what they need but not the package.
+    Tests run in forks of this process, which has imported what they need but not the package. The copy runs as plain
+    Python, or, if `compiled`, with the extensions that are built.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, compiled: bool = False) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.compiled = folder, compiled
         self.source = folder / "src"
-        shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        left = ("__pycache__",) if compiled else ("*.so", "__pycache__")
+        shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns(*left))
         # by their contents: a file that is written twice within a second is read twice
         mode = py_compile.PycInvalidationMode.CHECKED_HASH
         compileall.compile_dir(self.source, quiet=1, invalidation_mode=mode)
@@ -267,10 +277,11 @@ class Copy:
             os.dup2(nothing, stream)
         paths = list(map(str, (self.source, ROOT / "tests", ROOT)))
         sys.path[:0] = paths
-        os.environ.update(PYTHONPATH=os.pathsep.join(paths), ADJOINT_DISABLE_EXT="1", ADJOINT_REQUIRE_EXT="")
+        os.environ.update(PYTHONPATH=os.pathsep.join(paths))
+        os.environ.update(ADJOINT_DISABLE_EXT="1" * (not self.compiled), ADJOINT_REQUIRE_EXT="1" * self.compiled)
         os.chdir(ROOT)
         chosen = Chosen(names)
-        files = sorted({name.split("::")[0] for name in names})
+        files = sorted({name.split("::")[0].removesuffix("*") for name in names})
         words = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
         words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are imported by now
         status = NOT_RUN

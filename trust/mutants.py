@@ -26,7 +26,7 @@ from pathlib import Path
 from trust import mutations
 from trust.branches import COUNTED, PACKAGE, ROOT
 from trust.figures import Recorder
-from trust.judging import Copy, Tests, Verdict, declared_at, rounds_of, scratch
+from trust.judging import OF_COMPILED, Copy, Tests, Verdict, declared_at, rounds_of, scratch
 from trust.mutations import Mutation
 
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
@@ -42,18 +42,21 @@ def equivalent() -> dict[str, str]:
     return dict(json.loads(EQUIVALENT.read_text(encoding="utf-8")))
 
 
-class Results(dict[str, Verdict]):
-    """The verdicts of a seed by name, a line of a file for each, so that a run can go on where another one stopped."""
+class Results:
+    """The verdicts of a seed, a line of a file for each: a run goes on where another stopped, or works beside it."""
 
-    def __init__(self, seed: int) -> None:
-        self._file = RESULTS / f"{seed}.jsonl"
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+    def read(self) -> dict[str, Verdict]:
+        """The verdicts that are there, by name; of several the last."""
         lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
-        verdicts = (Verdict(**json.loads(line)) for line in lines)
-        super().__init__({verdict.name: verdict for verdict in verdicts})
+        verdicts = [Verdict(**json.loads(line)) for line in lines]
+        return {verdict.name: verdict for verdict in verdicts}
 
-    def __setitem__(self, name: str, verdict: Verdict) -> None:
-        super().__setitem__(name, verdict)
+    def add(self, verdict: Verdict) -> None:
+        """Write a verdict down."""
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(verdict), ensure_ascii=False) + "\n")
 
@@ -82,21 +85,28 @@ def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
     return verdicts
 
 
-def judge(drawn: Sequence[Mutation], results: dict[str, Verdict], minutes: float) -> list[Verdict]:
+def judge(drawn: Sequence[Mutation], results: Results, minutes: float) -> list[Verdict]:
     """The verdicts of those that can be judged within so many minutes, by the tests that take their branches."""
-    left = [mutation for mutation in drawn if mutation.name not in results]
+    left = [mutation for mutation in drawn if mutation.name not in results.read()]
+    random.shuffle(left)  # runs beside each other seldom meet
     end = time.monotonic() + 60 * minutes
     if left:
         tests = Tests()
+        found: set[str] = set()
         with scratch() as folder:
-            copy = Copy(Path(folder))
+            plain, compiled = Copy(Path(folder) / "plain"), Copy(Path(folder) / "compiled", compiled=True)
             for mutation in left:
+                copy = compiled if mutation.path.split("/")[0] in OF_COMPILED else plain
                 if time.monotonic() > end:
                     break
-                results[mutation.name] = copy.judge(mutation, rounds_of(mutation, tests))
-                print(line_of(results[mutation.name]), flush=True)
-            copy.check(sorted({verdict.found_by for verdict in results.values()}))
-    return [results[mutation.name] for mutation in drawn if mutation.name in results]
+                if mutation.name not in results.read():
+                    verdict = copy.judge(mutation, rounds_of(mutation, tests))
+                    results.add(verdict)
+                    found.add(verdict.found_by)
+                    print(line_of(verdict), flush=True)
+            plain.check(sorted(found))
+    verdicts = results.read()
+    return [verdicts[mutation.name] for mutation in drawn if mutation.name in verdicts]
 
 
 def line_of(verdict: Verdict) -> str:
@@ -139,14 +149,15 @@ def main(words: Sequence[str] | None = None) -> int:
     recorder = Recorder("make mutants", long=options.long)
     if options.only:
         drawn = [mutation for mutation in mutations.all_mutations(COUNTED) if mutation.id in options.only.split(",")]
-        verdicts = judge(drawn, {}, options.minutes)
+        with scratch() as folder:
+            verdicts = judge(drawn, Results(Path(folder) / "only.jsonl"), options.minutes)
     elif not options.long:
         drawn = in_declarations(options.number or SHORT, seed)
         verdicts = judge_declarations(drawn)
     else:
         drawn = mutations.draw(COUNTED, options.number or LONG, seed, frozenset(equivalent()))
         print(f"seed {seed}: {len(drawn)} mutations", flush=True)
-        verdicts = judge(drawn, Results(seed), options.minutes)
+        verdicts = judge(drawn, Results(RESULTS / f"{seed}.jsonl"), options.minutes)
         if len(verdicts) < len(drawn):
             print(f"{len(verdicts)} of {len(drawn)} are judged: call it again with --seed {seed} to go on")
             return 0

@@ -18,7 +18,9 @@ from typing import Any
 from trust.branches import PACKAGE, Position, modules
 
 #: Modules of tables and prose, whose faults are no faults of derivatives.
-LEFT_OUT = ("names.py", "examples.py", "help.py", "derivative_help.py", "README.md")
+LEFT_OUT = ("names.py", "examples.py", "help.py", "derivative_help.py")
+#: The packages whose modules do their work in the compiled form: compiled ones among them have no faults planted.
+SERVING_COMPILED = ("program",)
 
 
 @dataclass(frozen=True)
@@ -318,9 +320,17 @@ def mutations_of(path: str) -> tuple[Mutation, ...]:
     return tuple(Walk(path).mutations())
 
 
+def compiled_modules() -> tuple[str, ...]:
+    """The names of the modules that are compiled. The package is not imported: it may have a fault."""
+    text = (PACKAGE / "_compiled.py").read_text(encoding="utf-8")
+    return tuple(ast.literal_eval(ast.parse(text).body[-1].value))  # type: ignore[attr-defined]
+
+
 def all_mutations(folders: tuple[str, ...]) -> list[Mutation]:
     """All mutations of the modules of some packages."""
+    compiled = {f"{name.replace('.', '/')}.py".removeprefix("adjoint/") for name in compiled_modules()}
     paths = [path for path in modules(folders) if not path.endswith(LEFT_OUT)]
+    paths = [path for path in paths if not (path in compiled and path.startswith(SERVING_COMPILED))]
     return [mutation for path in paths for mutation in mutations_of(path)]
 
 
