@@ -18,7 +18,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -41,8 +41,8 @@ FAMILIES = {
 OF_COMPILED = {
     "program": ("tests/program/*", "tests/core/test_programs.py::*", "tests/compilation/test_programs.py::*"),
 }
-#: Seconds of tests: at first those that are quickest, then all that an hour leaves time for.
-ROUNDS = (4.0, 10.0)
+#: Seconds of tests: at first those that are quickest, then others.
+ROUNDS = (2.0, 6.0)
 #: Files of tests that the first round takes: each has to be collected.
 FILES = 4
 #: A process has this long beyond the time of its tests, and this much memory.
@@ -238,20 +238,14 @@ class Copy:
     """
 
     def __init__(self, folder: Path, compiled: bool = False) -> None:
-        folder.mkdir(exist_ok=True)
         self.folder, self.compiled = folder, compiled
         self.source = folder / "src"
-        left = ("__pycache__",) if compiled else ("*.so", "__pycache__")
+        left = ("__pycache__",) if compiled else ("__pycache__", "*.so")
         shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns(*left))
         # by their contents: a file that is written twice within a second is read twice
         mode = py_compile.PycInvalidationMode.CHECKED_HASH
         compileall.compile_dir(self.source, quiet=1, invalidation_mode=mode)
-        for module in PRELOADED:
-            import_module(module)
-        if "adjoint" in sys.modules:
-            raise RuntimeError("adjoint is imported in the process that judges: its forks would not import the copy")
-        gc.collect()
-        gc.freeze()
+        preload()
 
     def run(self, names: Sequence[str], limit: float) -> str:
         """The first test that fails, nothing if all pass, or words in brackets: a crash, or no end within the limit."""
@@ -315,6 +309,17 @@ class Copy:
         finally:
             file.write_bytes(source)
         return Verdict(mutation.name, mutation.id, found, round(time.perf_counter() - start, 1), number)
+
+
+@cache
+def preload() -> None:
+    """Import what tests need besides the package."""
+    for module in PRELOADED:
+        import_module(module)
+    if "adjoint" in sys.modules:
+        raise RuntimeError("adjoint is imported in the process that judges: its forks would not import the copy")
+    gc.collect()
+    gc.freeze()
 
 
 def waited(child: int, limit: float) -> int | None:

@@ -45,9 +45,9 @@ def flipud(input: Tensor) -> Tensor:
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
     """A copy with the elements moved along axes; those that leave one end come in at the other.
 
-    dims: as many axes as shifts; without them the flattened elements move.
+    dims: as many axes as shifts; without them the flattened elements move, by one shift.
 
-    Raises RuntimeError if shifts and dims differ in number.
+    Raises RuntimeError if shifts and dims differ in number, or there is no shift.
 
     >>> import adjoint
     >>> adjoint.arange(4).roll(1)
@@ -55,10 +55,12 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
     """
     moves = tuple(as_list(shifts))
     axes = () if dims is None else tuple(as_list(dims))
-    if len(moves) != len(axes) and not (len(moves) == 1 and dims is None):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
-    if dims is None:
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if len(moves) == 1 and not axes:
         return ops.roll(input, moves, None)
+    if len(moves) != len(axes):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     total: dict[int, int] = {}
     for axis, move in zip(axes, moves, strict=True):
         axis = normalize_dim(axis, input._array.ndim)
