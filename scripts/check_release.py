@@ -44,7 +44,7 @@ IN_SOURCE = (
 )
 IN_SOURCE += ("CITATION.cff", "SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "Makefile")
 IN_REPOSITORY = (".github/pull_request_template.md", ".github/ISSUE_TEMPLATE/fault.yml", ".pre-commit-config.yaml")
-IN_REPOSITORY += tuple(f".github/workflows/{name}.yml" for name in ("tests", "wheels", "docs", "release"))
+IN_REPOSITORY += tuple(f".github/workflows/{name}.yml" for name in ("tests", "wheels", "docs", "release", "trust"))
 IN_REPOSITORY += ("docs/images/logo.svg", "docs/versions.md", "docs/releasing.md", "packaging/conda-forge/recipe.yaml")
 #: Files that repeat the version, and how they write it.
 VERSIONS = {

@@ -100,24 +100,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--long", action="store_true", help="the whole suite, with gcc's, clang's and Cython's checks")
     parser.add_argument("--builds", nargs="+", choices=LABELS, help="some of the builds")
     parser.add_argument("--only", nargs="+", default=(), metavar="FOLDER", help="some folders of tests")
-    parser.add_argument("--go-on", action="store_true", help="take what an earlier run has done as done")
+    suite.add_options(parser)
     options = parser.parse_args(arguments)
     recorder = Recorder("make sanitize", long=options.long)
+    session = suite.Session(go_on=options.go_on, minutes=options.minutes)
     for name in options.builds or (LABELS if options.long else ("sanitize",)):
-        builds.make(name)
+        if options.minutes:
+            builds.make(name)
         passed = 0
-        for part in suite.folders(options.only) if options.long else SHORT:
-            result = suite.load(name, part) if options.go_on else None
-            if result is None:
-                result = examine(name, [part])
-                suite.store(name, part, result)
-            print(
-                f"{LABELS[name]}: {part}: {result.passed} passed, {result.seconds:.0f} s", *result.failures, sep="\n  "
-            )
-            print(*(f"  {report}" for report in result.reports), sep="\n", flush=True)
-            passed += result.passed
-            recorder.figures.findings += [f"{LABELS[name]}: {fault}" for fault in (*result.failures, *result.reports)]
+        for part in suite.parts(options.only) if options.long else SHORT:
+            result = session.outcome(name, part, lambda name=name, part=part: examine(name, [part]))  # type: ignore[misc]
+            if result is not None:
+                passed += result.passed
+                faults = (*result.failures, *result.reports)
+                recorder.figures.findings += [f"{LABELS[name]}: {fault}" for fault in faults]
         recorder.figures.rows[f"tests under {LABELS[name]}"] = passed
+    recorder.figures.not_run += session.left
     return int(bool(recorder.finish().findings))
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from trust.folders import FOLDER, ROOT
 
-#: The folders of tests that use the compiled modules most, first.
+#: The parts of the suite, those that use the compiled modules most first: folders of tests, or patterns of files.
 # fmt: off
-FOLDERS = [
-    "arrays", "program", "core", "compilation", "runtime", "tensor", "transforms", "rules", "functions", "function",
-    "sparse_matrices", "nn", "optim", "solvers", "tools", "interop", "distributions", "compat", "utils", "testing",
+PARTS = [
+    "arrays/kernels", "arrays/[lt]*", "program", "core/test_[a-i]*.py", "core/test_[j-z]*.py", "compilation", "runtime",
+    "sparse_matrices", "transforms", "tensor", "rules", "functions", "function", "nn", "optim", "solvers", "tools",
+    "interop", "distributions", "compat", "utils", "testing",
 ]
 # fmt: on
 
@@ -73,7 +75,7 @@ def run(
     ]
     start = time.perf_counter()
     with subprocess.Popen(
-        [*words, "-rfE", *arguments, *tests],
+        [*words, "-rfE", *arguments, *(path for pattern in tests for path in files(pattern))],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
@@ -91,9 +93,14 @@ def run(
     return outcome(text, code, time.perf_counter() - start)
 
 
+def files(pattern: str) -> list[str]:
+    """The folders and files of tests that a pattern means."""
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern) if path.name != "__pycache__")
+
+
 def kept(name: str, part: str) -> Path:
     """The file that keeps the outcome of a part until the figures are written."""
-    return FOLDER / "outcomes" / name / f"{part.replace('/', '-')}.json"
+    return FOLDER / "outcomes" / name / f"{re.sub(r'[^a-z_.]', '-', part)}.json"
 
 
 def load(name: str, part: str) -> Outcome | None:
@@ -110,6 +117,37 @@ def store(name: str, part: str, result: Outcome) -> None:
     file.write_text(json.dumps(asdict(result) | {"text": ""}, indent=1), encoding="utf-8")
 
 
-def folders(chosen: Sequence[str] = ()) -> list[str]:
-    """The parts of the suite: folders of tests, or those of them that are chosen."""
-    return [f"tests/{name}" for name in FOLDERS if not chosen or name in chosen]
+def parts(chosen: Sequence[str] = ()) -> list[str]:
+    """The parts of the suite, or those of them that are chosen by folder."""
+    return [f"tests/{part}" for part in PARTS if not chosen or part.partition("/")[0] in chosen]
+
+
+class Session:
+    """Runs parts one after the other until its time is over; what was run before counts if it goes on.
+
+    After `minutes` no part begins. `left` lists the parts that did not run.
+    """
+
+    def __init__(self, *, go_on: bool, minutes: float) -> None:
+        self.go_on, self.left = go_on, list[str]()
+        self._end = time.monotonic() + 60 * minutes
+
+    def outcome(self, name: str, part: str, run: Callable[[], Outcome]) -> Outcome | None:
+        """The outcome of a part in a build, which is printed and kept; None if there is no time for it."""
+        result = load(name, part) if self.go_on else None
+        if result is None:
+            if time.monotonic() > self._end:
+                self.left.append(f"{name}: {part}")
+                return None
+            result = run()
+            store(name, part, result)
+        print(f"{name}: {part}: {result.passed} passed, {result.seconds:.0f} s", flush=True)
+        for line in (*result.failures, *result.reports):
+            print(f"  {line}", flush=True)
+        return result
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a long run in pieces."""
+    parser.add_argument("--go-on", action="store_true", help="take what an earlier run has done as done")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no part of the suite after so many minutes")
