@@ -24,6 +24,8 @@ PACKAGE = ROOT / "src" / "adjoint"
 #: The packages whose branches are counted.
 COUNTED = ("core", "rules", "transforms", "program", "functions")
 NOTE = "_note_branch"
+#: Conditions of what only the compiled form runs.
+COMPILED_FORM = ("cython.compiled", "not cython.compiled")
 Position = tuple[int, int]
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -143,8 +145,8 @@ class Marker(ast.NodeTransformer):
 
     def _if(self, node: ast.If, following: list[ast.stmt]) -> ast.If:
         label = short(node.test)
-        if label == "TYPE_CHECKING" or not self._functions:
-            return node if label == "TYPE_CHECKING" else self._generic(node)
+        if label in ("TYPE_CHECKING", *COMPILED_FORM) or not self._functions:
+            return node if label in ("TYPE_CHECKING", *COMPILED_FORM) else self._generic(node)
         node.test = self.visit(node.test)
         beyond = following if isinstance(node.body[-1], LEAVING) else []
         other = node.orelse or beyond or [node]
@@ -158,9 +160,11 @@ class Marker(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """Both values of a conditional expression."""
+        label = short(node.test)
+        if label in COMPILED_FORM:
+            return node
         if not self._functions:
             return self._generic(node)
-        label = short(node.test)
         node.test = self.visit(node.test)
         node.body = self._value(f"{short(node.body)} if {label}", node.body)
         node.orelse = self._value(f"{short(node.orelse)} if not {label}", node.orelse)

@@ -224,3 +224,30 @@ def test_rules_that_differentiate_after_a_batch_is_over(mode):
         return grad(loss, p)[0]
 
     assert_close(slope(g), slope(f))
+
+
+def test_rules_of_several_parameters_add_up_in_forward_mode():
+    """Leaf by leaf; None stands for zero."""
+
+    @custom
+    def both(x, z):
+        return {"product": x * z, "first": x**2, "second": 3 * z, "whole": x.long()}
+
+    @both.jvp("x")
+    def _(t, x, z):
+        return {"product": t * z, "first": 2 * t * x, "second": None, "whole": None}
+
+    @both.jvp("z")
+    def _(t, x):
+        return {"product": x * t, "first": None, "second": 3 * t, "whole": None}
+
+    _, tangents = func.jvp(both, (X, Y), (X, Y))
+    assert_close(tangents["product"], 2 * X * Y)
+    assert_close(tangents["first"], 2 * X * X)
+    assert_close(tangents["second"], 3 * Y)
+    assert tangents["whole"].tolist() == (0 * X).tolist()
+    _, alone = func.jvp(lambda x: both(x, Y), (X,), (X,))
+    assert_close(alone["product"], X * Y)
+    assert_close(alone["second"], 0 * Y)
+    nothing = custom(lambda x, z: x + z, jvp={"x": lambda t: None, "z": lambda t: t})
+    assert_close(func.jvp(nothing, (X, Y), (X, Y))[1], Y)

@@ -19,6 +19,7 @@ from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.batches import running
 from adjoint.core.modes.state import current
 from adjoint.core.operations.operation import Operation
+from adjoint.core.operations.recorder import is_inexact
 from adjoint.rules.derive import batch, call
 from adjoint.rules.recurrences import Slot, Step, propagated
 from adjoint.runtime.caches import cached
@@ -74,11 +75,11 @@ class TaylorLevel(forward.Propagation):
     def of_function(self, push: Callable[[list[Any]], Any], tangents: list[Any], outputs: Any) -> Any:
         """The series of a custom function's outputs, order after order, since its jvp may use the outputs.
 
-        push: the jvp; tangents: the series of the arguments, or None.
+        push: the jvp; tangents: the series of the arguments, or None. Outputs of integers have no series.
         """
         n = min(s.shape[0] for s in tangents if s is not None)
         rates = [None if s is None else s[1:n] * self.numbers(s[1:n]) for s in tangents]
-        known = [[output] if isinstance(output, TensorBase) else None for output in outputs]
+        known = [[y] if isinstance(y, TensorBase) and is_inexact(y._array.dtype) else None for y in outputs]
         for k in range(1, n):
             for output, rows in zip(outputs, known, strict=True):
                 if rows is not None:

@@ -546,7 +546,7 @@ def note_series(
         return pushed(node, tangents, len(outputs))
 
     for nr, (output, own) in enumerate(zip(outputs, propagation.of_function(push, series, outputs), strict=True)):
-        if own is not None and is_inexact(output._array.dtype):
+        if own is not None:
             forward.set_tangent(output, level, own)
             if output._node is node:
                 node._ad_tangents = node._ad_tangents or {}
