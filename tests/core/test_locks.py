@@ -104,9 +104,7 @@ def test_a_leaf_accumulates_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(("mode", "calls"), [("all", 1), ("any", 1)])
-def test_a_hook_of_several_tensors_counts_under_a_lock(
-    mode: str, calls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hook_of_several_tensors_counts_under_a_lock(mode: str, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = WatchedLock()
     monkeypatch.setattr(edges, "new_lock", lambda: lock)
     x, y = (adjoint.ones(2, requires_grad=True) for _ in range(2))
