@@ -349,3 +349,17 @@ def test_empty_batches_of_cotangents_have_the_dtype_of_the_input():
         assert first.shape == (0, 3)
         assert first.dtype is adjoint.float32
         assert second is None
+
+
+def test_a_function_that_is_always_differentiated_twice_runs_as_it_is() -> None:
+    compiled = adjoint.compile(lambda x: (x * x).sin().sum())
+    for number in range(10):
+        x = adjoint.full((3,), 0.1 * number, requires_grad=True)
+        (first,) = adjoint.autograd.grad(compiled(x), x, create_graph=True)
+        first.sum().backward()
+        expected = 2 * (x * x).cos() - 4 * x * x * (x * x).sin()
+        assert adjoint.allclose(x.grad, expected.detach())
+    (entry,) = compiled.entries
+    replays = entry.n_replays
+    compiled(x)
+    assert entry.n_replays == replays < 9

@@ -869,3 +869,11 @@ simple("view_without_a_gradient", lambda x: (y := x.exp(), _without_grad(lambda:
 simple("same_numbers_twice", lambda x: (x.exp(), (x.exp() ** 2).sum()), MAT)
 simple("constants_of_several_dtypes", lambda x: (x * 2, adjoint.ones(3), adjoint.eye(2, dtype=adjoint.complex64)), MAT)
 simple("constant_and_its_part", lambda x: (c := adjoint.zeros(4), c[1:], x + 1), MAT)
+writing("write_small_argument_that_is_saved", lambda x, y: then(y.add_(y), [x * y, x / (1 + x * x)]), MAT, PLAIN)
+simple(
+    "freed_results_of_some_inputs",
+    lambda x, y: (z := x.sin(), adjoint.autograd.grad((z * z).sum(), [x, z])[0], y * 2),
+    MAT,
+    MAT,
+)
+simple("result_of_vmap_and_its_part", lambda x: (y := adjoint.vmap(lambda row: row * 2)(x), y[1:]), MAT, recorded=False)

@@ -73,6 +73,8 @@ class Compiled:
             if entry.structure_in is structure or entry.structure_in == structure:
                 matcher = entry.matcher
                 if matcher.fits(leaves) and matcher.holds(leaves):
+                    if not entry.pays:
+                        return self.function(*args, **kwargs)
                     try:
                         return entry.replay(leaves, structure)
                     except CheckFailed:

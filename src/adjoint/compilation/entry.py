@@ -33,7 +33,7 @@ from adjoint.compilation.replays import (
     viewed,
 )
 from adjoint.compilation.surroundings import has_hidden_tensor, random_state
-from adjoint.core.graph import TensorBase, bump_version, counter_of, new_tensor, nodes_behind, version_of
+from adjoint.core.graph import TensorBase, bump_version, counter_of, gradient_edge, new_tensor, nodes_behind, version_of
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.program.device import is_on_device
@@ -46,6 +46,10 @@ CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 #: How a member of a result is made: it is the same value at each call; a Tensor, a view of one, a leaf, or a NumPy
 #: array, of memory that the program makes; a Tensor or array that was there before.
 CONSTANT, TENSOR, VIEW, LEAF, ARRAY, SAME = "constant", "tensor", "view", "leaf", "array", "same"
+
+
+#: So many gradients with a history of their own tell nothing yet.
+_FEW = 4
 
 
 class Refused(Exception):
@@ -117,6 +121,8 @@ class Entry:
         )
         self.random = random_state()
         self.has_history = False
+        #: The numbers of replays, and of gradients with a history of their own, for which the function ran again.
+        self.n_replays = self.n_histories = 0
 
     # recording --------------------------------------------------------------------------------------------------------
 
@@ -237,10 +243,11 @@ class Entry:
         #: The arrays that are made anew, and the versions of their memory.
         self.results: list[Any] = []
         self.versions: list[int] = []
-        #: The Tensors with a history among them, and their numbers; those whose history was freed already.
+        #: The Tensors with a history among them, and their numbers; the numbers of those whose history was freed
+        #: already, with the Tensors that it leads to.
         self.outputs: list[Any] = []
         self.with_history: list[int] = []
-        self.freed: list[int] = []
+        self.freed: list[tuple[int, list[int]]] = []
         self.returned: list[tuple[str, Any]] = []
         before = {id(external.tensor): k for k, external in enumerate(self.externals)}
         numbers: dict[int, int] = {}
@@ -259,6 +266,8 @@ class Entry:
                 elif owner_of(tensor, bases) is not tensor:
                     if is_leaf(view.base):
                         self.recording.stop("returned views of a leaf of its own")
+                    if type(plain_array(view.base._array)) is not _ndarray:
+                        self.recording.stop("returned several views of a result of vmap")
                     self.returned.append((VIEW, (self._add_result(view.base, numbers), view.replay, view.origin)))
                 else:
                     kind = LEAF if is_leaf(tensor) else TENSOR
@@ -277,7 +286,9 @@ class Entry:
             self.results.append(self.recording.in_main_memory(tensor._array))
             self.versions.append(version_of(tensor))
             if tensor.requires_grad and is_freed(tensor):
-                self.freed.append(number)
+                behind = set(nodes_behind([tensor._node]))
+                inputs = [k for k, e in enumerate(self.externals) if e.needs_grad and gradient_edge(e.tensor) in behind]
+                self.freed.append((number, inputs))
             elif tensor.requires_grad:
                 self.outputs.append(tensor)
                 self.with_history.append(number)
@@ -289,6 +300,8 @@ class Entry:
             if len(self.outputs) > 1:
                 self.recording.stop("returned a leaf of its own beside other results with a gradient")
             self.outputs = []
+        #: The Tensors whose gradients the program reads.
+        self.grads_read = [k for k, external in enumerate(self.externals) if external.has_grad]
         self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
         self.cotangents: list[Any] = []
         self.pulls = Pulls(len(self.outputs))
@@ -465,6 +478,11 @@ class Entry:
 
     # replays ----------------------------------------------------------------------------------------------------------
 
+    @property
+    def pays(self) -> bool:
+        """False if most replays were followed by a gradient for which the function had to run again."""
+        return self.n_histories < _FEW or 2 * self.n_histories < self.n_replays
+
     def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
         """The time of each region and call of the program, in seconds, the best of some runs; None if it writes."""
         if self.targets or self.grads or self.draws:
@@ -480,34 +498,36 @@ class Entry:
         if not self.aliasing.holds(arrays) or not self.reach.is_unchanged():
             raise CheckFailed
         values = self.forward(arrays)
-        made = self._tensors(values[: self.n_results])
+        self.n_replays += 1
+        made = self._tensors(values)
         if self.has_history:
-            own_grads = [t._grad for t, e in zip(tensors, self.externals, strict=True) if e.has_grad]
-            saved = self._saved(values[self.n_results :], made)
-            connect(self, made, saved, [*tensors, *own_grads], (leaves, structure))
-        if self.freed:
-            connect_freed(self, [made[k] for k in self.freed], [tensors[k] for k in self.by])
+            connect(self, made, values[self.n_results :], tensors, (leaves, structure))
+        if self.is_simple:
+            return self.structure.unflatten([made[value] for _, value in self.returned])
+        for k, inputs in self.freed:
+            connect_freed(self, made[k], [tensors[i] for i in inputs])
         for k, is_grad, times in self.bumps:
             if isinstance(tensors[k], TensorBase):
                 for _ in range(times):
                     bump_version(tensors[k]._grad if is_grad else tensors[k])
-        results = []
-        for kind, value in self.returned:
-            if kind is TENSOR:
-                results.append(made[value])
-            elif kind is VIEW:
-                results.append(viewed(made[value[0]], *value[1:]))
-            elif kind is LEAF:
-                results.append(made[value].requires_grad_())
-            elif kind is ARRAY:
-                array = values[value]
-                results.append(array if array.ndim else array[()])
-            else:
-                results.append(tensors[value] if kind is SAME else value)
+        results = [self._result_of(kind, value, made, values, tensors) for kind, value in self.returned]
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
             tensor._grad = None if number is None else made[number]
         return self.structure.unflatten(results)
+
+    @staticmethod
+    def _result_of(kind: str, value: Any, made: list[Any], values: list[Any], tensors: list[Any]) -> Any:
+        """A member of the result of a replay."""
+        if kind is TENSOR:
+            return made[value]
+        if kind is VIEW:
+            return viewed(made[value[0]], *value[1:])
+        if kind is LEAF:
+            return made[value].requires_grad_()
+        if kind is ARRAY:
+            return values[value] if values[value].ndim else values[value][()]
+        return tensors[value] if kind is SAME else value
 
     def forward(self, arrays: list[Any]) -> list[Any]:
         """Run the first program; where it fails, all is as before, and the function itself has to tell the error."""
@@ -516,39 +536,32 @@ class Entry:
         except Exception as error:
             raise CheckFailed from error
 
-    def _tensors(self, arrays: list[Any]) -> list[Any]:
-        """What a program made as Tensors, with the versions that they have in the function."""
-        tensors: list[Any] = []
-        for array, version, first in zip(arrays, self.versions, self._first_in_memory, strict=True):
-            tensor: TensorBase = new_tensor(array)
-            tensors.append(tensor)
-            if first is not None:
-                tensor._counter = counter_of(tensors[first])
-            else:
-                for _ in range(version):
-                    bump_version(tensor)
+    def _tensors(self, values: list[Any]) -> list[Any]:
+        """The results of a program as Tensors, with the versions that they have in the function."""
+        tensors = [new_tensor(values[k]) for k in range(self.n_results)]
+        for k, first in self._in_memory_of:
+            tensors[k]._counter = counter_of(tensors[first])
+        for k, version in self._changed:
+            for _ in range(version):
+                bump_version(tensors[k])
         return tensors
 
-    def _saved(self, arrays: list[Any], made: list[Any]) -> list[Any]:
-        """What a program made for the gradient as Tensors; those in the memory of results have their versions."""
-        tensors = []
-        for array, number in zip(arrays, self._saved_in_memory, strict=True):
-            tensor: TensorBase = new_tensor(array)
-            tensors.append(tensor)
-            if number is not None:
-                tensor._counter = counter_of(made[number])
-        return tensors
-
-    def _share_memory(self, values: list[Any], saved: list[Any]) -> None:
+    def _share_memory(self, values: list[View], saved: list[View]) -> None:
         """Note which results, and saved values, lie in memory of an earlier result."""
         first: dict[int, int] = {}
         for k, view in enumerate(values):
             first.setdefault(view.buffer.number, k)
-        #: For each result the number of the first one in its memory, or None if it is the first.
-        self._first_in_memory = [
-            None if first[view.buffer.number] == k else first[view.buffer.number] for k, view in enumerate(values)
-        ]
-        self._saved_in_memory = [first.get(view.buffer.number) for view in saved]
+        owners = [first[view.buffer.number] for view in values]
+        #: (number of a result, that of the first one in its memory) for those that are not the first.
+        self._in_memory_of = [(k, owner) for k, owner in enumerate(owners) if owner != k]
+        #: (number of a result, version) for those that the function has modified.
+        self._changed = [(k, n) for k, n in enumerate(self.versions) if n and owners[k] == k]
+        #: For each saved value the number of the result in whose memory it lies, or None.
+        self.saved_in_memory = [first.get(view.buffer.number) for view in saved]
+        #: True if a replay does no more than to make Tensors.
+        self.is_simple = not (self.freed or self.bumps or self.grads) and all(
+            kind is TENSOR for kind, _ in self.returned
+        )
 
 
 def saved_arrays(node: Any) -> Iterator[Any]:

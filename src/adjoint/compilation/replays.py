@@ -14,6 +14,7 @@ from adjoint.core.graph import (
     ContextNode,
     SavedTensor,
     TensorBase,
+    counter_of,
     gradient_edge,
     new_node,
     new_tensor,
@@ -56,7 +57,7 @@ class ReplayBackward(ContextNode):
     inputs: list[Any]
     tensors: list[Any]
     versions: list[int]
-    _ad_saved: tuple[SavedTensor, ...] | None
+    _ad_saved: tuple[Any, ...] | None
     _ad_freed: bool
 
     def _ad_pull_back(self, cotangent: Any, create_graph: bool) -> list[Any]:
@@ -66,8 +67,16 @@ class ReplayBackward(ContextNode):
         cotangents = [cotangent] if self._ad_n_outputs == 1 else cotangent or []
         if all(g is None for g in cotangents):
             return [None] * len(self.inputs)
-        saved = [unpacked(slot, self)._array for slot in self._ad_saved or ()]
+        saved = [unpacked(slot, self)._array if type(slot) is SavedTensor else slot for slot in self._ad_saved or ()]
         return (pull_with_history if create_graph else pull)(self, cotangents, saved)
+
+    def _ad_map_saved(self, function: Any) -> None:
+        """Replace each saved array by function(array)."""
+        slots = self._ad_saved or ()
+        for slot in slots:
+            if type(slot) is SavedTensor:
+                slot.array = function(slot.array)
+        self._ad_saved = tuple([slot if type(slot) is SavedTensor else function(slot) for slot in slots])
 
     def _ad_runs_once(self) -> bool:
         """True if eager nodes free what they saved."""
@@ -90,24 +99,41 @@ class ReplayBackward(ContextNode):
 def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any], call: Any) -> None:
     """Let the results of a program have a node, which saves what the second program reads.
 
-    made: the results; saved: what the first program made for the second one; tensors: those that it read, and their
-    gradients; call: the arguments of the call.
+    made: the results; saved: the arrays that the first program made for the second one; tensors: those that it read;
+    call: the arguments of the call.
     """
     node = node_over(entry, [tensors[k] for k in entry.by], [made[k] for k in entry.with_history])
+    if entry.grads_read:
+        tensors = [*tensors, *[tensors[k]._grad for k in entry.grads_read]]
     node.call, node.tensors, node.versions = call, tensors, versions_of(tensors)
-    to_save = [*saved, *[as_tensor(tensors[k]) for k in entry.read_again]]
-    node._ad_saved = tuple([save_input(tensor) for tensor in to_save])
     state = current()
-    if state.saved_hooks:
-        for slot, tensor in zip(node._ad_saved, to_save, strict=True):
+    hooks = bool(state.saved_hooks)
+    slots: list[Any] = []
+    for array, number in zip(saved, entry.saved_in_memory, strict=True):
+        # memory that no caller can reach needs no version
+        slots.append(array if number is None and not hooks else save_input(with_counter(array, made, number)))
+    slots += [save_input(as_tensor(tensors[k])) for k in entry.read_again]
+    node._ad_saved = tuple(slots)
+    if hooks:
+        for slot in slots:
+            tensor = new_tensor(slot.array)
+            tensor._counter = slot.counter
             pack_by_mode(slot, tensor, node)
     if state.locations:
         node._ad_saved_at = caller()
 
 
-def connect_freed(entry: Entry, outputs: list[Any], inputs: list[Any]) -> None:
-    """Let results whose history the function has freed itself have a node that says so."""
-    node_over(entry, inputs, outputs)._ad_freed = True
+def with_counter(array: Any, made: list[Any], number: int | None) -> TensorBase:
+    """A saved array as a Tensor; in the memory of a result it has the version of that."""
+    tensor: TensorBase = new_tensor(array)
+    if number is not None:
+        tensor._counter = counter_of(made[number])
+    return tensor
+
+
+def connect_freed(entry: Entry, output: TensorBase, inputs: list[Any]) -> None:
+    """Let a result whose history the function has freed itself have a node that says so."""
+    node_over(entry, inputs, [output])._ad_freed = True
 
 
 def node_over(entry: Entry, inputs: list[Any], outputs: list[Any]) -> Any:
@@ -120,8 +146,12 @@ def node_over(entry: Entry, inputs: list[Any], outputs: list[Any]) -> Any:
         node._ad_output_nrs = numbers
     node._ad_sequence_nr = next_sequence_nr()
     node._ad_n_outputs = len(outputs)
-    shapes, dtypes = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
-    node._ad_shape, node._ad_dtype = (shapes[0], dtypes[0]) if len(outputs) == 1 else (shapes, dtypes)
+    if len(outputs) == 1:
+        (output,) = outputs
+        node._ad_shape, node._ad_dtype = output._array.shape, output._array.dtype
+        output._node = node
+        return node
+    node._ad_shape, node._ad_dtype = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
     for nr, tensor in enumerate(outputs):
         tensor._node, tensor._output_nr = node, nr
     return node
@@ -173,6 +203,8 @@ def pull(node: ReplayBackward, cotangents: list[Any], saved: list[Any]) -> list[
 
 def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any]:
     """The gradients as arrays; of cotangents in a batch member by member."""
+    if len(cotangents) == 1 and type(cotangents[0]) is numpy.ndarray:
+        return entry.pulls.whole.run([_laid_out(cotangents[0], entry.cotangents[0]), *saved])
     level = max((array.level for array in cotangents if type(array) is BatchedArray), default=None)
     if level is None:
         models = zip(cotangents, entry.cotangents, strict=True)
@@ -225,6 +257,7 @@ def pull_with_history(node: ReplayBackward, cotangents: list[Any], saved: list[A
         or not entry.reach.is_unchanged()
     ):
         raise RuntimeError(CHANGED)
+    entry.n_histories += 1
     leaves, structure = node.call
     args, kwargs = structure.unflatten(leaves)
     with enable_grad():

@@ -362,10 +362,16 @@ class Pack:
 
     @staticmethod
     def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
-        """The saved values that are small, and that neither are results nor come out of calls."""
+        """The saved values that are small, and that neither are results nor the caller's nor come out of calls."""
         made = [view for instruction in instructions for view in made_by_call(instruction)]
         others = {view.buffer.number for view in (*results, *made)}
-        views = [view for view in saved if view.buffer.number not in others and view.buffer.n_bytes <= LARGEST_PACKED]
+        views = [
+            view
+            for view in saved
+            if view.buffer.kind == VALUE
+            and view.buffer.number not in others
+            and view.buffer.n_bytes <= LARGEST_PACKED
+        ]
         return views if len(views) > 1 else []
 
 
