@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import adjoint
+from adjoint.tensor.memory import torch_files
 
 
 def written(value, **options):
@@ -91,17 +92,35 @@ def test_the_archive_is_one_of_torch():
 
 
 def test_the_order_of_bytes_is_that_of_the_machine(monkeypatch):
-    """A file tells it, and machines of the other order read it; a storage without a type is refused there."""
+    """A file tells it, and machines of the other order read it; a storage without a type has that of its tensors."""
     here, there = ("little", "big") if sys.byteorder == "little" else ("big", "little")
-    file, untyped = written(adjoint.tensor([1, 2], dtype=adjoint.int16)), written(adjoint.ones(2, dtype=adjoint.uint16))
-    with zipfile.ZipFile(file) as archive:
+    one = adjoint.tensor([1, 2], dtype=adjoint.uint16)  # torch has no class of storages for it
+    typed, untyped = written(one.to(adjoint.int16)), written([one, one[1:]])
+    with zipfile.ZipFile(typed) as archive:
         assert archive.read("archive/byteorder").decode() == here
     monkeypatch.setattr(sys, "byteorder", there)
-    assert adjoint.load(file).tolist() == [256, 512]
-    with pytest.raises(pickle.UnpicklingError, match="order of bytes"):
-        adjoint.load(untyped)
+    assert adjoint.load(typed).tolist() == [256, 512]
+    assert [x.tolist() for x in adjoint.load(untyped)] == [[256, 512], [512]]
     with zipfile.ZipFile(written(adjoint.ones(1))) as archive:
         assert archive.read("archive/byteorder").decode() == there
+
+
+def test_a_storage_in_another_order_of_bytes_has_one_dtype():
+    storage = torch_files._Storage(bytearray(b"\0\1\0\2"), None, foreign=True)
+    for _ in range(2):
+        assert storage.bytes_for(numpy.dtype("u2")) == b"\1\0\2\0"
+    with pytest.raises(ValueError, match="has elements of one type"):
+        storage.bytes_for(numpy.dtype("u4"))
+
+
+def test_arrays_of_bfloat16_in_another_order_of_bytes_are_refused(monkeypatch):
+    """NumPy has no dtype for them; those of other types keep their order."""
+    halves, numbers = (written(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
+    assert adjoint.load(halves).tolist() == [1, 1]
+    monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
+    assert adjoint.load(numbers).tolist() == [1, 1]
+    with pytest.raises(pickle.UnpicklingError, match="bfloat16 in the other order of bytes"):
+        adjoint.load(halves)
 
 
 def words(contents):

@@ -70,3 +70,18 @@ def test_what_a_machine_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert machines.missing("clang").endswith("clang not installed")
     assert "qemu-s390x-static" in machines.missing("s390x") and machines.missing("loops") == ""
+
+
+def test_a_run_in_pieces_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
+    first = suite.Session(go_on=False, minutes=1)
+    assert first.outcome("checks", "tests/core", lambda: suite.Outcome(passed=3)) is not None
+    second = suite.Session(go_on=True, minutes=-1)
+    kept = second.outcome("checks", "tests/core", pytest.fail)
+    assert kept is not None and kept.passed == 3
+    assert second.outcome("checks", "tests/nn", pytest.fail) is None and second.left == ["checks: tests/nn"]
+
+
+def test_the_parts_of_the_suite_exist() -> None:
+    assert all(suite.files(part) for part in (*suite.parts(), *machines.EMULATED, *sanitize.SHORT, *machines.GENERIC))
+    assert suite.parts(["program", "core"])[0] == "tests/program" and len(suite.parts(["program", "core"])) == 3

@@ -107,7 +107,9 @@ class SafeUnpickler(pickle._Unpickler):
             target.__setstate__(state)
         elif isinstance(target, numpy.dtype) and _is_plain(target):
             _check_dtype_state(target, state)
-            if state[1] == ">" and target.kind != "V":
+            if state[1] == (">" if sys.byteorder == "little" else "<"):
+                if target.kind == "V":  # NumPy has no form of bfloat16 in another order
+                    raise _refusal("has bfloat16 in the other order of bytes than this machine's")
                 target.__setstate__(state)
         elif type(target) is collections.OrderedDict and type(state) is dict and list(state) == ["_metadata"]:
             # the versions of modules, beside their state

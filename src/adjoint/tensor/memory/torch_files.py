@@ -181,6 +181,17 @@ class _Storage:
 
     def __init__(self, data: bytearray, kind: str | None, foreign: bool) -> None:
         self.data, self.kind, self.foreign = data, kind, foreign
+        self._dtype: numpy.dtype | None = None
+
+    def bytes_for(self, dtype: numpy.dtype) -> bytearray:
+        """The bytes for a tensor of a dtype, in this machine's order; the first tensor's says how long elements are."""
+        if self.foreign and self._dtype is None:
+            check(len(self.data) % dtype.itemsize == 0, "a storage has whole elements")
+            if self.data:
+                numpy.frombuffer(self.data, dtype).byteswap(inplace=True)
+            self._dtype = dtype
+        check(not self.foreign or dtype == self._dtype, "a storage in another order of bytes has elements of one type")
+        return self.data
 
 
 class _Archive:
@@ -234,10 +245,10 @@ def _tensor(
     check(all(type(number) is int and number >= 0 for number in lengths), "sizes are integers")
     check(len(size) == len(stride) <= 64 and type(requires_grad) is bool, "a tensor has sizes, strides and a flag")
     dtype = numpy_dtype(_dtype_named(storage.kind) if kind is None else kind)
-    check(dtype.itemsize == 1 or not storage.foreign, "elements without a type have this machine's order of bytes")
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     check(0 in size or (last + 1) * dtype.itemsize <= len(storage.data), "a tensor lies within its storage")
-    memory = numpy.frombuffer(storage.data, numpy.uint8) if storage.data else numpy.empty(0, numpy.uint8)
+    data = storage.bytes_for(dtype)
+    memory = numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8)
     strides = tuple(step * dtype.itemsize for step in stride)
     if 0 in size:
         array = numpy.empty(size, dtype)
