@@ -55,6 +55,12 @@ class Recorder:
             write(figures)
         return figures
 
+    def report(self) -> int:
+        """Finish, and print the figures; returns the exit status of the command: 1 if faults were found."""
+        figures = self.finish()
+        print(section(figures))
+        return int(bool(figures.findings))
+
 
 def commit() -> str:
     """The short name of the commit that is checked out, or nothing outside of a repository."""

@@ -67,6 +67,7 @@ cpdef list run_backward(
     list roots, list cotangents, bint retain_graph, bint create_graph, object captures, int n_captures, bint accumulate
 )
 cdef object _ndarray
+cdef object set_errors(object handling)
 cpdef object root_of(TensorBase tensor, object grad_output, bint create_graph)
 cpdef bint backward_from(TensorBase tensor)
 cpdef list gradients_of(TensorBase output, object inputs, object cotangent, bint retain_graph, bint create_graph)

@@ -73,11 +73,23 @@ def quiet_errors():
         return variable, variable.get()
 
 
+def set_errors(handling):
+    """Have errors handled as before; once more if there is no memory at first, since the end of a pass frees some."""
+    try:
+        _set_errors(handling)
+    except MemoryError:
+        _set_errors(handling)
+        raise
+
+
 _ndarray = numpy.ndarray
 _ERRORS, _QUIET = quiet_errors()
+# methods are looked up before, which takes memory that there may not be at the end of a pass
+_set_errors = None if _ERRORS is None else _ERRORS.set
 _active_runs: set = set()
 # held while a pass marks its nodes, during which no code of the user runs
 _claiming = new_rlock()
+_claim, _end_claim = _claiming.acquire, _claiming.release
 # so many passes, one inside the other, run in one thread: the next one gets a thread, and so a stack, of its own
 _PASSES_PER_THREAD = 30
 # where a pass captures, a node: leads to a captured one, is one; is being searched, has been; takes part
@@ -269,11 +281,12 @@ class Run:
             with numpy.errstate(all="ignore"):
                 self.go(roots)
             return
-        token = _ERRORS.set(_QUIET)
+        before = _ERRORS.get()
         try:
+            _set_errors(_QUIET)
             self.go(roots)
         finally:
-            _ERRORS.reset(token)
+            set_errors(before)
 
     def process(self, node: Node):
         """Let one node pull its cotangent back and deliver the results."""
@@ -515,18 +528,24 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     if on_tensors:
         cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
+    # made before, since there may be no memory for it at the end
+    number: object = run.number
+    active: set = _active_runs
     # modes that hooks switch on without a block end with the pass
     state.keep()
-    state.grad_enabled = create_graph
-    state.backward_depth += 1
-    _active_runs.add(run.number)
     is_complete = False
     try:
-        with _claiming:
+        state.grad_enabled = create_graph
+        state.backward_depth += 1
+        active.add(number)
+        _claim()
+        try:
             if captures is not None:
                 run.find_needed(nodes)
                 nodes = [node for node in nodes if run.is_needed(node)]
             run.count_consumers(nodes)
+        finally:
+            _end_claim()
         for (node, nr), cotangent in zip(roots, cotangents):
             if run.is_needed(node):
                 run.deliver(node, nr, cotangent)
@@ -535,9 +554,10 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
         is_complete = True
     finally:
         state.restore()
+        active.discard(number)
+        # last, since it needs memory, which may be what ended the pass
         if not is_complete:
             run.forget(nodes)
-        _active_runs.discard(run.number)
     return run.captured
 
 

@@ -34,6 +34,8 @@ if not cython.compiled:
 
 _ndarray = numpy.ndarray
 _accumulation = new_rlock()
+# looked up before: a block of `with` takes memory at its end, without which the lock would stay locked
+_begin_accumulation, _end_accumulation = _accumulation.acquire, _accumulation.release
 _CPU = device("cpu")
 # the sequence number of leaves, which come before everything else
 _LAST = 2**64 - 1
@@ -617,11 +619,14 @@ class AccumulateGrad(Node):
             leaf._grad = laid_out if before is None else before + laid_out
         else:
             # NumPy lets other threads run while it adds; no user's code runs under this lock, but for finalizers
-            with _accumulation:
+            _begin_accumulation()
+            try:
                 if leaf._grad is None:
                     leaf._grad = new_tensor(fit_layout(cotangent, leaf._array))
                 else:
                     add_in_place(leaf._grad, cotangent)
+            finally:
+                _end_accumulation()
         return []
 
 
@@ -909,9 +914,9 @@ def renew_history(tensor: TensorBase, view: View):
     has_history = recorded or tensor._node is not None or view.rewritten is not None
     if view.origin is not None and not tensor._requires and has_history:
         raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
-    view.version = version
-    view.rewritten = None
     if tensor._requires or not has_history:
+        view.version = version
+        view.rewritten = None
         return
     if not recorded:
         # the base was taken out of the graph: the view stays in it, and nothing flows from it any more
@@ -929,11 +934,17 @@ def renew_history(tensor: TensorBase, view: View):
     finally:
         state.grad_enabled = enabled
         state.replaying = replaying
+    if view.version == version:
+        # another thread was quicker
+        return
     before: Node = tensor._node
     number = tensor._output_nr
     tensor._node = again._node
     tensor._output_nr = again._output_nr
     carry_retained(tensor, before, number)
+    # last: until then whoever asks makes the history anew
+    view.rewritten = None
+    view.version = version
 
 
 def cut_off(array) -> TensorBase:
@@ -1192,6 +1203,7 @@ def add_in_place(tensor: TensorBase, cotangent) -> None:
     if type(array) is not _ndarray or array.base is not None:
         # a gradient that the user assigned may be an expanded one
         errors.check_overlap(array)
+    counter_of(tensor)
     if not added(array, cotangent):
         array += cotangent
         tensor._array = array

@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from adjoint.runtime.forks import new_lock
+
 #: The key of the hook that retains a gradient: it runs after all others, so that it sees their result.
 RETAIN = -1
 
@@ -13,6 +15,9 @@ class HookTable(dict[int, Any]):
     """Hooks in the order of their registration; handles know the table weakly."""
 
     __slots__ = ("__weakref__",)
+
+
+_numbering = new_lock()
 
 
 class RemovableHandle:
@@ -32,8 +37,10 @@ class RemovableHandle:
     def __init__(self, table: HookTable, hook: Any, last: int | None = None) -> None:
         # the hook under the key `last` keeps its place behind all others
         behind = None if last is None else table.pop(last, None)
-        self.id = RemovableHandle._next_id
-        RemovableHandle._next_id += 1
+        # hooks that two threads register at once have numbers of their own
+        with _numbering:
+            self.id = RemovableHandle._next_id
+            RemovableHandle._next_id += 1
         self._table = weakref.ref(table)
         table[self.id] = hook
         if behind is not None and last is not None:
@@ -52,7 +59,8 @@ class RemovableHandle:
         table, self.id = state
         # without its table the handle has nothing left to remove
         self._table = weakref.ref(HookTable() if table is None else table)
-        RemovableHandle._next_id = max(RemovableHandle._next_id, self.id + 1)
+        with _numbering:
+            RemovableHandle._next_id = max(RemovableHandle._next_id, self.id + 1)
 
     def __enter__(self) -> RemovableHandle:
         return self

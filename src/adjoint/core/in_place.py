@@ -78,15 +78,17 @@ def rebase(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t = 0, o
 
     input_index: which input of the node the tensor was; output_nr: which output it is.
     """
+    succeed(tensor, node, successor(tensor, node, input_index), output_nr)
+
+
+def successor(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t) -> Node:
+    """What will be the history of the base of a view that `node` modifies, or None for a tensor that is no view.
+
+    It takes the memory that `succeed` does without, so that a write to a tensor has its history in any case.
+    """
     view: View = None if tensor._view is None else view_of_base(tensor)
     if view is None:
-        before: Node = tensor._node
-        number = tensor._output_nr
-        tensor._node = node
-        tensor._output_nr = output_nr
-        tensor._requires = False
-        carry_retained(tensor, before, number)
-        return
+        return None
     base: TensorBase = view.base
     whole: CopySlices = CopySlices.__new__(CopySlices)
     old: Node = gradient_edge(base) if needs_grad(base) else None
@@ -109,16 +111,31 @@ def rebase(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t = 0, o
     whole.inner = node
     whole.input_index = input_index
     whole._ad_sequence_nr = next_sequence_nr()
+    return whole
+
+
+def succeed(tensor: TensorBase, node: Node, whole: Node, output_nr: cython.int):
+    """Let a tensor that was modified in place have the history `node`, and its base that of `successor`."""
+    if whole is None:
+        before: Node = tensor._node
+        number = tensor._output_nr
+        tensor._node = node
+        tensor._output_nr = output_nr
+        tensor._requires = False
+        carry_retained(tensor, before, number)
+        return
+    view: View = tensor._view
+    base: TensorBase = view.base
     before = base._node
     number = base._output_nr
     base._node = whole
     base._output_nr = 0
     base._requires = False
-    carry_retained(base, before, number)
     # the view's own node is computed from this one of the base at first use
     view.rewritten = whole
     view.rewritten_at = version_of(tensor)
     view.version = -1
+    carry_retained(base, before, number)
 
 
 def become(tensor: TensorBase, view: TensorBase):

@@ -7,7 +7,9 @@ NumPy arrays, and values and gradients are added up in a fixed tree, so that the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy
@@ -93,11 +95,13 @@ def value_and_grad(
     client: Any,
     *,
     progress: bool = False,
+    timeout: float | None = 300.0,
 ) -> Callable[[Any], tuple[Any, Any]]:
     """The sum of a function over shards of data, and its gradient, as a function of the parameters.
 
     Every shard is sent to a worker once, and stays there. A call sends the parameters to the workers; each
     differentiates `fn` at its shards, on NumPy arrays; values and gradients are added up pairwise in a fixed order.
+    If a worker is lost, its shards are sent to others, and the call begins anew, with the same bits for its result.
 
     Args:
         fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It
@@ -105,6 +109,7 @@ def value_and_grad(
         shards: the pieces of data: arrays, trees of arrays, paths ..., whatever `fn` takes; or futures of them.
         client: a `distributed.Client`, or the address of a scheduler.
         progress: draw a progress bar (rich) while shards are worked on.
+        timeout: how many seconds a call may take; None: for ever.
 
     Returns:
         A function of a tree of Tensors, arrays or numbers, that gives the sum as a Tensor and the gradients as a tree
@@ -113,6 +118,7 @@ def value_and_grad(
     Raises:
         ModuleNotFoundError: dask's distributed scheduler is not installed.
         ValueError: there are no shards.
+        RuntimeError: a call takes longer than `timeout`; or a shard that was given as a future is lost with its worker.
         The error that `fn` raises at a shard, unchanged, with a note that names the shard.
     """
     try:
@@ -126,21 +132,73 @@ def value_and_grad(
     shard_list = list(shards)
     if not shard_list:
         raise ValueError("value_and_grad needs at least one shard, but got none")
-    futures = [s if isinstance(s, distributed.Future) else client.scatter(s, hash=False) for s in shard_list]
+    held = Shards(shard_list, client)
 
     def evaluate(parameters: Any) -> tuple[Any, Any]:
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
-        constants = client.scatter([arrays, tree], broadcast=True, hash=False)
-        parts = [
-            client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(futures)
-        ]
-        if progress:
-            watch(parts, distributed.as_completed)
-        total = added_up(client, parts).result()
-        return new_tensor(total[0]), tree.unflatten([new_tensor(array) for array in total[1:]])
+        begin = time.monotonic()
+        while True:
+            left = None if timeout is None else max(0.0, timeout - (time.monotonic() - begin))
+            try:
+                total = summed_over(held, fn, arrays, tree, left, progress)
+            except CancelledError:
+                # a worker has taken data with it
+                held.renew(left)
+                continue
+            except TimeoutError:
+                waited = time.monotonic() - begin
+                raise RuntimeError(
+                    f"value_and_grad has waited {waited:.1f} s for {len(shard_list)} shards: workers are lost, or "
+                    "slower than timeout= allows"
+                ) from None
+            return new_tensor(total[0]), tree.unflatten([new_tensor(array) for array in total[1:]])
 
     return evaluate
+
+
+class Shards:
+    """Pieces of data on workers, which are kept here, too: a worker that ends takes what it holds with it."""
+
+    def __init__(self, shards: list[Any], client: Any) -> None:
+        from distributed import Future
+
+        self.client = client
+        self.kept = [None if isinstance(shard, Future) else shard for shard in shards]
+        self.futures = [s if isinstance(s, Future) else client.scatter([s], hash=False)[0] for s in shards]
+
+    def renew(self, timeout: float | None) -> None:
+        """Send those again that are lost.
+
+        Raises RuntimeError for one that was given as a future, TimeoutError if there is no worker in time.
+        """
+        for number, future in enumerate(self.futures):
+            if future.status not in ("lost", "cancelled"):
+                continue
+            if self.kept[number] is None:
+                raise RuntimeError(
+                    f"shard {number} was given as a future, and is lost with the worker that held it: give "
+                    "value_and_grad the shard itself, which it can send again"
+                )
+            self.futures[number] = self.client.scatter([self.kept[number]], hash=False, timeout=timeout)[0]
+
+
+def summed_over(
+    held: Shards, fn: Callable[..., Any], arrays: list[Any], tree: Any, timeout: float | None, progress: bool
+) -> Any:
+    """The sum of the values and gradients at all shards.
+
+    Raises CancelledError if data are lost with a worker, TimeoutError if it takes too long.
+    """
+    client = held.client
+    # to one worker, from which the others have them: a broadcast waits for workers that are lost
+    constants = client.scatter([arrays, tree], hash=False, timeout=timeout)
+    parts = [
+        client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(held.futures)
+    ]
+    if progress:
+        watch(parts, timeout)
+    return added_up(client, parts).result(timeout)
 
 
 def at_shard(fn: Callable[[Any, Any], Any], arrays: list[Any], tree: Any, shard: Any, number: int) -> list[Any]:
@@ -170,9 +228,11 @@ def added_up(client: Any, parts: list[Any]) -> Any:
     return parts[0]
 
 
-def watch(parts: list[Any], as_completed: Callable[..., Any]) -> None:
+def watch(parts: list[Any], timeout: float | None) -> None:
     """Draw a progress bar until all parts are done."""
     from rich.progress import track
 
-    for _ in track(as_completed(parts), "shards", len(parts)):
+    from distributed import as_completed
+
+    for _ in track(as_completed(parts, timeout=timeout), "shards", len(parts)):
         continue

@@ -26,14 +26,20 @@ def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
 
 def new_lock() -> Any:
     """A lock that is free in a child process, whoever held it in the parent."""
-    lock = threading.Lock()
-    _locks.add(lock)
-    return lock
+    return _known(threading.Lock)
 
 
 def new_rlock() -> Any:
     """The same for a lock that its owner may take again."""
-    lock = threading.RLock()
+    return _known(threading.RLock)
+
+
+def _known(make: Callable[[], Any]) -> Any:
+    try:
+        lock = make()
+    except RuntimeError as error:
+        # Python's words where there is no memory for a lock
+        raise MemoryError(*error.args) from None
     _locks.add(lock)
     return lock
 

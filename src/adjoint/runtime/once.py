@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-_earlier_keys: set[str] = set()
+_earlier_keys: dict[str, object] = {}
 _always = False
 
 
@@ -14,9 +14,10 @@ def warn_once(message: str, *, stacklevel: int = 1, key: str | None = None) -> N
     stacklevel: 1 is the caller of the function that warns.
     """
     key = key or message
-    if key in _earlier_keys and not _always:
+    own = object()
+    # of several threads that come at once, one is the first
+    if _earlier_keys.setdefault(key, own) is not own and not _always:
         return
-    _earlier_keys.add(key)
     warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
 
 

@@ -106,6 +106,8 @@ __doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode i
 #: INTERCEPT: insert an interceptor, or None, into the chain, as (position, interceptor).
 #: For the name "anomaly" the value is the pair of arguments of `set_anomaly`.
 SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT = range(6)
+# in an entry of `undo_modes`: the change was not made
+UNCHANGED = -1
 ABSENT = object()
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
@@ -149,10 +151,10 @@ class ThreadState:
 
     def recount(self):
         """Recompute `unusual`; to be called after a change of one of these modes."""
-        self.locations = self.anomaly + len(self.locators)
         interceptor = _dual_levels if self.dual_stack else None
         if interceptor_at(self.interceptors, DUAL_LEVELS) is not interceptor:
             self.interceptors = with_interceptor(self.interceptors, DUAL_LEVELS, interceptor)
+        self.locations = self.anomaly + len(self.locators)
         self.unusual = len(self.interceptors) + len(self.saved_hooks) + len(self.node_hooks) + self.locations
 
     def heed(self, levels: tuple):
@@ -258,18 +260,26 @@ def set_grad(enabled: bool) -> bool:
 
 def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
     """Switch anomaly mode on or off in all threads; returns the earlier setting."""
-    global _anomaly
     before = _anomaly
-    _anomaly = (enabled, check_nan)
+    give_anomaly((enabled, check_nan))
+    return before
+
+
+def give_anomaly(setting: tuple):
+    """Have a setting of anomaly mode in all threads. It takes no memory."""
+    global _anomaly
+    _anomaly = setting
     state: ThreadState
-    for reference in list(_states):
-        state = reference()
+    # from the last one on: threads that end take their states out, and new ones have the new setting
+    i: cython.Py_ssize_t = len(_states) - 1
+    while i >= 0:
+        state = _states[i]() if i < len(_states) else None
         # the states that passes will restore change, too
         while state is not None:
-            state.anomaly, state.check_nan = _anomaly
+            state.anomaly, state.check_nan = setting
             state.recount()
             state = state.outer
-    return before
+        i -= 1
 
 
 def intercept_everywhere(interceptor, more):
@@ -309,64 +319,85 @@ def thread_is_inferring() -> bool:
 # blocks ---------------------------------------------------------------------------------------------------------------
 
 
-def change(state: ThreadState, how, name, value):
-    """Change one mode; returns the value for `undo`."""
-    global _inferring
-    if how == PUSH:
-        setattr(state, name, (*getattr(state, name), value))
-        state.recount()
-        return value
+def change(state: ThreadState, how, name, value, entry: list):
+    """Change one mode, and write the entry of `undo_modes`, [how, name, previous value, value]; `recount` comes later.
+
+    What fails changes nothing: memory is taken before.
+    """
+    entry[1] = name
     if how == ATTRIBUTE:
-        owner, value = value
-        before = owner, getattr(owner, name, ABSENT)
-        if value is not ABSENT:
-            setattr(owner, name, value)
-        elif before[1] is not ABSENT:
-            delattr(owner, name)
-        return before
-    if how == MEMORY:
+        entry[2] = value[0], getattr(value[0], name, ABSENT)
+        give_attribute(value[0], name, value[1])
+    elif how == MEMORY:
         array, value = value
-        before = array, array.copy()
+        entry[2] = array, array.copy()
         array[...] = value
-        return before
-    if how == INTERCEPT:
-        position, interceptor = value
-        before = position, interceptor_at(state.interceptors, position)
-        state.interceptors = with_interceptor(state.interceptors, position, interceptor)
-        state.recount()
-        return before
-    before = getattr(state, name)
-    if how == EXCHANGE:
-        value, before = value
-    if name == "anomaly":
-        enabled, check_nan = value
-        was = set_anomaly(enabled, check_nan)
-        return before if how == EXCHANGE else was
-    if name == "inference":
-        _inferring += bool(value) - state.inference
-    elif name == "level":
-        _inferring += (value is not None) - (state.level is not None)
-    elif name == "grad_enabled":
+    elif name == "anomaly":
+        value, previous = value if how == EXCHANGE else (value, _anomaly)
+        entry[2] = previous
+        # it goes through the states of all threads, and may end in between
+        entry[0] = how
+        give_anomaly((value[0], value[1]))
+    else:
+        before = getattr(state, name)
+        entry[2] = before
+        if how == PUSH:
+            value = (*before, value)
+        elif how == INTERCEPT:
+            entry[2] = value[0], interceptor_at(before, value[0])
+            value = with_interceptor(before, value[0], value[1])
+        elif how == EXCHANGE:
+            value, entry[2] = value
+        entry[3] = value
+        give(state, name, value)
+    entry[0] = how
+
+
+def give(state: ThreadState, name, value):
+    """Give a mode of one thread a value, without `recount`."""
+    global _inferring
+    if name == "grad_enabled":
         value = value and not state.inference
+    before: cython.int = state.inference + (state.level is not None)
     setattr(state, name, value)
-    state.recount()
-    return before
+    _inferring += state.inference + (state.level is not None) - before
 
 
-def undo(state: ThreadState, how, name, previous):
-    """Undo one change; a member of a tuple is taken out if it is still there."""
-    if how == MEMORY:
-        array, value = previous
-        array[...] = value
-        return
-    if how != PUSH:
-        change(state, SET if how == EXCHANGE else how, name, previous)
-        return
+def give_attribute(owner, name, value):
+    """Set an attribute, or delete it for the value ABSENT."""
+    if value is not ABSENT:
+        setattr(owner, name, value)
+    elif hasattr(owner, name):
+        delattr(owner, name)
+
+
+def undo(state: ThreadState, how, name, previous, value):
+    """Undo one change, without `recount`. It takes no memory if the mode still has the value that it got."""
+    if how == ATTRIBUTE:
+        give_attribute(previous[0], name, previous[1])
+    elif how == MEMORY:
+        previous[0][...] = previous[1]
+    elif name == "anomaly":
+        give_anomaly(previous)
+    elif how == PUSH:
+        take_out(state, name, previous, value)
+    elif how == INTERCEPT:
+        if interceptor_at(state.interceptors, previous[0]) is not previous[1]:
+            state.interceptors = with_interceptor(state.interceptors, previous[0], previous[1])
+    else:
+        give(state, name, previous)
+
+
+def take_out(state: ThreadState, name, before: tuple, value: tuple):
+    """Take the last member of the value that a tuple got out of it, if it is still there."""
     members: tuple = getattr(state, name)
+    if members is value:
+        setattr(state, name, before)
+        return
+    member = value[len(value) - 1]
     for i in range(len(members) - 1, -1, -1):
-        if members[i] is previous:
+        if members[i] is member:
             setattr(state, name, members[:i] + members[i + 1 :])
-            state.recount()
             return
 
 
@@ -375,28 +406,59 @@ def change_modes(changes) -> list:
 
     changes: (how, name, value) for each mode. If one change fails, all are undone.
     """
-    state: ThreadState = current()
-    undo_list: list = [state]
-    try:
-        for how, name, value in changes:
-            undo_list.append((how, name, change(state, how, name, value)))
-    except BaseException:
-        undo_modes(undo_list)
-        raise
+    undo_list: list = [current(), None, None]
+    change_noting(changes, undo_list)
     return undo_list
 
 
-def undo_modes(undo_list: list):
-    """Undo the changes of `change_modes` in one step, in the thread that made them."""
+def change_noting(changes, undo_list: list):
+    """`change_modes` with a list that has room: the state of the thread, its interceptors before and after."""
     state: ThreadState = undo_list[0]
-    for i in range(1, len(undo_list)):
-        how, name, previous = undo_list[i]
-        undo(state, how, name, previous)
+    undo_list[1] = state.interceptors
+    try:
+        for how, name, value in changes:
+            entry: list = [UNCHANGED, None, None, None]
+            undo_list.append(entry)
+            change(state, how, name, value, entry)
+        state.recount()
+    except BaseException:
+        undo_list[2] = state.interceptors
+        undo_modes(undo_list)
+        raise
+    undo_list[2] = state.interceptors
+
+
+def undo_modes(undo_list: list):
+    """Undo the changes of `change_modes` in one step, in the thread that made them.
+
+    It takes no memory if the modes still have the values that they got.
+    """
+    state: ThreadState = undo_list[0]
+    entry: list
+    if state.interceptors is undo_list[2]:
+        state.interceptors = undo_list[1]
+    for i in range(3, len(undo_list)):
+        entry = undo_list[i]
+        if entry[0] != UNCHANGED:
+            undo(state, entry[0], entry[1], entry[2], entry[3])
+    state.recount()
 
 
 def set_mode(name: str, value):
     """Set a mode of the calling thread; returns its earlier value."""
-    return change(current(), SET, name, value)
+    state: ThreadState = current()
+    before = getattr(state, name)
+    change_modes(((SET, name, value),))
+    return before
+
+
+def place_of(undo_list: list, entered: list) -> int:
+    """Where a list stands among others."""
+    i: cython.Py_ssize_t
+    for i in range(len(entered) - 1, -1, -1):
+        if entered[i] is undo_list:
+            break
+    return i
 
 
 @cython.cclass
@@ -427,10 +489,17 @@ class ModeBlock:
     def __enter__(self):
         changes = self._changes()
         value = self._entry_value()
-        undo_list: list = change_modes(changes)
+        undo_list: list = [current(), None, None]
         if self._entered is None:
             self._entered = []
+        # before anything changes, since there may be no memory for it
         self._entered.append(undo_list)
+        try:
+            change_noting(changes, undo_list)
+        except BaseException:
+            entered: list = self._entered
+            entered.pop(place_of(undo_list, entered))
+            raise
         return value
 
     def __exit__(self, kind, error, trace):
@@ -442,7 +511,8 @@ class ModeBlock:
             if entered[i][0] is state:
                 position = i
                 break
-        undo_modes(entered.pop(position))
+        undo_modes(entered[position])
+        entered.pop(position)
         self._after_exit(error)
 
 

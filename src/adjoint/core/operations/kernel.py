@@ -289,6 +289,8 @@ class Kernel:
 
     def fail(self, error, raw):
         """Raise a kernel's error, explained where that can be."""
+        if isinstance(error, MemoryError):
+            raise error
         better = self.explained(error, raw)
         if better is error:
             raise error

@@ -1,12 +1,14 @@
 cimport cython
 from adjoint.core.operations.binding cimport Arguments
 from adjoint.core.graph cimport (
+    Node,
     TensorBase,
     _composing,
     _overriding,
     any_overrides,
     composed,
     bump_version,
+    counter_of,
     dtype_of,
     has_shape,
     needs_grad,
@@ -16,7 +18,7 @@ from adjoint.core.graph cimport (
     shape_of,
     version_of,
 )
-from adjoint.core.in_place cimport check_writable, overwritten, rebase
+from adjoint.core.in_place cimport check_writable, overwritten, succeed, successor
 from adjoint.core.modes.interceptors cimport Interceptor
 from adjoint.core.operations.kernel cimport Kernel
 from adjoint.core.modes.state cimport ThreadState, current

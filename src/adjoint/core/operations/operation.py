@@ -22,10 +22,12 @@ from adjoint.runtime.once import warn_once
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import (
+        Node,
         TensorBase,
         any_overrides,
         bump_version,
         composed,
+        counter_of,
         dtype_of,
         has_shape,
         needs_grad,
@@ -35,7 +37,7 @@ if not cython.compiled:
         shape_of,
         version_of,
     )
-    from adjoint.core.in_place import check_writable, overwritten, rebase
+    from adjoint.core.in_place import check_writable, overwritten, succeed, successor
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.profiling import ProfilerHook, sole_profiler
     from adjoint.core.modes.state import ThreadState, current
@@ -356,6 +358,7 @@ class Operation:
         if mask or (self.differentiable_in_place and state.grad_enabled and needs_grad(tensor)):
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
         else:
+            counter_of(tensor)
             array[...] = out
             bump_version(tensor)
         return tensor
@@ -372,9 +375,6 @@ class Operation:
             self.recorder.cross(node, values)
         # inputs are saved with the version that they have before they are overwritten, the result with the one after
         node.save(tuple(values), tensor, None)
-        array[...] = out
-        bump_version(tensor)
-        node.version = version_of(tensor)
         node._ad_n_outputs = 1
         node._ad_shape = array.shape
         node._ad_dtype = numpy_dtype(array.dtype)
@@ -385,7 +385,13 @@ class Operation:
             if tensor._tangents is None:
                 tensor._tangents = Tangents()
             node.note_tangents(0, tensor._tangents)
-        rebase(tensor, node)
+        # all memory is taken before the write: a tensor that was written to has the version and the history of it
+        whole: Node = successor(tensor, node, 0)
+        counter_of(tensor)
+        array[...] = out
+        bump_version(tensor)
+        node.version = version_of(tensor)
+        succeed(tensor, node, whole, 0)
         if state.unusual:
             node.finish(tuple(values))
 

@@ -131,7 +131,7 @@ class Recorder:
             return
         if not plan.is_simple:
             values = (x,) if y is None else (x, y)
-            self.record((*values, *self.tail) if self.tail else values, plan, False, out, result)
+            self.record(values + self.tail, plan, False, out, result)
             return
         dtype = dtype_of(out)
         if not is_inexact(dtype):

@@ -156,10 +156,11 @@ class Elementwise(Optimizer):
                 in_place.check_writable(tensor)
             if arrays[0][0].dtype.kind == "c":
                 arrays = [[_real_array(array) for array in row] for row in arrays]
-            with numpy.errstate(all="ignore"):
-                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
+            # before, since a step that an error ends has written to some
             for tensor in written:
                 graph.bump_version(tensor)
+            with numpy.errstate(all="ignore"):
+                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
             return
         for row in rows:
             if isinstance(row[1]._array, SparseArray):

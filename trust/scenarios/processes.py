@@ -1,21 +1,15 @@
-"""Threads, forks and interpreters that end, each in a child process: python process_scenarios.py NAME [TIMES]
-
-A scenario runs in a fork of this process, which has imported adjoint and done nothing else, so that each time is the
-first. One that does not end with 0 within LIMIT seconds is a failure. tests/core/test_processes.py calls this.
-"""
+"""Helpers of large calls, forks and interpreters that end: python -m trust.scenarios.processes NAME [TIMES]"""
 
 from __future__ import annotations
 
 import atexit
 import os
+import random
 import resource
-import signal
 import sys
 import threading
 import time
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,10 +17,11 @@ import numpy as np
 import adjoint
 from adjoint.runtime import forks
 from adjoint.runtime import threads as helpers
+from adjoint.utils.checkpoint import checkpoint
+from trust.scenarios.children import Scenarios, at_once, busy, check_child, run_from_command_line
 
-LIMIT = 60.0
 ARRAY = np.random.default_rng(0).standard_normal((2000, 300))
-SCENARIOS: dict[str, Callable[[], None]] = {}
+SCENARIOS: Scenarios = {}
 
 
 def scenario(function: Callable[[], None]) -> Callable[[], None]:
@@ -50,23 +45,6 @@ def step() -> None:
 def right(result: Any) -> bool:
     shifted = np.exp(ARRAY - ARRAY.max(1, keepdims=True))
     return bool(np.allclose(result.numpy(), shifted / shifted.sum(1, keepdims=True)))
-
-
-def at_once(functions: list[Callable[[], Any]]) -> list[Any]:
-    """Run functions in threads that begin together."""
-    barrier = threading.Barrier(len(functions))
-    results: list[Any] = [None] * len(functions)
-
-    def run(i: int) -> None:
-        barrier.wait()
-        results[i] = functions[i]()
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(functions))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 # threads --------------------------------------------------------------------------------------------------------------
@@ -103,42 +81,6 @@ def helpers_cannot_be_started() -> None:
 
 
 # forks ----------------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def busy(function: Callable[[], Any]) -> Iterator[None]:
-    """Another thread that calls a function all the time."""
-    ended, begun = threading.Event(), threading.Event()
-
-    def work() -> None:
-        while not ended.is_set():
-            function()
-            begun.set()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    begun.wait()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def check_child(function: Callable[[], Any]) -> None:
-    """Fork now; the child calls a function and must end with 0."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            signal.alarm(int(LIMIT / 2))
-            function()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 @scenario
@@ -237,43 +179,113 @@ def large_call_at_exit() -> None:
 def exit_while_threads_make_large_calls() -> None:
     adjoint.set_num_threads(3)
 
-    def forever() -> None:
-        while True:
-            step()
-
     for _ in range(3):
-        threading.Thread(target=forever, daemon=True).start()
-    time.sleep(0.02)
+        threading.Thread(target=forever, args=(step,), daemon=True).start()
+    time.sleep(random.uniform(0, 0.05))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# where a program leaves -----------------------------------------------------------------------------------------------
 
 
-def status_of(child: int) -> int | None:
-    """How a child process ended; None if it had to be killed."""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return status
-        time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+def with_hook(hook: Callable[[Any], Any]) -> Any:
+    """The sum of a leaf's function whose cotangent a hook sees."""
+    x = adjoint.from_numpy(ARRAY).requires_grad_()
+    y = x * 2
+    y.register_hook(hook)
+    return y.sum()
 
 
-def main(name: str, times: int) -> None:
-    for done in range(times):
+@scenario
+def sys_exit_in_a_hook() -> None:
+    with_hook(lambda g: sys.exit(7)).backward()
+
+
+@scenario
+def sys_exit_in_a_hook_of_a_deep_pass() -> None:
+    """Deep enough for a thread of its own."""
+
+    def deeper(depth: int) -> None:
+        x = adjoint.ones(3, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda g: adjoint.enable_grad()(deeper)(depth - 1) if depth else sys.exit(7))
+        y.sum().backward()
+
+    deeper(40)
+
+
+@scenario
+def os_exit_in_a_hook() -> None:
+    with_hook(lambda g: os._exit(7)).backward()
+
+
+@scenario
+def os_exit_in_a_child_of_a_hook() -> None:
+    """The child leaves in the middle of its copy of the pass, and the parent ends the pass."""
+
+    def hook(g: Any) -> None:
         child = os.fork()
         if child == 0:
-            # returns, so that the interpreter ends as usual
-            SCENARIOS[name]()
-            return
-        status = status_of(child)
-        if status != 0:
-            raise SystemExit(f"{name}: time {done + 1}: " + ("no end" if status is None else f"status {status}"))
-    print(f"{name}: {times} times")
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
+    with_hook(hook).backward()
+    step()
+
+
+@scenario
+def sys_exit_while_threads_run_backward() -> None:
+    for _ in range(3):
+        threading.Thread(target=forever, args=(step,), daemon=True).start()
+    time.sleep(random.uniform(0, 0.05))
+    sys.exit(7)
+
+
+@scenario
+def exit_while_threads_run_everything() -> None:
+    """Threads in forward, backward, transformations, checkpoints, compiled functions and draws."""
+    x = adjoint.ones(300, requires_grad=True)
+    compiled = adjoint.compile(lambda x: (x.sin() * x).sum())
+    works = [
+        step,
+        lambda: compiled(x).backward(),
+        lambda: adjoint.func.hessian(lambda x: (x**3).sum())(adjoint.ones(4)),
+        lambda: checkpoint(lambda x: x.sin().sum(), x, use_reentrant=False).backward(),
+        lambda: adjoint.rand(300, 300).normal_(),
+        lambda: with_hook(lambda g: g * 2).backward(),
+    ]
+    for work in works:
+        threading.Thread(target=forever, args=(work,), daemon=True).start()
+    time.sleep(random.uniform(0, 0.2))
+
+
+def forever(function: Callable[[], Any]) -> None:
+    while True:
+        function()
+
+
+@scenario
+def exit_with_a_long_graph() -> None:
+    """Modules are torn down while a graph of many nodes is alive."""
+    y = adjoint.ones(3, requires_grad=True)
+    for _ in range(100_000):
+        y = y * 1.0
+    globals()["_kept"] = y
+
+
+@scenario
+def backward_in_a_finalizer_of_a_module() -> None:
+    class Last:
+        def __del__(self, y: Any = with_hook(lambda g: None)) -> None:  # noqa: B008
+            try:
+                y.backward()
+            except Exception:  # as above
+                pass
+
+    globals()["_kept"] = Last()
+
+
+#: How those end that do not end with 0.
+STATUS = {name: 7 for name in SCENARIOS if name.startswith("sys_exit") or name == "os_exit_in_a_hook"}
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    run_from_command_line(SCENARIOS, STATUS)

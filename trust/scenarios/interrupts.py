@@ -1,8 +1,7 @@
-"""Signals at any moment: python interrupt_scenarios.py NAME [TIMES]
+"""Signals at any moment: python -m trust.scenarios.interrupts NAME [TIMES]
 
-A program is run again and again, and an exception raised in it after a random time, as Ctrl-C raises KeyboardInterrupt.
-While that is still handled, with all its frames alive, every mode must be as before, and then the program must give the
-right result. tests/core/test_interrupts.py calls this.
+A program is run again and again, and interrupted by SIGINT after a random time. While KeyboardInterrupt is still
+handled, with all its frames alive, every mode must be as before, and then the program must give the right result.
 
 A mode that is switched by a call (`set_grad_enabled(False)` and its kin) stays switched where the signal ends the
 program before the call that switches it back, or ends that call before its first step; so it is in torch. So it is,
@@ -53,22 +52,19 @@ def program(function: Callable[[], Any]) -> Callable[[], Any]:
     return function
 
 
-class Interrupt(BaseException):
-    """What the signal raises."""
-
-
 class Storm:
-    """Raises Interrupt at a random time in what it runs."""
+    """Sends SIGINT at a random time in what it runs."""
 
     armed = False
 
     def __init__(self) -> None:
-        signal.signal(signal.SIGALRM, self.strike)
+        signal.signal(signal.SIGALRM, lambda *arguments: signal.raise_signal(signal.SIGINT))
+        signal.signal(signal.SIGINT, self.strike)
 
     def strike(self, *arguments: Any) -> None:
         if self.armed:
             self.armed = False
-            raise Interrupt
+            raise KeyboardInterrupt
 
     def run(self, function: Callable[[], Any], within: float) -> bool:
         """Call a function; True if it was interrupted. Then, its frames alive, the modes are looked at."""
@@ -77,7 +73,7 @@ class Storm:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, within))
             function()
             self.armed = False
-        except Interrupt:
+        except KeyboardInterrupt:
             REMEDIES.get(function.__name__, int)()
             check_modes()
             return True
@@ -293,6 +289,67 @@ def settings() -> Any:
     return [text, called, gradcheck(lambda x: x * x, (CHECKED,)), MODEL(x).item()]
 
 
+@program
+def hooks_everywhere() -> Any:
+    x = leaf()
+    seen: list[Any] = []
+    y = x * 2
+    y.register_hook(lambda g: g * 3)
+    y.retain_grad()
+    handle = x.register_hook(lambda g: g * 2)
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.tolist()))
+    y.grad_fn.register_prehook(lambda g: None)
+    (y * y).sum().backward()
+    handle.remove()
+    return [x.grad.tolist(), y.grad.tolist(), seen]
+
+
+REPLAYED = adjoint.compile(lambda x: (x.sin() * x).exp())
+
+
+@program
+def compiled_replays() -> Any:
+    """Recorded before, with one more recording for another shape."""
+    x, y = leaf(), adjoint.ones(2, 3, requires_grad=True)
+    found = [gradient(x, REPLAYED(x)) for _ in range(3)]
+    adjoint.compile(lambda x: x.sin() * 2)(y).sum().backward()
+    return [found, y.grad.tolist()]
+
+
+@program
+def training() -> Any:
+    generator = adjoint.Generator().manual_seed(0)
+    w = adjoint.rand(3, 2, generator=generator).requires_grad_()
+    optimizer = adjoint.optim.Adam([w], lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (adjoint.ones(4, 3) @ w).tanh().square().mean().backward()
+        optimizer.step()
+    return w.tolist()
+
+
+@program
+def draws() -> Any:
+    generator = adjoint.Generator().manual_seed(0)
+    with adjoint.random.fork_rng():
+        adjoint.manual_seed(2)
+        adjoint.rand(300)
+    return [adjoint.rand(5, generator=generator).tolist(), adjoint.randperm(9, generator=generator).tolist()]
+
+
+@program
+def in_place_and_no_grad() -> Any:
+    x = leaf()
+    y = x.exp()
+    with adjoint.no_grad():
+        z = y.clone()
+        z.mul_(2).add_(1).sqrt_()
+        z[1:] = z[:-1].clone()
+    y.mul_(2)
+    y[0].mul_(3)
+    return [gradient(x, y * y), z.tolist()]
+
+
 SWITCHES = (
     (adjoint.set_grad_enabled, True), (adjoint.autograd.set_multithreading_enabled, True),
     (adjoint.autograd.set_detect_anomaly, False),
@@ -343,7 +400,7 @@ def main(name: str, times: int) -> None:
             break
     else:
         raise SystemExit(f"only {struck} of {50 * times} runs were interrupted")
-    print(f"{name}: {times} times")
+    print(f"{name}: {times} times", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,53 @@
+"""The short form of `make soak`: each loop for some steps, and memory that fails here and there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from trust.figures import Recorder
+
+from adjoint.runtime import threads as helpers
+from trust import no_memory, soak
+
+compiled_on_linux = pytest.mark.skipif(
+    not (soak.can_preload() and helpers.compiled), reason="allocators are preloaded on Linux, by a C compiler"
+)
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("name", soak.loops())
+def test_loop(name: str) -> None:
+    measured = soak.run_loop(name, soak.loops()[name][0])
+    assert not isinstance(measured, str), measured
+    if "left_out" in measured:
+        pytest.skip(str(measured["left_out"]))
+    # so few steps tell of memory, and not of time
+    assert measured.get("grown", 0) <= soak.MORE_MEMORY
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: Any) -> str:
+    return str(no_memory.build(tmp_path_factory.mktemp("library")))
+
+
+@compiled_on_linux
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("kind", no_memory.KINDS)
+@pytest.mark.parametrize("name", soak.scenarios())
+def test_memory_that_cannot_be_had(name: str, kind: str, library: str) -> None:
+    counts, faults = soak.sweep(library, name, kind, 29)
+    assert faults == [] and counts.total() > 0
+
+
+def test_what_is_judged_a_fault() -> None:
+    flat = {"grown": 0.0, "first": 1e-6, "last": 1e-6}
+    assert list(soak.judged(flat)) == []
+    assert list(soak.judged(flat | {"grown": 2.0**25})) == ["memory has grown by 32.0 MiB"]
+    assert list(soak.judged(flat | {"last": 2e-6})) == ["a step takes 2 µs at last, and 1 µs at first"]
+
+
+def test_a_scenario_that_leaves_something_behind_is_a_fault() -> None:
+    recorder = Recorder("make soak", long=False)
+    recorder.figures.findings.append("a lock is held")
+    assert recorder.report() == 1

@@ -1,0 +1,1 @@
+"""Programs that commands of `trust` run in processes of their own."""

@@ -1,0 +1,147 @@
+"""Threads, processes, signals and the end of an interpreter: python -m trust.threads [--long]
+
+Scenarios run in processes of their own (`trust/scenarios`), each so many times. Then tests of the suite run in several
+threads at once, by pytest-run-parallel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import adjoint
+from adjoint.runtime import threads as helpers
+from trust.figures import ROOT, Recorder
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+SOURCES = Path(adjoint.__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A module of scenarios: how they begin in the source, how often each runs, what it is called in the figures."""
+
+    module: str
+    mark: str
+    short: int
+    long: int
+    label: str
+
+    def names(self) -> list[str]:
+        text = (SCENARIOS / f"{self.module}.py").read_text(encoding="utf-8")
+        return re.findall(self.mark, text, re.MULTILINE)
+
+
+GROUPS = (
+    Group("sharing", r"^@scenario\ndef (\w+)", 1, 40, "threads that share tensors, graphs, hooks and programs"),
+    Group("processes", r"^@scenario\ndef (\w+)", 2, 100, "forks, exits and helpers of large calls"),
+    Group("pools", r"^def (\w+)\(\) -> None", 1, 5, "pools: fork, spawn, forkserver, loky"),
+    Group("interrupts", r"^@program\ndef (\w+)", 20, 600, "SIGINT at random moments"),
+)
+#: Folders of tests that run in several threads, by form.
+FOLDERS = {False: "core", True: "core tensor rules functions transforms nn optim compilation"}
+THREADS = 4
+
+
+def unavailable(group: Group, name: str) -> str | None:
+    """Why a scenario cannot run here, or None."""
+    if group.module != "interrupts":
+        if not hasattr(os, "fork"):
+            return "scenarios are forks of a process"
+        if name == "helpers_cannot_be_started" and not os.path.exists("/proc/self/statm"):
+            return "the size of the address space is read from /proc"
+        if name in ("loky", "joblib_threads") and importlib.util.find_spec("joblib") is None:
+            return "joblib is not installed"
+        return None
+    if not hasattr(signal, "setitimer"):
+        return "the system has no timer that sends signals"
+    if sys.version_info >= (3, 14):
+        return "Python 3.14 looks for signals before a block begins"
+    return None if helpers.compiled else "uncompiled, Python looks for signals while modes are changed"
+
+
+def environment() -> dict[str, str]:
+    paths = os.pathsep.join([str(SOURCES), str(ROOT)])
+    return os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+
+
+def run_scenario(group: Group, name: str, times: int) -> str | None:
+    """Run one so many times in a process of its own; what is wrong, or None."""
+    # Python 3.12 and newer warn of forks in processes that have threads, which is what these are about
+    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-m", f"trust.scenarios.{group.module}"]
+    ended = subprocess.run(
+        [*command, name, str(times)], env=environment(), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    # signals that strike in finalizers are only printed
+    silent = group.module == "interrupts" or not ended.stderr
+    if ended.returncode == 0 and silent and ended.stdout.splitlines()[-1:] == [f"{name}: {times} times"]:
+        return None
+    return f"{group.module}.{name}: status {ended.returncode}: {(ended.stderr or ended.stdout)[-2000:]}"
+
+
+def run_group(recorder: Recorder, group: Group, times: int, workers: int) -> None:
+    names = [name for name in group.names() if unavailable(group, name) is None]
+    left_out = {reason for name in group.names() if (reason := unavailable(group, name))}
+    with ThreadPoolExecutor(workers) as pool:
+        wrong = list(pool.map(lambda name: run_scenario(group, name, times), names))
+    recorder.figures.rows[group.label] = f"{len(names)} scenarios, {len(names) * times:,} runs"
+    recorder.figures.findings += [fault for fault in wrong if fault]
+    recorder.figures.not_run += [f"{group.label}: {reason}" for reason in sorted(left_out)]
+
+
+def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
+    """Some cases of each test, each in several threads at once, but for those that change what the process shares."""
+    if importlib.util.find_spec("pytest_run_parallel") is None:
+        recorder.figures.not_run.append("tests in several threads: pytest-run-parallel is not installed")
+        return
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
+               "--quick", f"--parallel-threads={THREADS}", *folders]  # fmt: skip
+    ended = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True, check=False)
+    passed, together = outcomes(ended.stdout)
+    recorder.figures.rows[f"tests of the suite in {THREADS} threads at once"] = together
+    recorder.figures.rows["tests of the suite alone, as they change what the process shares"] = passed - together
+    failed = re.findall(r"^(?:PARALLEL )?(?:FAILED|ERROR|SUBFAILED\S*) (.*)", ended.stdout, re.MULTILINE)
+    recorder.figures.findings += failed
+    if ended.returncode and not failed:
+        recorder.figures.findings.append(f"the suite ended with {ended.returncode}: {ended.stdout[-1000:]}")
+
+
+def outcomes(output: str) -> tuple[int, int]:
+    """How many tests passed, and how many of these in several threads, by what pytest prints.
+
+    >>> outcomes("12 tests were not run in parallel because of use of thread-unsafe functionality\\n40 passed in 3s")
+    (40, 28)
+    """
+    passed = re.search(r"(\d+) passed", output)
+    alone = re.search(r"(\d+) tests? (?:was|were) not run in parallel", output)
+    n = int(passed[1]) if passed else 0
+    return n, n - (int(alone[1]) if alone else 0)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m trust.threads", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
+    parser.add_argument("--only", choices=[*(group.module for group in GROUPS), "suite"], nargs="*")
+    parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
+    options = parser.parse_args(arguments)
+    recorder = Recorder("make threads", long=options.long)
+    chosen = options.only or [*(group.module for group in GROUPS), "suite"]
+    for group in GROUPS:
+        if group.module in chosen:
+            run_group(recorder, group, group.long if options.long else group.short, options.workers)
+    if "suite" in chosen:
+        run_suite(recorder, [f"tests/{folder}" for folder in FOLDERS[options.long].split()])
+    return recorder.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
