@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines threads soak distributed,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -47,12 +47,16 @@ PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
 .PHONY: mutants coverage sanitize machines
 .PHONY: test-gpu bench-gpu gpu-sources release-check docs docs-browser clean
+.PHONY: threads soak distributed
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
 	@echo 'make quick    some cases of each test, in a minute'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
+	@echo 'make threads  threads, forks, pools, signals and exits (ARGS=--long: docs/trust.md)'
+	@echo 'make soak     long runs, and memory that cannot be had'
+	@echo 'make distributed   ranks and workers killed while they train (installs an MPI library)'
 	@echo 'make test-oldest   the tests with the oldest versions of what adjoint needs'
 	@echo 'make generate   rewrite every generated file: stubs, pages of docs, tables'
 	@echo 'make gaps     do the lists of what other array libraries lack hold for the versions installed?'
@@ -95,6 +99,15 @@ test-oldest:
 
 test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(FORM) $(RUN) -m pytest -q $(ARGS) tests/distributed
+
+threads: $(VENV)/.threads $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.threads $(ARGS)
+
+soak: $(VENV)/.test $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.soak $(ARGS)
+
+distributed: $(VENV)/.distributed $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.distributed $(ARGS)
 
 generate: $(VENV)/.test $(VENV)/.extensions
 	@$(RUN) scripts/generate.py $(ARGS)
@@ -162,11 +175,11 @@ $(VENV)/.venv:
 	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
 	@touch $@
 
-$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: pyproject.toml $(VENV)/.venv
+$(VENV)/.build $(VENV)/.demo $(VENV)/.test $(VENV)/.threads $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: pyproject.toml $(VENV)/.venv
 	@sh scripts/install.sh $(RUN) $(@F:.%=%)
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: $(VENV)/.build
+$(VENV)/.demo $(VENV)/.test $(VENV)/.threads $(VENV)/.distributed $(VENV)/.bench $(VENV)/.docs $(VENV)/.browser $(VENV)/.release: $(VENV)/.build
 
 $(VENV)/.extensions: $(COMPILED_FROM) $(VENV)/.build
 	@$(RUN) scripts/build_extensions.py $@

@@ -1,9 +1,9 @@
 """Ranks and workers that are killed, stopped, slow or fail while they train: python -m trust.distributed [--long]
 
-`make test-distributed` tests that gradients on several processes are right; this disturbs them. Training over MPI is begun
-again after each failure, from the last stored step, until it is over: no gradient may be wrong, each failure must end
-all ranks within LIMIT seconds, and the parameters at the end are, to the bit, those of an undisturbed run. Workers of
-dask are killed and stopped while they work: each call gives the same bits, or an error in time.
+`make test-distributed` tests that gradients on several processes are right; this disturbs them. Training over MPI is
+begun again after each failure, from the last stored step, until it is over: no gradient may be wrong, each failure must
+end all ranks within LIMIT seconds, and the parameters at the end are, to the bit, those of an undisturbed run. Workers
+of dask are killed and stopped while they work: each call gives the same bits, or an error in time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from trust.threads import environment
 RANKS, STEPS = 3, 30
 #: Within so many seconds all ranks have ended after one failed: the reducer waits for 1 s, and MPI ends the others.
 LIMIT = 20.0
-DISTURBANCES = ("kill", "fail", "stop", "late", "slow")
+#: What happens to a rank, and what the figures call it.
+DISTURBANCES = {
+    "kill": "is killed",
+    "fail": "raises an error",
+    "stop": "stops for ever",
+    "late": "comes too late",
+    "slow": "is slow, but in time",
+}
 SETTINGS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -76,7 +83,7 @@ class Trainings:
         chance = random.Random(seed)
         with tempfile.TemporaryDirectory() as folder:
             for run in range(6):
-                what = "nothing" if run == 5 else first if run == 0 else chance.choice(DISTURBANCES)
+                what = "nothing" if run == 5 else first if run == 0 else chance.choice(list(DISTURBANCES))
                 output, seconds = run_ranks(folder, what, seed * 100 + run)
                 if what in self.counts:
                     self.counts[what] += 1
@@ -103,10 +110,16 @@ def run_mpi(recorder: Recorder, trainings: int) -> None:
         return
     counted = Trainings(recorder)
     for seed in range(trainings):
-        counted.train(seed, DISTURBANCES[seed % len(DISTURBANCES)])
+        counted.train(seed, list(DISTURBANCES)[seed % len(DISTURBANCES)])
     rows = recorder.figures.rows
     rows[f"trainings of {STEPS} steps on {RANKS} ranks"] = trainings
-    words = {"kill": "killed", "fail": "failed", "stop": "stopped for ever", "late": "late", "slow": "slow, but in time"}
+    words = {
+        "kill": "killed",
+        "fail": "failed",
+        "stop": "stopped for ever",
+        "late": "late",
+        "slow": "slow, but in time",
+    }
     for what, number in counted.counts.items():
         rows[f"ranks that were {words[what]}"] = number
     rows["longest time from a failure to the end of all ranks"] = f"{counted.longest:.1f} s"

@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,14 +35,17 @@ class Figures:
 class Recorder:
     """Takes the time of a run, and writes its figures at the end.
 
+    piece: the run is a part of a long form; its figures are added to those of the parts before.
+
     >>> recorder = Recorder("make fuzz", long=False)
     >>> recorder.figures.rows["calls"] = 1000
     >>> recorder.finish().rows
     {'calls': 1000}
     """
 
-    def __init__(self, command: str, *, long: bool) -> None:
+    def __init__(self, command: str, *, long: bool, piece: bool = False) -> None:
         self.figures = Figures(command, long)
+        self.piece = piece
         self._start = time.perf_counter()
 
     def finish(self) -> Figures:
@@ -52,7 +55,7 @@ class Recorder:
         figures.commit = commit()
         figures.seconds = round(time.perf_counter() - self._start, 1)
         if figures.long:
-            write(figures)
+            write(joined(stored().get(name_of(figures)), figures) if self.piece else figures)
         return figures
 
     def report(self) -> int:
@@ -70,10 +73,32 @@ def commit() -> str:
     return answer.stdout.strip()
 
 
+def name_of(figures: Figures) -> str:
+    """The name of the file of a command."""
+    return figures.command.removeprefix("make ").replace(" ", "-")
+
+
+def joined(before: Figures | None, piece: Figures) -> Figures:
+    """The figures of a piece with those of the pieces before, of which the same rows are replaced.
+
+    >>> joined(Figures("make fuzz", True, {"calls": 1}, seconds=1.0), Figures("make fuzz", True, {"files": 2})).rows
+    {'calls': 1, 'files': 2}
+    """
+    if before is None:
+        return piece
+    return replace(
+        piece,
+        rows={**before.rows, **piece.rows},
+        findings=[*dict.fromkeys([*before.findings, *piece.findings])],
+        not_run=[*dict.fromkeys([*before.not_run, *piece.not_run])],
+        seconds=before.seconds + piece.seconds,
+    )
+
+
 def write(figures: Figures) -> None:
     """Write the file of a command, and its section of the page."""
     FOLDER.mkdir(exist_ok=True)
-    name = figures.command.removeprefix("make ").replace(" ", "-")
+    name = name_of(figures)
     (FOLDER / f"{name}.json").write_text(json.dumps(asdict(figures), indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), name, section(figures)), encoding="utf-8")
 

@@ -142,7 +142,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--step", type=int, help="let each so many-th allocation fail")
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
-    recorder = Recorder("make soak", long=options.long)
+    recorder = Recorder("make soak", long=options.long, piece=bool(options.only))
     wanted = set(options.only or [*loops(), *scenarios()])
     run_loops(recorder, [name for name in loops() if name in wanted], long=options.long)
     chosen = [name for name in scenarios() if name in wanted]

@@ -133,7 +133,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", choices=[*(group.module for group in GROUPS), "suite"], nargs="*")
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
-    recorder = Recorder("make threads", long=options.long)
+    recorder = Recorder("make threads", long=options.long, piece=bool(options.only))
     chosen = options.only or [*(group.module for group in GROUPS), "suite"]
     for group in GROUPS:
         if group.module in chosen:

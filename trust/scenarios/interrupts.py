@@ -340,7 +340,7 @@ def draws() -> Any:
 @program
 def in_place_and_no_grad() -> Any:
     x = leaf()
-    y = x.exp()
+    y = x * 1.5
     with adjoint.no_grad():
         z = y.clone()
         z.mul_(2).add_(1).sqrt_()

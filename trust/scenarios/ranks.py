@@ -1,4 +1,6 @@
-"""Training on several ranks, one of which is disturbed: mpiexec -n 3 python -m trust.scenarios.ranks FOLDER STEPS WHAT SEED
+"""Training on several ranks, one of which is disturbed: mpiexec -n 3 python -m trust.scenarios.ranks
+
+Arguments: the folder of the state, the number of steps, what happens, a seed.
 
 Each step compares the averaged gradients with those of all data, which every rank can compute, since all have all of
 it. Rank 0 stores the state after each step, and a run begins with the state that is there. WHAT happens to a rank, at a
