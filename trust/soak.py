@@ -19,7 +19,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from trust import no_memory
 from trust.figures import ROOT, Recorder
+from trust.no_memory import LOSES_LISTS
 from trust.threads import environment
 
 LOOPS = Path(__file__).parent / "scenarios" / "loops.py"
@@ -100,6 +102,9 @@ def sweep(library: str, name: str, kind: str, step: int) -> tuple[Counter[str], 
     counts: Counter[str] = Counter()
     faults = []
     for line in ended.stdout.splitlines():
+        if line == LOSES_LISTS:
+            counts[LOSES_LISTS] = 1
+            continue
         n, _, outcome = line.partition(" ")
         if NOT_OURS.search(outcome):
             # what it leaves behind is not ours, either: the call of a lock's method takes the lock, and is an error
@@ -120,13 +125,13 @@ def run_sweeps(recorder: Recorder, chosen: Iterable[str], *, step: int, workers:
     if not can_preload():
         recorder.figures.not_run.append("allocators that fail: they are preloaded, and need Linux and a C compiler")
         return
-    from trust import no_memory
-
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         library = str(no_memory.build(Path(folder)))
         places = [(name, kind) for name in chosen for kind in no_memory.KINDS]
         results = list(pool.map(lambda place: sweep(library, place[0], place[1], step), places))
     counts: Counter[str] = sum((counts for counts, _ in results), Counter())
+    if counts.pop(LOSES_LISTS, 0):
+        recorder.figures.not_run.append(f"whether memory is given back after a failure: {LOSES_LISTS}")
     rows = recorder.figures.rows
     rows["programs in which memory fails"] = len(places)
     rows["allocations that failed"] = counts.total()
