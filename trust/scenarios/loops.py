@@ -201,7 +201,7 @@ def passes_over_one_graph() -> Any:
     def step(k: int) -> None:
         adjoint.autograd.grad(y, x, retain_graph=True)
         (g,) = adjoint.autograd.grad(y, x, create_graph=True)
-        adjoint.autograd.grad(g.sum(), x)
+        adjoint.autograd.grad(g.sum(), x, retain_graph=True)
 
     return step
 
@@ -272,7 +272,7 @@ def dask_arrays() -> Any:
         w = adjoint.as_tensor(dask.array.ones(3)).requires_grad_()
         loss = ((adjoint.as_tensor(blocks) @ w) ** 2).sum()
         loss.backward()
-        (w - w.grad).compute(scheduler="synchronous")
+        adjoint.distributed.compute(w - w.grad, scheduler="synchronous")
 
     return step
 
