@@ -222,7 +222,7 @@ SIGNS = {ast.Sub: "-", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@", ast.FloorD
 SYMMETRIC = (
     "isinstance", "issubclass", "getattr", "hasattr", "setattr", "mul", "multiply", "add", "maximum", "minimum", "max",
     "min", "logical_and", "logical_or", "logical_xor", "equal", "cast", "gcd", "result_type", "promote_types",
-    "broadcast_shapes", "hypot", "zip", "may_share_memory", "shares_memory", "is_same", "logaddexp", "logaddexp2",
+    "broadcast_shapes", "hypot", "zip", "may_share_memory", "shares_memory", "sum_product", "logaddexp", "logaddexp2",
 )  # fmt: skip
 
 

@@ -218,3 +218,12 @@ def test_materialize_grads_is_true_or_false():
     for direct in (True, False):
         with pytest.raises(TypeError, match=said):
             Wrong.apply(leaf(), direct)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0), (1, 0, 1)])
+def test_a_number_and_a_tensor_have_nodes_of_their_own_each_time(order):
+    x = adjoint.ones(3, requires_grad=True)
+    values = [2.0, adjoint.tensor(2.0, requires_grad=True)]
+    names = ["IndexFillBackward0", "IndexFillBackward1"]
+    for kind in order:
+        assert x.index_fill(0, adjoint.tensor([0]), values[kind]).grad_fn.name() == names[kind]

@@ -187,3 +187,10 @@ def test_bernoulli(g):
 def test_errors(g, call, error, message):
     with pytest.raises(error, match=message):
         call(g)
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal", "exponential", "cauchy", "log_normal"])
+def test_doubles_have_more_digits_than_floats(g, name):
+    drawn = getattr(r, name)(g, (100,), np.dtype("float64"))
+    assert drawn.dtype == np.float64
+    assert (drawn != drawn.astype(np.float32)).all()

@@ -191,6 +191,8 @@ def test_wrong_results_of_rules():
     nothing = custom(lambda x: x * 1)
     with pytest.raises(RuntimeError, match="has neither a vjp nor a jvp, so it cannot be differentiated"):
         nothing(x).sum().backward()
+    with pytest.raises(RuntimeError, match="has neither a vjp nor a jvp, so it cannot be differentiated"):
+        func.jvp(nothing, (X,), (X,))
 
 
 def test_a_parameter_called_like_the_result_is_refused():

@@ -338,3 +338,11 @@ def test_negative_powers_of_integers_are_rounded_towards_zero() -> None:
 
 def test_sign_of_nan() -> None:
     assert adjoint.sign(adjoint.tensor([float("nan"), -2.0])).tolist() == [0.0, -1.0]
+
+
+@pytest.mark.parametrize("values", [[1 + 2j, -3j], [1.5, -2.0]], ids=["complex", "real"])
+def test_the_conjugate_is_written_to_out(values: list[Any]) -> None:
+    z = adjoint.tensor(values)
+    out = adjoint.empty(2, dtype=z.dtype)
+    assert adjoint.conj_physical(z, out=out) is out
+    assert out.tolist() == adjoint.conj_physical(z).tolist() == [complex(v).conjugate() for v in values]
