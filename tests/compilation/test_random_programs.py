@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import adjoint
-from support.compiled_comparison import Case, World, compare, tensor
+from support.compiled_comparison import Case, World, compare, observe_writes, tensor
 
 PROGRAMS = int(os.environ.get("ADJOINT_PROGRAMS", "150"))
 MOST_TENSORS = 14
@@ -160,6 +160,15 @@ programs = st.lists(
 @given(programs)
 def test_random_programs(steps: list[Step]) -> None:
     compare(case(steps))
+
+
+@settings(
+    max_examples=max(PROGRAMS // 3, 1), deadline=None, database=None, print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+@given(programs)
+def test_results_that_are_written_to(steps: list[Step]) -> None:
+    compare(case(steps), observe_writes)
 
 
 @pytest.mark.parametrize("name", NAMES)

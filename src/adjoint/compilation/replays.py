@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
 from adjoint.arrays.namespace import namespace
 from adjoint.compilation.recordings.recording import plain_array
 from adjoint.core import errors

@@ -368,9 +368,7 @@ class Pack:
         views = [
             view
             for view in saved
-            if view.buffer.kind == VALUE
-            and view.buffer.number not in others
-            and view.buffer.n_bytes <= LARGEST_PACKED
+            if view.buffer.kind == VALUE and view.buffer.number not in others and view.buffer.n_bytes <= LARGEST_PACKED
         ]
         return views if len(views) > 1 else []
 
