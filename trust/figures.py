@@ -46,6 +46,8 @@ class Recorder:
     def __init__(self, command: str, *, long: bool, piece: bool = False) -> None:
         self.figures = Figures(command, long)
         self.piece = piece
+        #: seconds of earlier pieces of the run
+        self.earlier = 0.0
         self._start = time.perf_counter()
 
     def finish(self) -> Figures:
@@ -53,7 +55,7 @@ class Recorder:
         figures = self.figures
         figures.date = time.strftime("%Y-%m-%d", time.gmtime())
         figures.commit = commit()
-        figures.seconds = round(time.perf_counter() - self._start, 1)
+        figures.seconds = round(time.perf_counter() - self._start + self.earlier, 1)
         if figures.long:
             write(joined(stored().get(name_of(figures)), figures) if self.piece else figures)
         return figures

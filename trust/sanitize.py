@@ -115,8 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 faults = (*result.failures, *result.reports)
                 recorder.figures.findings += [f"{LABELS[name]}: {fault}" for fault in faults]
         recorder.figures.rows[f"tests under {LABELS[name]}"] = passed
-    recorder.figures.not_run += session.left
-    return int(bool(recorder.finish().findings))
+    return session.finish(recorder, LABELS)
 
 
 if __name__ == "__main__":

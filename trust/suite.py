@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from trust.figures import Recorder
 from trust.folders import FOLDER, ROOT
 
 #: The parts of the suite, those that use the compiled modules most first: folders of tests, or patterns of files.
@@ -125,11 +127,12 @@ def parts(chosen: Sequence[str] = ()) -> list[str]:
 class Session:
     """Runs parts one after the other until its time is over; what was run before counts if it goes on.
 
-    After `minutes` no part begins. `left` lists the parts that did not run.
+    After `minutes` no part begins. `left` has the parts that did not run, by build.
     """
 
     def __init__(self, *, go_on: bool, minutes: float) -> None:
-        self.go_on, self.left = go_on, list[str]()
+        self.go_on, self.left = go_on, defaultdict[str, list[str]](list)
+        self.earlier: list[Outcome] = []
         self._end = time.monotonic() + 60 * minutes
 
     def outcome(self, name: str, part: str, run: Callable[[], Outcome]) -> Outcome | None:
@@ -137,14 +140,24 @@ class Session:
         result = load(name, part) if self.go_on else None
         if result is None:
             if time.monotonic() > self._end:
-                self.left.append(f"{name}: {part}")
+                self.left[name].append(part)
                 return None
             result = run()
             store(name, part, result)
+        else:
+            self.earlier.append(result)
         print(f"{name}: {part}: {result.passed} passed, {result.seconds:.0f} s", flush=True)
         for line in (*result.failures, *result.reports):
             print(f"  {line}", flush=True)
         return result
+
+    def finish(self, recorder: Recorder, labels: Mapping[str, str]) -> int:
+        """Record what earlier pieces did and what did not run; 1 if there is a fault, as a command returns."""
+        if self.earlier:
+            recorder.figures.rows["parts of the suite that ran in earlier pieces"] = len(self.earlier)
+            recorder.earlier = sum(result.seconds for result in self.earlier)
+        recorder.figures.not_run += [f"{labels[name]}: `{'`, `'.join(parts)}`" for name, parts in self.left.items()]
+        return int(bool(recorder.finish().findings))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from trust.figures import Recorder
 
 from trust import builds, emulation, machines, sanitize, suite
 
@@ -79,7 +80,9 @@ def test_a_run_in_pieces_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     second = suite.Session(go_on=True, minutes=-1)
     kept = second.outcome("checks", "tests/core", pytest.fail)
     assert kept is not None and kept.passed == 3
-    assert second.outcome("checks", "tests/nn", pytest.fail) is None and second.left == ["checks: tests/nn"]
+    recorder = Recorder("make sanitize", long=False)
+    assert second.outcome("checks", "tests/nn", pytest.fail) is None and second.left == {"checks": ["tests/nn"]}
+    assert second.finish(recorder, {"checks": "Cython"}) == 0 and recorder.figures.not_run == ["Cython: `tests/nn`"]
 
 
 def test_the_parts_of_the_suite_exist() -> None:
