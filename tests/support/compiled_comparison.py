@@ -269,8 +269,8 @@ def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> It
             total = attempt(lambda outputs=outputs: sum([(y * y.detach()).sum().real for y in outputs]))
             if isinstance(total, Tensor) and inputs:
                 pulled = attempt(adjoint.autograd.grad, total, inputs, allow_unused=True)
-                for k, member in enumerate(pulled if not isinstance(pulled, Failure) else [_brief(pulled)]):
-                    yield f"call {number}: gradient {k} after the write", shown(member, False)
+                own = _brief(pulled) if isinstance(pulled, Failure) else [shown(member, False) for member in pulled]
+                yield f"call {number}: gradients after the write", own
         number += 1
 
 
@@ -301,6 +301,15 @@ def same(first: Any, second: Any, rounded: bool) -> bool:
     return bool(first == second) or (first != first and second != second)
 
 
+def is_refused(observation: Any) -> bool:
+    """True for the error that a saved value was modified."""
+    return MODIFIED in repr(observation)
+
+
+#: The beginning of that error.
+MODIFIED = "one of the variables needed for gradient computation"
+
+
 def compare(case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe) -> tuple[Any, list[str]]:
     """Run a program both ways; returns the compiled function and the warnings of adjoint.compile."""
     with warnings.catch_warnings(record=True) as caught:
@@ -311,6 +320,9 @@ def compare(case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = obse
         actual = list(observe(case, other, compiled))
     for (name, first), (name_too, second) in zip(expected, actual, strict=False):
         assert name == name_too, (name, name_too)
+        if case.rounded and is_refused(first) and not is_refused(second):
+            # of equal results the program saves one, which the caller may not have written to
+            continue
         assert same(first, second, bool(case.rounded)), f"{name}: {first!r:.600} but compiled {second!r:.600}"
     assert len(expected) == len(actual)
     texts = [str(warning.message) for warning in caught]
