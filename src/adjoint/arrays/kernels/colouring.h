@@ -5,6 +5,7 @@
 
 #include <Python.h>
 #include <stdint.h>
+#include "optimized_begin.h"
 
 /* A sparse matrix in compressed rows: those of row r are indices[starts[r]] ... indices[starts[r + 1] - 1]. */
 typedef struct {
@@ -87,4 +88,5 @@ static void adj_colour_stars(
     }
 }
 
+#include "optimized_end.h"
 #endif

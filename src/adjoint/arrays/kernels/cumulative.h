@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* So many rows are worked on together: each step of a row waits for the one before it, but not for the other rows. */
 #define ADJ_ROWS 8
@@ -147,4 +148,5 @@ static void adj_recurrence(int size, char *links, Py_ssize_t outer, Py_ssize_t n
         adj_recurrence_of_rows_8((const double *)links, outer, n, reverse, (double *)y);
 }
 
+#include "optimized_end.h"
 #endif

@@ -3,6 +3,7 @@
 #define ADJOINT_GATES_H
 
 #include "ufunc_loops.h"
+#include "optimized_begin.h"
 
 /* The loops of the sigmoid and of tanh for double and single precision, which adj_find_gate_loops() finds. */
 static adj_loop adj_sigmoid_loops[2], adj_tanh_loops[2];
@@ -191,4 +192,5 @@ static PyObject *adj_gated_step(int kind, PyObject *arrays) {
     return results;
 }
 
+#include "optimized_end.h"
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* The windows along one axis of n elements: how many there are (`results`), and one range for each place in a window
    (`passes` of them). A range is four numbers: the first window that has an element at this place, the end of these
@@ -65,4 +66,5 @@ static void adj_maxima(int size, char *x, Py_ssize_t images, int64_t *rows, Py_s
         adj_maxima_8((const double *)x, images, r, c, (double *)tops, (int32_t *)places);
 }
 
+#include "optimized_end.h"
 #endif

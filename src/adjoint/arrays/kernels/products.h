@@ -3,6 +3,7 @@
 #define ADJOINT_PRODUCTS_H
 
 #include "ufunc_loops.h"
+#include "optimized_begin.h"
 
 /* From so many multiplications on, other threads may run meanwhile. */
 #define ADJ_LONG_PRODUCT 40000
@@ -173,4 +174,5 @@ static PyObject *adj_product(int kind, PyObject *first, PyObject *second) {
     return adj_multiply(a, precision, adj_as_matrix(a, 1), adj_as_matrix(b, 0), m == 2, n == 2);
 }
 
+#include "optimized_end.h"
 #endif

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 #include "ufunc_loops.h"
+#include "optimized_begin.h"
 
 /* Longer rows are left to NumPy, which divides them into halves; so are columns beside so many others. */
 #define ADJ_LONGEST_ROW 128
@@ -289,4 +290,5 @@ static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int ke
     return (PyObject *)out;
 }
 
+#include "optimized_end.h"
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* Which array is the result: that of images, of weights, or of results. */
 enum { ADJ_SAMPLES, ADJ_SAMPLED_WEIGHTS, ADJ_SAMPLED_IMAGES };
@@ -67,4 +68,5 @@ static void adj_corner_places(const double *wholes, npy_intp n, int ndim, const 
         }
 }
 
+#include "optimized_end.h"
 #endif

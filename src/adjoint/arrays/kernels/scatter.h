@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* For each image, a number of `values_per_image` values are added to the elements of `out` that `places` names. Several
    values may have the same place. */
@@ -74,4 +75,5 @@ static void adj_along_axis(int what, int size, char *array, const char *places, 
     else ADJ_FOR_EACH_PLACE(int64_t, *v = at[*p * inner + j])
 }
 
+#include "optimized_end.h"
 #endif

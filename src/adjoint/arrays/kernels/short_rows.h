@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* Rows of fewer elements are short, from so many elements of a result on. */
 #define ADJ_SHORT_ROW 33
@@ -83,4 +84,5 @@ static PyObject *adj_written_out(PyObject *object) {
     return (PyObject *)out;
 }
 
+#include "optimized_end.h"
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include "ufunc_loops.h"
+#include "optimized_begin.h"
 
 /* Products of more multiplications, and matrices of more rows to be factorized, are left to BLAS and LAPACK. */
 #define ADJ_SMALL_PRODUCT 216
@@ -190,4 +191,5 @@ static PyObject *adj_solve_stacks(int which, PyObject *first, PyObject *second) 
     return (PyObject *)result;
 }
 
+#include "optimized_end.h"
 #endif

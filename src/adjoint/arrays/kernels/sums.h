@@ -5,6 +5,7 @@
 #include <string.h>
 #include "products.h"
 #include "ufunc_loops.h"
+#include "optimized_begin.h"
 
 /* From so many additions on, other threads may run meanwhile, and sums over leading axes are left to NumPy. */
 #define ADJ_LONG_SUM 40000
@@ -129,4 +130,5 @@ static PyObject *adj_sum_leading(PyObject *object, PyObject *shape) {
     return (PyObject *)out;
 }
 
+#include "optimized_end.h"
 #endif

@@ -16,6 +16,7 @@
 #include "ufunc_loops.h"
 #include "vectors_intrinsics.h"
 #include "vector_ufuncs_tables.h"
+#include "optimized_begin.h"
 
 /* NumPy's builds for Linux have loops by vectors of AVX-512 for log1p and expm1, which take the time of these formulas.
    With vectors of two numbers, without FMA, the formulas of erf and erfc in double precision gain nothing. */
@@ -311,4 +312,5 @@ static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number,
     }
     return made;
 }
+#include "optimized_end.h"
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "numpy_arrays.h"
 #include "vectors_intrinsics.h"
+#include "optimized_begin.h"
 
 /* Images of channels as grids that a kernel reads at shifts of one flat axis; see convolution.py. All axes are three.
    A phase writes source[start + i * step] to grid[first + i] for i < n along each axis. An element of the kernel reads
@@ -98,4 +99,5 @@ static adj_vector_work adj_loop_of(int number, int size, int kind) {
     return NULL;
 }
 #endif
+#include "optimized_end.h"
 #endif

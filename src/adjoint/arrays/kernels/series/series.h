@@ -6,6 +6,7 @@
 #define ADJOINT_SERIES_H
 
 #include "numpy_arrays.h"
+#include "optimized_begin.h"
 
 /* So many series are worked on together. */
 #define ADJ_SERIES_PIECE 128
@@ -143,4 +144,5 @@ static void adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, doubl
         adj_series_wave_8(n, size, (const double *)x, sign, (double *)s, (double *)c);
 }
 
+#include "optimized_end.h"
 #endif

@@ -1,0 +1,36 @@
+"""Importing compiled modules from the one shared library that holds them all in an installation."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+#: The library's name as a module, by which it is found; it is never imported as one.
+LIBRARY = "adjoint._library"
+#: The parts of Cython's run time that compiled modules share.
+SHARED = "adjoint.runtime._cython"
+
+
+class LibraryFinder:
+    """Finds the named modules, and only them, in a shared library: Python calls the PyInit function of each."""
+
+    def __init__(self, names: Sequence[str], file: str) -> None:
+        self.names, self.file = frozenset((*names, SHARED)), file
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The specification of a named module, None for all others."""
+        if name not in self.names:
+            return None
+        loader = importlib.machinery.ExtensionFileLoader(name, self.file)
+        return importlib.util.spec_from_file_location(name, self.file, loader=loader)
+
+
+def library() -> str | None:
+    """The file of the library; None if there is none, since each module has a file of its own or none is compiled."""
+    spec = importlib.machinery.PathFinder.find_spec(LIBRARY, sys.modules["adjoint"].__path__)
+    return spec.origin if spec is not None else None
