@@ -1,5 +1,8 @@
 """Nodes as objects: the abstract class, what all of them have, and attributes of the user's on contexts."""
 
+import copy
+import pickle
+
 import pytest
 
 import adjoint
@@ -61,6 +64,17 @@ def test_only_the_graph_makes_nodes_and_saved_tensors():
 
 
 # what all nodes have --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_nodes_are_neither_pickled_nor_copied(copier):
+    x = adjoint.ones(2, requires_grad=True)
+    for node, name in (
+        ((x * 2).grad_fn, "MulBackward0"),
+        (x.expand_as(x).grad_fn.next_functions[0][0], "AccumulateGrad"),
+    ):
+        with pytest.raises(TypeError, match=f"cannot pickle '{name}' object"):
+            copier(node)
 
 
 def test_sequence_numbers():

@@ -377,6 +377,9 @@ class Node(Slot):
     def __init__(self):
         raise TypeError(f"cannot create {type(self).__name__!r} instances")
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
     @property
     def _ad_edges(self) -> tuple:
         """The nodes of the inputs, None where no gradient is needed."""
