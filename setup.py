@@ -107,9 +107,12 @@ class OptionalBuildExt(build_ext):
     directives = DIRECTIVES
     #: where Cython writes the C sources
     sources = "build/cython"
+    #: whether each module gets a file of its own, with symbols, also where it is not built in place
+    separate = False
 
     def run(self):
-        self.in_place = in_place = self.inplace  # setuptools resets it while it builds
+        in_place = self.inplace  # setuptools resets it while it builds
+        self.separate = self.separate or in_place
         try:
             super().run()
         except (BaseError, CCompilerError, ImportError, OSError) as error:
@@ -125,7 +128,7 @@ class OptionalBuildExt(build_ext):
         self.translate()
         for extension in self.extensions:
             extension.extra_compile_args = self.flags(extension.name)
-        if not self.in_place:
+        if not self.separate:
             library = Extension(LIBRARY, [source for each in self.extensions for source in each.sources])
             library.modules, self.extensions = self.extensions, [library]
         super().build_extensions()
@@ -154,7 +157,7 @@ class OptionalBuildExt(build_ext):
             output_dir=self.build_temp,
             macros=module.define_macros,
             include_dirs=module.include_dirs,
-            extra_postargs=module.extra_compile_args,
+            extra_postargs=[*module.extra_compile_args, *(SMALL_FLAGS if sys.platform == "linux" else [])],
         )
 
     def get_export_symbols(self, extension):
@@ -169,8 +172,7 @@ class OptionalBuildExt(build_ext):
         is_gcc = sys.platform == "linux" and "gcc" in self.compiler.compiler_so[0]
         is_small = name in SMALL or (is_gcc and name.startswith(KERNELS))
         optimized = "-Os" if is_small else "-O3" if name.startswith(QUICK) else "-O2"
-        small = SMALL_FLAGS if sys.platform == "linux" else []
-        return [optimized, *([UNLIKELY] if is_gcc else []), *OTHER_FLAGS, *small]
+        return [optimized, *([UNLIKELY] if is_gcc else []), *OTHER_FLAGS]
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""

@@ -73,13 +73,13 @@ def command(build: Build, setup: Any) -> type:
 
     class Command(setup.OptionalBuildExt):  # type: ignore[misc]
         directives = setup.DIRECTIVES | build.directives
+        separate = True  # modules with their symbols; setup.py strips what it installs
         sources = str(FOLDER / "cython-checks") if build.directives else setup.OptionalBuildExt.sources
 
         def flags(self, name: str) -> list[str]:
             return [*super().flags(name), *build.flags]
 
         def build_extensions(self) -> None:
-            self.inplace = True  # with its symbols; setup.py strips what it installs
             for extension in self.extensions:
                 extension.extra_link_args = list(build.links)
             super().build_extensions()
