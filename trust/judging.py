@@ -42,7 +42,7 @@ OF_COMPILED = {
     "program": ("tests/program/*", "tests/core/test_programs.py::*", "tests/compilation/test_programs.py::*"),
 }
 #: Seconds of tests: at first those that are quickest, then others.
-ROUNDS = (2.0, 6.0)
+ROUNDS = (2.0, 6.0, 40.0)
 #: Files of tests that the first round takes: each has to be collected.
 FILES = 4
 #: A process has this long beyond the time of its tests, and this much memory.
@@ -173,8 +173,8 @@ def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], flo
     members = tests_for(mutation, tests)
     files = list(dict.fromkeys(tests.names[member].split("::")[0] for member in members))
     first = [member for member in members if tests.names[member].split("::")[0] in files[:FILES]]
-    for ordered, seconds in zip((first, members), ROUNDS, strict=True):
-        chosen = within(ordered, tests, seconds)
+    for number, seconds in enumerate(ROUNDS):
+        chosen = within(members if number else first, tests, seconds)
         left = set(members) - set(chosen)
         members = [member for member in members if member in left]
         if chosen:

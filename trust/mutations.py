@@ -146,7 +146,8 @@ def _axis(node: Any, around: Surroundings) -> Iterator[Change]:
         return
     for word in node.keywords:
         value = word.value
-        if word.arg in ("axis", "dim", "axes", "dims"):
+        is_name = any(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in ast.walk(value))
+        if word.arg in ("axis", "dim", "axes", "dims") and not is_name:
             match value:
                 case ast.Tuple(elts=[_, _, *_]):
                     texts = [around.source(each) for each in reversed(value.elts)]

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import adjoint
+from adjoint.core.modes import state
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE
 
@@ -357,3 +358,13 @@ def test_a_view_without_history_that_shows_the_flag_of_its_base_is_used_by_nothi
     assert view.grad is None and x.grad is None
     with pytest.raises(AssertionError, match="Expected gradient function to be set"):
         adjoint.autograd.graph.get_gradient_edge(view)
+
+
+@pytest.mark.skipif(not state.__file__.endswith(".py"), reason="the compiled form counts in a variable of C")
+def test_nothing_counts_as_inferring_after_the_block() -> None:
+    before = state._inferring
+    with adjoint.inference_mode():
+        assert state._inferring > before
+        with adjoint.inference_mode(False):
+            assert state._inferring == before
+    assert state._inferring == before

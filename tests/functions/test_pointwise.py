@@ -341,7 +341,7 @@ def test_sign_of_nan() -> None:
 
 
 @pytest.mark.parametrize("values", [[1 + 2j, -3j], [1.5, -2.0]], ids=["complex", "real"])
-def test_the_conjugate_is_written_to_out(values: list[Any]) -> None:
+def test_the_conjugate_is_written_to_out(values: list[complex]) -> None:
     z = adjoint.tensor(values)
     out = adjoint.empty(2, dtype=z.dtype)
     assert adjoint.conj_physical(z, out=out) is out

@@ -790,3 +790,20 @@ def test_fill_diagonal_cuts_the_gradient_there():
         adjoint.ones(2).fill_diagonal_(1)
     with pytest.raises(RuntimeError, match=re.escape("all dimensions of input must be of equal length")):
         adjoint.ones(2, 2, 3).fill_diagonal_(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda x: x.t_(), lambda x: x.unsqueeze_(0), lambda x: x.transpose_(0, 1), lambda x: x.swapaxes_(0, 1)],
+    ids=["t_", "unsqueeze_", "transpose_", "swapaxes_"],
+)
+def test_other_axes_in_place_count_as_a_change(change):
+    """What saved the tensor before would take it with the new axes."""
+    x = adjoint.ones(2, 2)
+    assert change(x)._version == 1
+    leaf = adjoint.ones(2, 2, requires_grad=True)
+    saved = adjoint.ones(2, 2)
+    y = leaf * saved
+    change(saved)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
