@@ -16,7 +16,8 @@ TEXT = """\
 
 Written by `python -m benchmarks.programs --document docs/benchmarks.md`. Whole programs of several fields, each written
 once under torch's names (`benchmarks/programs/`); their results and gradients are PyTorch's. Times are the least of
-alternating rounds; a ratio is how many times faster adjoint is. The load average at the end was {load}: times on the
+alternating rounds; a ratio is how many times faster adjoint is, and how many times faster the step is under
+`adjoint.compile`. The load average at the end was {load}: times on the
 wall mean something near zero only.
 
 {summaries}

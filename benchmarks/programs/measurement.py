@@ -18,21 +18,32 @@ from ..timing import Clock, block_of, run_rounds
 from .program import Program, Step
 
 PEER = "torch"
+#: The same step by `adjoint.compile`.
+COMPILED = "compiled"
 
 
 class Timing(NamedTuple):
-    """The least seconds of a step on both; error says why there are none, and a library that is absent has none."""
+    """The least seconds of a step on both, and compiled; error says why there are none.
+
+    A library that is absent has none.
+    """
 
     field: str
     name: str
     ours: float | None = None
     theirs: float | None = None
+    compiled: float | None = None
     error: str = ""
 
     @property
     def ratio(self) -> float | None:
         """How many times faster adjoint is."""
         return self.theirs / self.ours if self.ours and self.theirs else None
+
+    @property
+    def gain(self) -> float | None:
+        """How many times faster a compiled step is."""
+        return self.ours / self.compiled if self.ours and self.compiled else None
 
 
 def measured(programs: Sequence[Program], effort: Effort, clock: Clock, threads: int) -> Iterator[Timing]:
@@ -50,6 +61,7 @@ def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, cl
     """The times of one program."""
     try:
         steps = {name: program.step(library) for name, library in libraries.items()}
+        steps[COMPILED] = libraries[SUBJECT].compile(program.step(libraries[SUBJECT]))
         check_agreement({name: results_of(step) for name, step in steps.items()})
     except GradientMismatch as error:
         return Timing(program.field, program.name, error=f"results disagree: {error}")
@@ -60,7 +72,7 @@ def measured_one(program: Program, libraries: dict[str, Any], effort: Effort, cl
     blocks = {name: block_of(step, effort.block_seconds, clock) for name, step in steps.items()}
     seconds = run_rounds(blocks, effort.rounds, effort.budget)
     least = {name: min(times) for name, times in seconds.items()}
-    return Timing(program.field, program.name, least[SUBJECT], least.get(PEER))
+    return Timing(program.field, program.name, least[SUBJECT], least.get(PEER), least[COMPILED])
 
 
 def results_of(step: Step) -> list[np.ndarray[Any, Any]]:

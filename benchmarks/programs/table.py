@@ -19,11 +19,21 @@ def by_ratio(rows: Iterable[Timing]) -> list[Timing]:
 def summary(rows: Sequence[Timing]) -> str:
     """The geometric mean of the ratios, and how many are below the limits."""
     ratios = [row.ratio for row in rows if row.ratio]
+    gains = [row.gain for row in rows if row.gain]
+    compiled = f" Compiled steps are {geometric_mean(gains):.2f} times as fast as eager ones." if gains else ""
     if not ratios:
-        return f"{len(rows)} programs, without torch."
-    mean = exp(sum(map(log, ratios)) / len(ratios))
+        return f"{len(rows)} programs, without torch.{compiled}"
     below = ", ".join(f"{sum(ratio < limit for ratio in ratios)} below {limit}" for limit in LIMITS)
-    return f"{len(ratios)} programs, geometric mean {mean:.2f}, {below}."
+    return f"{len(ratios)} programs, geometric mean {geometric_mean(ratios):.2f}, {below}.{compiled}"
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean of ratios.
+
+    >>> geometric_mean([2.0, 8.0])
+    4.0
+    """
+    return exp(sum(map(log, ratios)) / len(ratios))
 
 
 def text_table(rows: Sequence[Timing]) -> str:
@@ -40,11 +50,12 @@ def text_table(rows: Sequence[Timing]) -> str:
 def markdown_table(rows: Sequence[Timing], *others: Sequence[Timing]) -> str:
     """The table for the page: ratios by the first clock, which orders the rows, and by the second, if there is one."""
     seconds = [{row.name: row.ratio for row in each} for each in others]
-    titles = ["program", "field", "adjoint", "torch/adjoint", *["two threads, wall"] * len(seconds)]
+    titles = ["program", "field", "adjoint", "torch/adjoint", "eager/compiled", *["two threads, wall"] * len(seconds)]
     lines = ["| " + " | ".join(titles) + " |", "|---|---" + "|---:" * (len(titles) - 2) + "|"]
     for row in by_ratio(rows):
         ours = row.error or quantity(row.ours or 0)
-        cells = [row.name, row.field, ours, cell(row.ratio), *[cell(second.get(row.name)) for second in seconds]]
+        cells = [row.name, row.field, ours, cell(row.ratio), cell(row.gain)]
+        cells += [cell(second.get(row.name)) for second in seconds]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
