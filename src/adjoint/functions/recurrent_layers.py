@@ -85,6 +85,21 @@ def _backward(step: Step, moments: Sequence[Tensor], start: State, weights: Weig
     return outputs[::-1], state
 
 
+def _remembered(way: Any, own: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+    """The same of long short-term memories over sequences of one length, which are one operation."""
+    is_backward = way is _backward
+    hiddens, memories, _ = ops.lstm_sequence(ops.flip(own, (0,)) if is_backward else own, weights.w_hh, *state)
+    return ops.flip(hiddens, (0,)) if is_backward else hiddens, (hiddens[-1], memories[-1])
+
+
+def _fits_sequence(step: Step, own: Tensor, state: State, weights: Weights) -> bool:
+    """True for sequences that are one operation."""
+    if step is not _two_states or weights.b_hh is not None or weights.w_hr is not None:
+        return False
+    rows, units = state[0].shape
+    return bool(own.shape[1:] == (rows, 4 * units) and weights.w_hh.shape == (4 * units, units))
+
+
 # all layers -----------------------------------------------------------------------------------------------------------
 
 
@@ -165,9 +180,13 @@ def _network(
         for way in ways:
             k = len(last)
             weights = groups[k] if gates == _GATED_BY_STATE else _with_one_bias(groups[k])
-            own = sequences.moments(linear(input, weights.w_ih, weights.b_ih))
-            result, state = way(step, own, tuple(each[k] for each in states), weights)
-            outputs.append(sequences.joined(result))
+            own, state = linear(input, weights.w_ih, weights.b_ih), tuple(each[k] for each in states)
+            if sequences.sizes is None and _fits_sequence(step, own, state, weights):
+                output, state = _remembered(way, own, state, weights)
+            else:
+                result, state = way(step, sequences.moments(own), state, weights)
+                output = sequences.joined(result)
+            outputs.append(output)
             last.append(state)
         input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, input.ndim - 1)
     return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))

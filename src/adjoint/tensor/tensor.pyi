@@ -42,6 +42,11 @@ class HiddenMemoryGates(NamedTuple):
     memory: Tensor
     gates: Tensor
 
+class HiddensMemoriesGates(NamedTuple):
+    hiddens: Tensor
+    memories: Tensor
+    gates: Tensor
+
 class Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor

@@ -15,6 +15,7 @@ from math import prod
 import numpy
 
 from adjoint.arrays.kernels import vector_ufuncs
+from adjoint.runtime.memory import with_kept_memory
 
 _are_bound = False
 if cython.compiled:
@@ -279,3 +280,113 @@ def gated_step(kind, arrays):
             _have_gates = adj_find_gate_loops(vector_ufuncs.of("expit"), numpy.tanh)
         return adj_gated_step(kind, arrays) if _have_gates else None
     return None
+
+
+def _in_rows(*arrays):
+    """Plain arrays of one precision, none of them empty, each in rows, or None; None among them stays."""
+    found = [array for array in arrays if array is not None]
+    dtypes = {array.dtype for array in found if type(array) is numpy.ndarray and array.size}
+    if len(dtypes) != 1 or not dtypes <= _PRECISIONS:
+        return None
+    if not all([type(array) is numpy.ndarray and array.size for array in found]):
+        return None
+    return [None if array is None else numpy.ascontiguousarray(array) for array in arrays]
+
+
+def remembered(own, weight, hidden, memory):
+    """A long short-term memory over a sequence; None for other arrays than those of NumPy.
+
+    own (T, N, 4 H): the gates' parts by the inputs; weight (4 H, H): of the state; hidden, memory (N, H): before.
+    The states and memories (T, N, H) and the gates (T, N, 4 H).
+    """
+    global _have_gates
+    arrays = _in_rows(own, weight, hidden, memory) if _are_bound and own.ndim == 3 else None
+    if not cython.compiled or arrays is None:
+        return None
+    own, weight, hidden, memory = arrays
+    moments, rows, width = own.shape
+    n = width // 4
+    if weight.shape != (width, n) or hidden.shape != (rows, n) or memory.shape != (rows, n):
+        return None
+    if not _have_gates:
+        _have_gates = adj_find_gate_loops(vector_ufuncs.of("expit"), numpy.tanh)
+    if not _have_gates:
+        return None
+    kind = own.dtype
+    hiddens, memories, gates = [
+        with_kept_memory(numpy.empty, (shape, kind)) for shape in ((moments, rows, n), (moments, rows, n), own.shape)
+    ]
+    before = numpy.empty((rows, width), kind)
+    across = weight.T
+    product: ReadyProduct = ReadyProduct(own.dtype, _layout(hidden), _layout(across), _layout(before))
+    single: cython.bint = own.dtype.itemsize == 4
+    step: cython.Py_ssize_t = hidden.nbytes
+    wide: cython.Py_ssize_t = before.nbytes
+    n_rows: cython.Py_ssize_t = rows
+    units: cython.Py_ssize_t = n
+    state: cython.p_char = adj_bytes(hidden)
+    kept: cython.p_char = adj_bytes(memory)
+    own_at: cython.p_char = adj_bytes(own)
+    gates_at: cython.p_char = adj_bytes(gates)
+    hidden_at: cython.p_char = adj_bytes(hiddens)
+    memory_at: cython.p_char = adj_bytes(memories)
+    k: cython.Py_ssize_t
+    n_moments: cython.Py_ssize_t = moments
+    for k in range(n_moments):
+        product.run(state, adj_bytes(across), adj_bytes(before))
+        adj_remember_at(
+            single, own_at + k * wide, adj_bytes(before), kept, n_rows, units,
+            hidden_at + k * step, memory_at + k * step, gates_at + k * wide,
+        )  # fmt: skip
+        state, kept = hidden_at + k * step, memory_at + k * step
+    return hiddens, memories, gates
+
+
+def remembered_back(of_hiddens, of_memories, weight, memory, memories, gates):
+    """The cotangents of `own`, `hidden` and `memory` of `remembered`; None for other arrays.
+
+    of_hiddens, of_memories: those of its results, or None; memory: the one before; the rest: its results.
+    """
+    arrays = None
+    if gates.ndim == 3 and _have_gates:
+        arrays = _in_rows(of_hiddens, of_memories, weight, memory, memories, gates)
+    if not cython.compiled or arrays is None:
+        return None
+    of_hiddens, of_memories, weight, memory, memories, gates = arrays
+    moments, rows, width = gates.shape
+    n = width // 4
+    of_own = with_kept_memory(numpy.empty, (gates.shape, gates.dtype))
+    of_hidden, passed = numpy.zeros((rows, n), gates.dtype), numpy.zeros((rows, n), gates.dtype)
+    of_memory = numpy.zeros((rows, n), gates.dtype)
+    product: ReadyProduct = ReadyProduct(gates.dtype, _layout(of_own[0]), _layout(weight), _layout(of_hidden))
+    single: cython.bint = gates.dtype.itemsize == 4
+    step: cython.Py_ssize_t = of_hidden.nbytes
+    wide: cython.Py_ssize_t = of_own[0].nbytes
+    n_rows: cython.Py_ssize_t = rows
+    units: cython.Py_ssize_t = n
+    hidden_at: cython.p_char = adj_bytes(of_hidden)
+    incoming: cython.p_char = adj_bytes(passed)
+    outgoing: cython.p_char = adj_bytes(of_memory)
+    own_at: cython.p_char = adj_bytes(of_own)
+    gates_at: cython.p_char = adj_bytes(gates)
+    memory_at: cython.p_char = adj_bytes(memories)
+    before: cython.p_char
+    k: cython.Py_ssize_t
+    n_moments: cython.Py_ssize_t = moments
+    for k in range(n_moments - 1, -1, -1):
+        if of_hiddens is not None:
+            adj_add_at(single, hidden_at, adj_bytes(of_hiddens) + k * step, n_rows * units)
+        if of_memories is not None:
+            adj_add_at(single, incoming, adj_bytes(of_memories) + k * step, n_rows * units)
+        before = memory_at + (k - 1) * step if k else adj_bytes(memory)
+        adj_remember_back_at(
+            single, hidden_at, incoming, before, memory_at + k * step, gates_at + k * wide, n_rows, units,
+            own_at + k * wide, outgoing,
+        )  # fmt: skip
+        incoming, outgoing = outgoing, incoming
+        product.run(own_at + k * wide, adj_bytes(weight), hidden_at)
+    return of_own, of_hidden, (passed if moments % 2 == 0 else of_memory)
+
+
+def _layout(array):
+    return array.shape, array.strides
