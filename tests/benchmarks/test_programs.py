@@ -9,7 +9,11 @@ from benchmarks.programs.table import by_ratio, summary, text_table
 
 import adjoint
 
-ROWS = [Timing("field", "quick", 1.0, 4.0, 0.5), Timing("field", "slow", 2.0, 1.0), Timing("field", "odd", error="KeyError")]
+ROWS = [
+    Timing("field", "quick", 1.0, 4.0, 0.5),
+    Timing("field", "slow", 2.0, 1.0),
+    Timing("field", "odd", error="KeyError"),
+]
 
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
