@@ -231,6 +231,9 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
 @pytest.mark.skipif(
     not vector_ufuncs.kinds() or not STATM.exists(), reason="compiled loops, and Linux to ask for pages"
 )
+@pytest.mark.skipif(
+    "asan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer keeps for a while what is freed"
+)
 def test_a_copy_that_dies_leaves_nothing() -> None:
     """A copy dies where two threads make the same one, and the second is kept."""
     replaced: Any = vector_ufuncs._replaced  # type: ignore[attr-defined]
