@@ -45,7 +45,7 @@ GROUPS = (
     Group("sharing", r"^@scenario\ndef (\w+)", 1, 40, "threads that share tensors, graphs, hooks and programs"),
     Group("processes", r"^@scenario\ndef (\w+)", 2, 100, "forks, exits and helpers of large calls"),
     Group("pools", r"^def (\w+)\(\) -> None", 1, 5, "pools: fork, spawn, forkserver, loky"),
-    Group("interrupts", r"^@program\ndef (\w+)", 20, 600, "SIGINT at random moments"),
+    Group("interrupts", r"^@program\ndef (\w+)", 20, 560, "SIGINT at random moments"),
 )
 #: Folders of tests that run in several threads, by form.
 FOLDERS = {False: "core", True: "core tensor rules functions transforms nn optim compilation"}
