@@ -134,7 +134,7 @@ def run_dask(recorder: Recorder, times: int) -> None:
         env=environment(), cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if ended.returncode:
-        recorder.figures.findings.append(f"workers: status {ended.returncode}: {ended.stderr[-1500:]}")
+        recorder.figures.findings.append(f"workers: {ended.stderr.strip().splitlines()[-1]}")
         return
     counts = json.loads(ended.stdout.splitlines()[-1])
     rows = recorder.figures.rows

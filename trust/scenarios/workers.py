@@ -6,6 +6,7 @@ next one gives them again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -46,6 +47,7 @@ def main(times: int, seed: int) -> None:
         at = distributed.value_and_grad(fn, parts, client, timeout=TIMEOUT)
         expected = bits(at(parameters))
         for _ in range(times):
+            # a worker that is being started again has none
             pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
             stop = chance.random() < 0.2
             counts["stopped" if stop else "killed"] += 1
@@ -65,7 +67,8 @@ def main(times: int, seed: int) -> None:
 
 def kill(pid: int | None) -> None:
     if pid is not None:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def stop_for_a_second(pid: int | None) -> None:

@@ -180,7 +180,24 @@ class Shards:
                     f"shard {number} was given as a future, and is lost with the worker that held it: give "
                     "value_and_grad the shard itself, which it can send again"
                 )
-            self.futures[number] = self.client.scatter([self.kept[number]], hash=False, timeout=timeout)[0]
+            (self.futures[number],) = sent([self.kept[number]], self.client, timeout)
+
+
+def sent(data: list[Any], client: Any, timeout: float | None) -> list[Any]:
+    """Futures of data on workers; once more while the scheduler takes a worker that is lost for one that is there.
+
+    Raises TimeoutError if there is no worker in time.
+    """
+    begin = time.monotonic()
+    while True:
+        try:
+            futures: list[Any] = client.scatter(data, hash=False, timeout=timeout)
+            return futures
+        except OSError as error:
+            # TimeoutError is one, too
+            if isinstance(error, TimeoutError) or (timeout is not None and time.monotonic() - begin > timeout):
+                raise TimeoutError(*error.args) from error
+            time.sleep(0.1)
 
 
 def summed_over(
@@ -192,7 +209,7 @@ def summed_over(
     """
     client = held.client
     # to one worker, from which the others have them: a broadcast waits for workers that are lost
-    constants = client.scatter([arrays, tree], hash=False, timeout=timeout)
+    constants = sent([arrays, tree], client, timeout)
     parts = [
         client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(held.futures)
     ]
