@@ -32,6 +32,7 @@ COMPILED = (
     "adjoint.core.view_steps",
     "adjoint.core.operations.operation",
     "adjoint.tensor.arithmetic",
+    "adjoint.transforms.tangents",
     "adjoint.transforms.batching.levels",
     "adjoint.compilation.matching",
 )

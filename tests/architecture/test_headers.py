@@ -13,6 +13,7 @@ DECLARATIONS = sorted(SOURCES.rglob("*.pxd"))
 #: Parts of other headers: a table, and what is included several times, for each type of elements or kind of processor.
 PARTS = {
     "optimized_begin.h", "optimized_end.h",
+    "series_loops.h",
     "vector_ufuncs_end.h", "vector_ufuncs_loops.h", "vector_ufuncs_single.h", "vector_ufuncs_tables.h",
     "vector_ufuncs_vectors.h",
     "vectors_exp.h", "vectors_fused.h", "vectors_kind.h", "vectors_loops.h",

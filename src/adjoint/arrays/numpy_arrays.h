@@ -108,6 +108,16 @@ static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
+/* 1 if an ndarray has the dtype of another one and, behind a first axis of its own, its shape. */
+static inline int adj_is_stack_of(PyObject *arrays, PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)arrays, *b = (PyArrayObject *)array;
+    int n = PyArray_NDIM(b);
+    if (PyArray_DESCR(a) != PyArray_DESCR(b) || PyArray_NDIM(a) != n + 1) return 0;
+    for (int i = 0; i < n; i++)
+        if (PyArray_DIM(a, i + 1) != PyArray_DIM(b, i)) return 0;
+    return 1;
+}
+
 /* 0 for an array of double precision, 1 for single precision; -1 for others, and where elements cannot be read as they
    are: they are not aligned, or their bytes have the other order. */
 static inline int adj_precision(PyObject *object) {

@@ -72,7 +72,9 @@ RULES = {
         max_all mean mean_all min_all prod prod_all recurrence softmax std std_mean sum sum_all var var_mean
     """,
     "adjoint.rules.sampling": "corner_places sample sample_input sample_weight",
-    "adjoint.rules.series": "series_correlation series_power series_product series_quotient series_riccati series_wave",
+    "adjoint.rules.series": """
+        series_correlation series_log series_power series_product series_quotient series_riccati series_wave
+    """,
     "adjoint.rules.shape": """
         as_strided cat diagonal embed_diagonal expand flip fold_windows joined permute repeat reshape restride roll
         split split_with_sizes squeeze squeeze_all squeeze_several stack sum_to_size t transpose tril triu unbind unfold

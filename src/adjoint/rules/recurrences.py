@@ -22,10 +22,10 @@ from math import log, prod
 from typing import Any
 
 from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.kernels.series.elementwise import LARGEST_BY_PRODUCTS, RICCATI, WAVES
 
 from .declare import Rule
 from .derive import call, jvp, plus
-from .series import RICCATI, WAVES
 
 #: A recurrence: gives the series of the result, or NotImplemented where the way by kind serves these arguments.
 Recurrence = Callable[["Step"], Any]
@@ -426,16 +426,12 @@ def _power(step: Step) -> Any:
     """Powers with a number as exponent: products for small whole numbers, as the base may be 0. Powers of a number."""
     base, exponent = step.values["input"], step.values["exponent"]
     if "exponent" not in step.series and isinstance(exponent, (int, float)):
-        if exponent == int(exponent) and 0 <= exponent <= _LARGEST_BY_PRODUCTS:
+        if exponent == int(exponent) and 0 <= exponent <= LARGEST_BY_PRODUCTS:
             return whole_power(step, step.aligned("input"), int(exponent))
         return step.ops.series_power(step.aligned("input"), exponent, 0)
     if isinstance(base, (int, float)) and base > 0:
         return step.ops.series_riccati(step.aligned("exponent") * log(base), "exp", 0)
     return _power_of_series(step) if len(step.series) == 2 else NotImplemented
-
-
-#: Whole exponents up to this one are computed by products.
-_LARGEST_BY_PRODUCTS = 64
 
 
 def whole_power(step: Step, series: Any, exponent: int) -> Any:
@@ -474,11 +470,7 @@ def _sgn(step: Step) -> Any:
 
 
 def _log(step: Step) -> Any:
-    """x y' = x'."""
-    if step.n == 1:
-        return NotImplemented
-    x = step.series["input"]
-    return step.integral(step.ops.series_quotient(derived(step, x), x[:-1], 0))
+    return step.ops.series_log(step.series["input"], 0)
 
 
 # recurrences of matrices ----------------------------------------------------------------------------------------------

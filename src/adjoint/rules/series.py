@@ -8,6 +8,7 @@ Computer Programming 4.7, and of Griewank and Walther, Evaluating Derivatives, c
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels.series import loops as kernels
+from adjoint.arrays.kernels.series.elementwise import RICCATI, WAVES
 
 from .declare import Array, general, multilinear
 
@@ -98,9 +99,6 @@ def _cut(dim, start, stop):
 
 # functions that satisfy Riccati's equation y' = c0 + c1 y + c2 y * y --------------------------------------------------
 
-#: The coefficients of the equation.
-RICCATI = {"exp": (0, 1, 0), "expm1": (1, 1, 0), "sigmoid": (0, 1, -1), "tan": (1, 0, 1), "tanh": (1, 0, -1)}
-
 
 def _sigmoid(xp, input):
     return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
@@ -163,31 +161,45 @@ def _(ops, t, input, y, exponent, dim):
     return ops.series_product(t, _power_slope(ops, input, y, exponent, dim), dim)
 
 
-# sines and cosines ----------------------------------------------------------------------------------------------------
+# logarithms -----------------------------------------------------------------------------------------------------------
 
-#: For each function the first and the second of its pair, the sign in c' = sign * s, and its place in the pair.
-WAVES = {
-    "sin": ("sin", "cos", -1, 0),
-    "cos": ("sin", "cos", -1, 1),
-    "sinh": ("sinh", "cosh", 1, 0),
-    "cosh": ("sinh", "cosh", 1, 1),
-}
+
+@general(**_OPTIONS)
+def series_log(xp, input: Array, dim=0):
+    """The series of the logarithm."""
+    x = _orders_first(xp, input, dim)
+    start = xp.log(x[0, ...])
+    return _orders_at(xp, kernels.log(x, start) if kernels.can_do(x) else xp.stack(kernels.log_rows(x, start)), dim)
+
+
+@series_log.vjp("input")
+def _(ops, g, input, dim):
+    return _transposed(ops, g, _inverse(ops, input, dim), dim)
+
+
+@series_log.jvp("input")
+def _(ops, t, input, dim):
+    return ops.series_quotient(t, input, dim)
+
+
+# sines and cosines ----------------------------------------------------------------------------------------------------
 
 
 @general(**_OPTIONS)
 def series_wave(xp, input: Array, name, dim=0):
     """The series of one of the functions in `WAVES`."""
     x = _orders_first(xp, input, dim)
-    first, second, sign, place = WAVES[name]
-    starts = getattr(xp, first)(x[0, ...]), getattr(xp, second)(x[0, ...])
-    pair = kernels.wave(x, *starts, sign) if kernels.can_do(x) else kernels.wave_rows(x, *starts, sign)
-    return _orders_at(xp, pair[place] if kernels.can_do(x) else xp.stack(pair[place]), dim)
+    other, rise, fall = WAVES[name]
+    starts = getattr(xp, name)(x[0, ...]), getattr(xp, other)(x[0, ...])
+    if kernels.can_do(x, *starts):
+        return _orders_at(xp, kernels.wave(x, *starts, rise, fall), dim)
+    return _orders_at(xp, xp.stack(kernels.wave_rows(x, *starts, rise, fall)), dim)
 
 
 def _wave_slope(ops, input, name, dim):
-    first, second, sign, place = WAVES[name]
-    slope = ops.series_wave(input, first if place else second, dim)
-    return -slope if place and sign < 0 else slope
+    other, rise, _ = WAVES[name]
+    slope = ops.series_wave(input, other, dim)
+    return slope if rise > 0 else -slope
 
 
 @series_wave.vjp("input")

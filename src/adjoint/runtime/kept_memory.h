@@ -45,7 +45,7 @@ typedef struct adj_block {
 
 #define ADJ_HEADER 64
 /* blocks from this size on are kept; from the second on, Linux is asked for huge pages */
-#define ADJ_SMALLEST ((size_t)1 << 14)
+#define ADJ_SMALLEST ((size_t)1 << 12)
 #define ADJ_HUGE ((size_t)1 << 22)
 #define ADJ_PAGE ((uintptr_t)4096)
 #define ADJ_CLASSES 400
@@ -59,11 +59,11 @@ static unsigned long long adj_hits, adj_misses, adj_returned;
 
 /* The class of a size, of which there are eight for each power of two; rounds the size up to that of its class. */
 static int adj_class_of(size_t *size) {
-    int power = 13;
+    int power = 11;
     while ((*size - 1) >> (power + 1)) power++;
     size_t step = (size_t)1 << (power - 3);
     *size = (*size + step - 1) & ~(step - 1);
-    return (power - 13) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
+    return (power - 11) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
 }
 
 /* Gives idle blocks back to the system, large ones first, until no more than so many bytes lie idle. */

@@ -2,7 +2,7 @@
 
 Freed memory of some size goes back to the operating system, and every page of it that is used again costs a page fault:
 for arrays of 10^4 to 10^6 elements that is more than the arithmetic. So results and intermediate values of operations,
-from 16 KiB on, get their memory from here. A block that becomes free is kept, sorted by size, and is handed out again.
+from 4 KiB on, get their memory from here. A block that becomes free is kept, sorted by size, and is handed out again.
 
 It is NumPy's own interface that is used (NEP 49), and only while a kernel or a formula of a backward pass runs. Arrays
 made by anybody else, in the same thread or another, are not concerned. An array holds its memory until it dies,

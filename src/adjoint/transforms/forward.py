@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
 
 from numpy import ndarray
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
-from adjoint.core.graph import Tangents, TensorBase, registry, replay_view
+from adjoint.core.graph import TensorBase, registry, replay_view
 from adjoint.core.in_place import is_shared, own_strides
-from adjoint.core.modes.interceptors import DUAL_LEVELS, Interceptor
+from adjoint.core.modes.interceptors import DUAL_LEVELS
 from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, heed_levels_by
 from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import OpNode
@@ -28,13 +27,12 @@ from adjoint.rules.derive import jvp, tangent_or_zero
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
 from adjoint.tensor.transposed_jvp import transposed_jvp
+from adjoint.transforms.tangents import QuickSeries, holders, series_levels, set_tangent
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
 _numbers = count(1)
-# holders of tangents of a level, by the level's number: the end of the level removes the tangents
-_holders: dict[int, set[ref[Tangents]]] = {}
 
 
 class level(ModeBlock):
@@ -61,6 +59,8 @@ class Propagation:
     """
 
     number = 0
+    #: The tangents are series along a new first axis.
+    of_series = False
 
     def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The tangent of a result (a tuple for several) from those of inputs by name."""
@@ -91,10 +91,12 @@ _propagations: dict[int, Propagation] = {}
 def new_level(propagation: Propagation | None = None) -> int:
     """The number of a derivation that is going to begin."""
     number = next(_numbers)
-    _holders[number] = set()
+    holders[number] = set()
     if propagation is not None:
         propagation.number = number
         _propagations[number] = propagation
+        if propagation.of_series:
+            series_levels[number] = propagation
     return number
 
 
@@ -106,7 +108,8 @@ def opening(number: int) -> Any:
 def forget_level(level: int) -> None:
     """Drop the tangents of a derivation that has ended, everywhere."""
     _propagations.pop(level, None)
-    for holder in list(_holders.pop(level)):
+    series_levels.pop(level, None)
+    for holder in list(holders.pop(level)):
         tangents = holder()
         if tangents is not None:
             tangents.pop(level, None)
@@ -114,7 +117,7 @@ def forget_level(level: int) -> None:
 
 def is_open(level: int) -> bool:
     """True while a derivation goes on."""
-    return level in _holders
+    return level in holders
 
 
 class outside(ModeBlock):
@@ -148,25 +151,14 @@ def is_hidden(tensor: TensorBase, number: int) -> bool:
     return tensor._tangents is not None and number in tensor._tangents and tensor._tangents[number] is None
 
 
-def set_tangent(tensor: TensorBase, number: int, tangent: Tensor | None) -> None:
-    """Give a tensor its tangent at a level; None hides that of a view's base."""
-    tangents = tensor._tangents
-    if tangents is None:
-        tangents = tensor._tangents = Tangents()
-    if number not in tangents:
-        holders = _holders[number]
-        holders.add(ref(tangents, holders.discard))
-    tangents[number] = tangent
-
-
 def copy_tangents(source: Tensor, target: Tensor) -> None:
     """Give a tensor copies of the tangents that another one has."""
     for number, tangent in (source._tangents or {}).items():
-        if tangent is not None:
+        if tangent is not None and is_open(number):
             set_tangent(target, number, ops.clone(tangent))
 
 
-class DualLevels(Interceptor):
+class DualLevels(QuickSeries):
     """Gives the results of operations their tangents."""
 
     def __init__(self) -> None:

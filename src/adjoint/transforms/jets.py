@@ -6,15 +6,14 @@ from collections.abc import Callable
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.kernels.series.loops import line as series_of_line
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.batches import transforming
-from adjoint.core.modes.state import with_plain_results
-from adjoint.core.operations.dependence import differentiating
-from adjoint.runtime.pytree import TreeDef, flatten
+from adjoint.core.modes.state import SET, current, with_modes
+from adjoint.core.operations.dependence import show_cause
+from adjoint.runtime.pytree import LEAF, TreeDef, flatten
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import described
@@ -101,12 +100,12 @@ def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
     """
     name = "taylor(f, x, order)"
     check_order(name, order)
-    values, structure = flatten((x,))
+    values, structure = ([x], LEAF) if isinstance(x, TensorBase) else flatten((x,))
     for value in values:
         check_primal(name, value)
     coefficients = [line(value, order) for value in values]
     _, outputs, tree = propagate(name, func, structure, values, coefficients, order)
-    return tree.unflatten(outputs)
+    return outputs[0] if tree is LEAF else tree.unflatten(outputs)
 
 
 def series_along(func: Function, primals: tuple[Tensor, ...], coefficients: list[Tensor]) -> Tensor:
@@ -119,10 +118,7 @@ def series_along(func: Function, primals: tuple[Tensor, ...], coefficients: list
 def line(value: Tensor, order: int) -> Tensor:
     """The coefficients of value + t."""
     if is_plain(value):
-        coefficients = numpy.zeros((order + 1, *value._array.shape), value._array.dtype)
-        coefficients[:1] = value._array
-        coefficients[1:2] = 1
-        return new_tensor(coefficients)
+        return new_tensor(series_of_line(value._array, order + 1))
     rows = [value, ops.ones_like(value), *[ops.zeros_like(value)] * (order - 1)]
     return ops.stack(rows[: order + 1], 0)
 
@@ -130,16 +126,32 @@ def line(value: Tensor, order: int) -> Tensor:
 def propagate(
     name: str, func: Function, structure: TreeDef, values: list[Tensor], coefficients: list[Tensor], order: int
 ) -> tuple[Tree, list[Tensor], TreeDef]:
-    """The result of a function, the coefficients of its Tensors, and their tree."""
-    level = TaylorLevel()
-    with forward.level(level):
-        inputs = [with_plain_results(level.dual, pair) for pair in zip(values, coefficients, strict=True)]
-        with transforming("jvp") as run, differentiating(()):
-            run.take_in(inputs)
-            result = func(*structure.unflatten(inputs))
-            outputs, tree = output_leaves(result, name)
-            series = [level.read(output, order + 1) for output in outputs]
-            run.hand_out([*outputs, *series])
+    """The result of a function, the coefficients of its Tensors, and their tree.
+
+    structure: that of the tuple of arguments; LEAF for one Tensor.
+    """
+    propagation = TaylorLevel()
+    number, run = forward.new_level(propagation), transforming("jvp")
+    try:
+        inputs = [propagation.dual(value, series) for value, series in zip(values, coefficients, strict=True)]
+        run.take_in(inputs)
+        arguments = inputs if structure is LEAF else structure.unflatten(inputs)
+        changes = (*run.opening(), *forward.opening(number))
+        if current().forward_off:
+            changes = (*changes, (SET, "forward_off", False))
+        result = with_modes(changes, func, arguments)
+        outputs, tree = output_leaves(result, name)
+        series = [propagation.read(output, order + 1) for output in outputs]
+        run.hand_out([*outputs, *series])
+        for output in outputs:
+            if output._tangents is not None:
+                output._tangents.pop(number, None)
+    except ValueError as error:
+        show_cause(error)
+        raise
+    finally:
+        forward.forget_level(number)
+        run.close()
     return result, series, tree
 
 

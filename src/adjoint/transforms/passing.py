@@ -195,7 +195,7 @@ def for_primals(transform: T) -> T:
 
     @wraps(transform)
     def public(func: Function, *primals: Any, **options: Any) -> Any:
-        if has_tensor(primals):
+        if (primals and isinstance(primals[0], TensorBase)) or has_tensor(primals):
             return transform(func, *primals, **options)
         named = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}
         leaves = flatten((primals, named))[0]

@@ -15,9 +15,9 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.namespace import namespace
-from adjoint.core.graph import TensorBase, new_tensor
+from adjoint.core.graph import TensorBase, counter_of, new_tensor
 from adjoint.core.modes.batches import running
-from adjoint.core.modes.state import current
+from adjoint.core.modes.state import current, with_plain_results
 from adjoint.core.operations.operation import Operation
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.rules.derive import batch, call
@@ -34,6 +34,8 @@ class TaylorLevel(forward.Propagation):
 
     number: that of the level.
     """
+
+    of_series = True
 
     # what forward mode asks for -------------------------------------------------------------------------------------
 
@@ -92,11 +94,16 @@ class TaylorLevel(forward.Propagation):
         return [None if rows is None else ops.stack(rows, 0) for rows in known]
 
     def dual(self, primal: Any, series: Any) -> Any:
-        """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels."""
-        with forward.outside(current().dual_stack[:-1]):
-            result = ops.view(primal, primal._array.shape)
-            series = self.fit(series, result)
-        forward.set_tangent(result, self.number, series)
+        """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels.
+
+        It is made while the level is not open yet.
+        """
+        if is_plain(primal):
+            result: Any = new_tensor(primal._array)
+            result._counter = counter_of(primal)
+        else:
+            result = with_plain_results(ops.view, (primal, primal._array.shape))
+        forward.set_tangent(result, self.number, self.fit(series, result))
         return result
 
     # what recurrences ask for -----------------------------------------------------------------------------------------
@@ -124,7 +131,9 @@ class TaylorLevel(forward.Propagation):
             return None
         if isinstance(result, tuple):
             return tuple(self.read(part, n) for part in result)
-        series = forward.tangent_of(result, self.number)
+        tangents = result._tangents
+        series = None if tangents is None else tangents.get(self.number)
+        series = forward.tangent_of(result, self.number) if series is None else series
         if series is None:
             series = constant(result, n)
         return series if series.shape[0] == n else series[:n]
@@ -189,6 +198,12 @@ def tensors_in(values: dict[str, Any]) -> Iterator[Any]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from (member for member in value if isinstance(member, TensorBase))
+
+
+def is_plain(tensor: TensorBase) -> bool:
+    """True for NumPy's array without history and without tangents, which is no view."""
+    plain = type(tensor._array) is numpy.ndarray and tensor._tangents is None and tensor._view is None
+    return plain and not tensor.requires_grad and not current().dual_stack
 
 
 def is_followed(tensor: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.rules.series import RICCATI, WAVES
+from adjoint.arrays.kernels.series.elementwise import RICCATI, WAVES
 
 from .draws import draw
 
@@ -20,5 +20,6 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
     "series_riccati": [{"input": draw(4, 2), "name": name} for name in RICCATI]
     + [{"input": draw(3, 4), "name": "tanh", "dim": 1}],
     "series_power": [{"input": draw(4, 2, low=0.5), "exponent": exponent} for exponent in (0.5, -2, 3)],
+    "series_log": [{"input": draw(4, 2, low=0.5)}],
     "series_wave": [{"input": draw(4, 2), "name": name} for name in WAVES],
 }

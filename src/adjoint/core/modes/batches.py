@@ -93,6 +93,10 @@ class transforming(ModeBlock):
         self.level = None if kind == "vmap" else Level(next(_levels))
 
     def _changes(self) -> Any:
+        return self.opening()
+
+    def opening(self) -> Any:
+        """The changes of modes."""
         transforms = (PUSH, "transforms", self.transform)
         self.outer = current().level
         return (transforms,) if self.level is None else (transforms, (SET, "level", self.level))
@@ -101,6 +105,10 @@ class transforming(ModeBlock):
         return self
 
     def _after_exit(self, error: BaseException | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the level."""
         if self.level is not None:
             self.level.alive = False
 

@@ -19,11 +19,12 @@ PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY, PROGRAM, STRU
 class Interceptor:
     """A member of the chain. Work whose method a subclass does not define goes on to the next member.
 
-    position: one of the constants above.
+    position: one of the constants above. has_quick: the method `quick` is asked, which the subclass sets.
     """
 
     def __init__(self, position) -> None:
         self.position = position
+        self.has_quick = False
         self.has_operation = self.defines("operation")
         self.has_in_place = self.defines("in_place")
         self.has_kernel = self.defines("kernel")
@@ -33,6 +34,13 @@ class Interceptor:
     def defines(self, name):
         """True if a subclass overrides the method."""
         return getattr(type(self), name) is not getattr(Interceptor, name)
+
+    def quick(self, operation, operands: list):
+        """Run an operation on one or two arguments, not prepared; NotImplemented leaves it to the method `operation`.
+
+        The only member of a chain is asked, while nothing else is unusual.
+        """
+        return NotImplemented
 
     def operation(self, operation, values: list):
         """Run an operation on prepared arguments; returns its results."""

@@ -61,6 +61,7 @@ cdef class Operation:
     cpdef object binary(self, object x, object y)
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
+    cdef object intercepted(self, list operands)
     cdef object profiled(self, list operands)
     cpdef object apply(self, list values)
     cpdef object proceed(self, list values, int position)
@@ -70,7 +71,7 @@ cdef class Operation:
     cdef object record_in_place(self, TensorBase tensor, list values, object mask, bint is_complex, bint half, object out)
 
 
-cdef object plain_operand(object value, bint takes_numbers)
+cpdef object plain_operand(object value, bint takes_numbers)
 
 
 cdef inline object call_operation(Operation operation, PyObject** args, Py_ssize_t n, PyObject* names):

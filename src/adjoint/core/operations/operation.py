@@ -112,7 +112,7 @@ class Operation:
         """The operation on one Tensor: no look-ups if it is a plain real one, else the general way."""
         state: ThreadState = current()
         if state.unusual and isinstance(x, TensorBase):
-            return self.profiled([x])
+            return self.intercepted([x])
         array = plain_operand(x, False)
         if array is None:
             return self.apply([x, *self.tail])
@@ -126,7 +126,7 @@ class Operation:
         """The operation on two Tensors of the same plain type, or one and a number; else the general way."""
         state: ThreadState = current()
         if state.unusual:
-            return self.profiled([x, y])
+            return self.intercepted([x, y])
         left = plain_operand(x, self.arguments.takes_numbers)
         right = plain_operand(y, self.arguments.takes_numbers)
         has_left: cython.bint = type(left) is _ndarray
@@ -144,6 +144,17 @@ class Operation:
             if mask:
                 self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
         return result
+
+    def intercepted(self, operands: list):
+        """The operation on one or two arguments where something unusual is on: the quick way of it, if it has one."""
+        state: ThreadState = current()
+        if state.unusual == 1 and state.interceptors:
+            interceptor: Interceptor = state.interceptors[0]
+            if interceptor.has_quick:
+                result = interceptor.quick(self, operands)
+                if result is not NotImplemented:
+                    return result
+        return self.profiled(operands)
 
     def profiled(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way if it is but a profiler.

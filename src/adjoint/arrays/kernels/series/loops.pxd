@@ -1,19 +1,47 @@
 cimport cython
+from adjoint.runtime.memory cimport PyArray_Descr, new_kept_array
 
 cdef extern from "numpy_arrays.h":
+    int adj_import_arrays() except -1
     char *adj_bytes(object array)
+    int adj_precision(object array)
+    int adj_ndim(object array)
+    Py_ssize_t adj_n_elements(object array)
 
 cdef extern from "series.h":
+    object adj_without_gaps(object array)
+    PyArray_Descr *adj_descr(object array)
+    Py_ssize_t *adj_lengths(object array)
+    object adj_tile_memory(object model, Py_ssize_t n)
+    bint adj_is_coefficient(object array, object series)
+    void adj_set_coefficient(object series, Py_ssize_t k, object coefficient)
+    int adj_itemsize(object array)
+    object adj_series_line(object x, Py_ssize_t n)
+    Py_ssize_t adj_order(object series)
     void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y) nogil
     void adj_series_riccati(
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double c0, double c1, double c2, char *slope, char *y,
     ) nogil
     void adj_series_power(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double exponent, char *y) nogil
+    void adj_series_log(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, char *y) nogil
     void adj_series_wave(
-        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double sign, char *s, char *c,
+        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *c, char *y,
     ) nogil
 
 cdef object numpy, _FLOATS
+
+
+cdef inline object without_gaps(object array):
+    return adj_without_gaps(array)
+
+
+cdef inline object series_like(object model):
+    """A new array, not filled, with the shape and the dtype of another one."""
+    return new_kept_array(adj_descr(model), adj_ndim(model), adj_lengths(model), False)
+
+
+cpdef object line(object x, Py_ssize_t n)
+cdef object begun(object x, object start)
 
 @cython.locals(
     bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, first=cython.p_char, second=cython.p_char, result=cython.p_char,
@@ -28,7 +56,11 @@ cpdef object riccati(object x, object start, double c0, double c1, double c2)
 @cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char)
 cpdef object power(object x, object start, double exponent)
 
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char)
+cpdef object log(object x, object start)
+
 @cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, first=cython.p_char, second=cython.p_char,
+    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, second=cython.p_char, slope=cython.p_char,
+    result=cython.p_char,
 )
-cpdef object wave(object x, object sine, object cosine, double sign)
+cpdef object wave(object x, object start, object other, double rise, double fall)

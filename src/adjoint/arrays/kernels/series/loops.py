@@ -15,8 +15,6 @@ import numpy
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 PRODUCT, CORRELATION, QUOTIENT = range(3)
-#: So many series are worked on together, see series.h.
-_PIECE = 128
 
 
 def can_do(*arrays):
@@ -27,57 +25,87 @@ def can_do(*arrays):
     return dtype in _FLOATS and all([array.dtype == dtype for array in arrays])
 
 
+def line(x, n):
+    """The series of x + t, of n coefficients."""
+    if compiled and adj_precision(x) >= 0:
+        return adj_series_line(x, n)
+    y = numpy.zeros((n, *x.shape), x.dtype)
+    y[0] = x
+    y[1:2] = 1
+    return y
+
+
 if compiled:
+
+    def begun(x, start):
+        """A new series like x, of which the first coefficient alone is filled."""
+        y = series_like(x)
+        if adj_is_coefficient(start, y):
+            adj_set_coefficient(y, 0, start)
+        else:
+            y[0] = start
+        return y
 
     def of_two(which, a, b):
         """The product, correlation or quotient of two series, broadcast."""
         if a.shape != b.shape:
             a, b = numpy.broadcast_arrays(a, b)
-        a, b = numpy.ascontiguousarray(a), numpy.ascontiguousarray(b)
-        y = numpy.empty(a.shape, a.dtype)
-        n, size, bytes = a.shape[0], a.size // a.shape[0], a.itemsize
+        a, b = without_gaps(a), without_gaps(b)
+        y = series_like(a)
+        bytes, n = adj_itemsize(a), adj_order(a)
+        size = adj_n_elements(a) // n
         first, second, result = adj_bytes(a), adj_bytes(b), adj_bytes(y)
-        if a.size:
-            with cython.nogil:
-                adj_series_of_two(bytes, which, n, size, first, second, result)
+        with cython.nogil:
+            adj_series_of_two(bytes, which, n, size, first, second, result)
         return y
 
     def riccati(x, start, c0, c1, c2):
         """The series of y with y' = (c0 + c1 y + c2 y * y) x' that starts with y[0] = start."""
-        x = numpy.ascontiguousarray(x)
-        y = numpy.empty(x.shape, x.dtype)
-        y[0] = start
-        n, size, bytes = x.shape[0], x.size // x.shape[0], x.itemsize
-        factors = numpy.empty(n * _PIECE, x.dtype)
-        source, slope, result = adj_bytes(x), adj_bytes(factors), adj_bytes(y)
-        if x.size:
-            with cython.nogil:
-                adj_series_riccati(bytes, n, size, source, c0, c1, c2, slope, result)
+        x = without_gaps(x)
+        y = begun(x, start)
+        bytes, n = adj_itemsize(x), adj_order(x)
+        size = adj_n_elements(x) // n
+        memory = adj_tile_memory(x, n)
+        source, slope, result = adj_bytes(x), adj_bytes(memory), adj_bytes(y)
+        with cython.nogil:
+            adj_series_riccati(bytes, n, size, source, c0, c1, c2, slope, result)
         return y
 
     def power(x, start, exponent):
         """The series of y with x y' = exponent y x' that starts with y[0] = start."""
-        x = numpy.ascontiguousarray(x)
-        y = numpy.empty(x.shape, x.dtype)
-        y[0] = start
-        n, size, bytes = x.shape[0], x.size // x.shape[0], x.itemsize
+        x = without_gaps(x)
+        y = begun(x, start)
+        bytes, n = adj_itemsize(x), adj_order(x)
+        size = adj_n_elements(x) // n
         source, result = adj_bytes(x), adj_bytes(y)
-        if x.size:
-            with cython.nogil:
-                adj_series_power(bytes, n, size, source, exponent, result)
+        with cython.nogil:
+            adj_series_power(bytes, n, size, source, exponent, result)
         return y
 
-    def wave(x, sine, cosine, sign):
-        """The series of s and c with s' = c x' and c' = sign s x' that start with sine and cosine."""
-        x = numpy.ascontiguousarray(x)
-        s, c = numpy.empty(x.shape, x.dtype), numpy.empty(x.shape, x.dtype)
-        s[0], c[0] = sine, cosine
-        n, size, bytes = x.shape[0], x.size // x.shape[0], x.itemsize
-        source, first, second = adj_bytes(x), adj_bytes(s), adj_bytes(c)
-        if x.size:
-            with cython.nogil:
-                adj_series_wave(bytes, n, size, source, sign, first, second)
-        return s, c
+    def log(x, start):
+        """The series of y with x y' = x' that starts with y[0] = start."""
+        x = without_gaps(x)
+        y = begun(x, start)
+        bytes, n = adj_itemsize(x), adj_order(x)
+        size = adj_n_elements(x) // n
+        source, result = adj_bytes(x), adj_bytes(y)
+        with cython.nogil:
+            adj_series_log(bytes, n, size, source, result)
+        return y
+
+    def wave(x, start, other, rise, fall):
+        """The series of y with y' = rise c x' and c' = fall y x' that starts with y[0] = start and c[0] = other."""
+        x, other = without_gaps(x), without_gaps(other)
+        y = begun(x, start)
+        bytes, n = adj_itemsize(x), adj_order(x)
+        size = adj_n_elements(x) // n
+        memory = adj_tile_memory(x, n)
+        source, second, slope, result = adj_bytes(x), adj_bytes(other), adj_bytes(memory), adj_bytes(y)
+        with cython.nogil:
+            adj_series_wave(bytes, n, size, source, rise, fall, second, slope, result)
+        return y
+
+    adj_import_arrays()
 
 
 # the same with whole arrays -------------------------------------------------------------------------------------------
@@ -122,14 +150,25 @@ def power_rows(x, start, exponent):
     return rows
 
 
-def wave_rows(x, sine, cosine, sign):
-    """The coefficients of s and c with s' = c x' and c' = sign s x'."""
-    s, c = [sine], [cosine]
+def log_rows(x, start):
+    """The coefficients of y with x y' = x' and y[0] = start."""
+    rows = [start]
+    for k in range(1, x.shape[0]):
+        known = total([j * rows[j] * x[k - j, ...] for j in range(1, k)])
+        rows.append((x[k, ...] - known / k) / x[0, ...])
+    return rows
+
+
+def wave_rows(x, start, other, rise, fall):
+    """The coefficients of y with y' = rise c x', c' = fall y x', y[0] = start and c[0] = other."""
+    y, c = [start], [other]
     for k in range(1, x.shape[0]):
         factors = [j * x[j, ...] for j in range(1, k + 1)]
-        s.append(total([f * c[k - j] for j, f in enumerate(factors, 1)]) / k)
-        c.append(sign * total([f * s[k - j] for j, f in enumerate(factors, 1)]) / k)
-    return s, c
+        first = total([f * c[k - j] for j, f in enumerate(factors, 1)])
+        second = total([f * y[k - j] for j, f in enumerate(factors, 1)])
+        y.append(rise * first / k)
+        c.append(fall * second / k)
+    return y
 
 
 def total(terms):

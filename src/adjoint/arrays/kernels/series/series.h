@@ -1,15 +1,16 @@
 /* Products, quotients and recurrences of truncated power series.
 
    Arrays are (n, size) with elements of `bytes` 4 (float) or 8 (double): n coefficients, the first one of order 0, of
-   `size` series each. The elements are taken in pieces, so that all coefficients of a piece stay in the cache. */
+   `size` series each. The series are taken in tiles, whose sums stay in registers. */
 #ifndef ADJOINT_SERIES_H
 #define ADJOINT_SERIES_H
 
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* So many series are worked on together. */
-#define ADJ_SERIES_PIECE 128
+/* So many series are worked on together: tiles, then short ones, then single series. */
+#define ADJ_SERIES_TILE 32
+#define ADJ_SERIES_SHORT 4
 
 /* Compiled for processors with wider vectors too, of which one form is picked when the module is loaded. All forms
    give the same numbers, since nothing is fused (setup.py). */
@@ -19,97 +20,97 @@
 #define ADJ_LOOP static
 #endif
 #ifdef __GNUC__
-#define ADJ_ALWAYS_INLINE inline __attribute__((always_inline))
+#define ADJ_TILE static inline __attribute__((always_inline)) void
 #else
-#define ADJ_ALWAYS_INLINE inline
+#define ADJ_TILE static inline void
 #endif
 
-/* A loop over the pieces: `at` is the first element of one, `m` how many elements it has. */
-#define ADJ_EACH_PIECE(size)                                                                                           \
-    for (npy_intp at = 0, m; m = ADJ_MIN((size) - at, ADJ_SERIES_PIECE), at < (size); at += ADJ_SERIES_PIECE)
+#define ADJ_JOINED_(a, b) a##b
+#define ADJ_JOINED(a, b) ADJ_JOINED_(a, b)
 
-#define ADJ_DEFINE_SERIES(type, name)                                                                                  \
-    /* sum[i] += a[i] * b[i] */                                                                                        \
-    static ADJ_ALWAYS_INLINE void adj_add_products_##name(npy_intp m, const type *a, const type *b,                    \
-                                                            type *restrict sum) {                                      \
-        for (npy_intp i = 0; i < m; i++) sum[i] += a[i] * b[i];                                                        \
-    }                                                                                                                  \
-    /* sum[i] += factor * a[i] * b[i] */                                                                               \
-    static ADJ_ALWAYS_INLINE void adj_add_scaled_##name(npy_intp m, type factor, const type *a, const type *b,         \
-                                             type *restrict sum) {                                                     \
-        for (npy_intp i = 0; i < m; i++) sum[i] += factor * a[i] * b[i];                                               \
-    }                                                                                                                  \
-    /* y[k] = a[0] b[k] + ... + a[k] b[0] */                                                                           \
-    ADJ_LOOP void adj_series_product_##name(npy_intp n, npy_intp size, const type *a, const type *b, type *y) {        \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 0; k < n; k++) {                                                        \
-            type sum[ADJ_SERIES_PIECE] = {0};                                                                          \
-            for (npy_intp j = 0; j <= k; j++)                                                                          \
-                adj_add_products_##name(m, a + j * size + at, b + (k - j) * size + at, sum);                           \
-            for (npy_intp i = 0; i < m; i++) y[k * size + at + i] = sum[i];                                            \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* y[k] = g[k] b[0] + ... + g[n - 1] b[n - 1 - k] */                                                               \
-    ADJ_LOOP void adj_series_correlation_##name(npy_intp n, npy_intp size, const type *g, const type *b, type *y) {    \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 0; k < n; k++) {                                                        \
-            type sum[ADJ_SERIES_PIECE] = {0};                                                                          \
-            for (npy_intp j = k; j < n; j++)                                                                           \
-                adj_add_products_##name(m, g + j * size + at, b + (j - k) * size + at, sum);                           \
-            for (npy_intp i = 0; i < m; i++) y[k * size + at + i] = sum[i];                                            \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* y b = a */                                                                                                      \
-    ADJ_LOOP void adj_series_quotient_##name(npy_intp n, npy_intp size, const type *a, const type *b, type *y) {       \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 0; k < n; k++) {                                                        \
-            type sum[ADJ_SERIES_PIECE] = {0};                                                                          \
-            for (npy_intp j = 1; j <= k; j++)                                                                          \
-                adj_add_products_##name(m, b + j * size + at, y + (k - j) * size + at, sum);                           \
-            for (npy_intp i = 0; i < m; i++)                                                                           \
-                y[k * size + at + i] = (a[k * size + at + i] - sum[i]) / b[at + i];                                    \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* y' = (c[0] + c[1] y + c[2] y * y) x'; slope (n, a piece) is memory for the factor of x' */                      \
-    ADJ_LOOP void adj_series_riccati_##name(npy_intp n, npy_intp size, const type *x, const double *c, type *slope,    \
-                                          type *y) {                                                                   \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 0; k < n; k++) {                                                        \
-            type sum[ADJ_SERIES_PIECE] = {0};                                                                          \
-            for (npy_intp j = 1; j <= k; j++)                                                                          \
-                adj_add_scaled_##name(m, (type)j, x + j * size + at, slope + (k - j) * ADJ_SERIES_PIECE, sum);         \
-            if (k)                                                                                                     \
-                for (npy_intp i = 0; i < m; i++) y[k * size + at + i] = sum[i] / k;                                    \
-            type squares[ADJ_SERIES_PIECE] = {0};                                                                      \
-            for (npy_intp j = 0; c[2] != 0 && j <= k; j++)                                                             \
-                adj_add_products_##name(m, y + j * size + at, y + (k - j) * size + at, squares);                       \
-            for (npy_intp i = 0; i < m; i++)                                                                           \
-                slope[k * ADJ_SERIES_PIECE + i] =                                                                      \
-                    (k ? 0 : (type)c[0]) + (type)c[1] * y[k * size + at + i] + (type)c[2] * squares[i];                \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* x y' = exponent y x' */                                                                                         \
-    ADJ_LOOP void adj_series_power_##name(npy_intp n, npy_intp size, const type *x, double exponent, type *y) {        \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 1; k < n; k++) {                                                        \
-            type sum[ADJ_SERIES_PIECE] = {0};                                                                          \
-            for (npy_intp j = 1; j <= k; j++)                                                                          \
-                adj_add_scaled_##name(m, (type)(exponent * j - (k - j)), x + j * size + at,                            \
-                                      y + (k - j) * size + at, sum);                                                   \
-            for (npy_intp i = 0; i < m; i++) y[k * size + at + i] = sum[i] / (k * x[at + i]);                          \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* s' = c x' and c' = sign s x' */                                                                                 \
-    ADJ_LOOP void adj_series_wave_##name(npy_intp n, npy_intp size, const type *x, double sign, type *s, type *c) {    \
-        ADJ_EACH_PIECE(size) for (npy_intp k = 1; k < n; k++) {                                                        \
-            type sines[ADJ_SERIES_PIECE] = {0}, cosines[ADJ_SERIES_PIECE] = {0};                                       \
-            for (npy_intp j = 1; j <= k; j++) {                                                                        \
-                adj_add_scaled_##name(m, (type)j, x + j * size + at, c + (k - j) * size + at, sines);                  \
-                adj_add_scaled_##name(m, (type)j, x + j * size + at, s + (k - j) * size + at, cosines);                \
-            }                                                                                                          \
-            for (npy_intp i = 0; i < m; i++) {                                                                         \
-                s[k * size + at + i] = sines[i] / k;                                                                   \
-                c[k * size + at + i] = (type)sign * cosines[i] / k;                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
+/* A loop over the tiles: `tile` is called with the width, which is a constant, and the place `at` of the first one. */
+#define ADJ_EACH_TILE(size, tile, ...)                                                                                 \
+    do {                                                                                                               \
+        npy_intp at = 0;                                                                                               \
+        for (; at + ADJ_SERIES_TILE <= (size); at += ADJ_SERIES_TILE) tile(ADJ_SERIES_TILE, at, __VA_ARGS__);          \
+        for (; at + ADJ_SERIES_SHORT <= (size); at += ADJ_SERIES_SHORT) tile(ADJ_SERIES_SHORT, at, __VA_ARGS__);       \
+        for (; at < (size); at++) tile(1, at, __VA_ARGS__);                                                            \
+    } while (0)
+
+#define T float
+#define ADJ_NAME(name) ADJ_JOINED(name, _4)
+#include "series_loops.h"
+#undef T
+#undef ADJ_NAME
+#define T double
+#define ADJ_NAME(name) ADJ_JOINED(name, _8)
+#include "series_loops.h"
+#undef T
+#undef ADJ_NAME
+
+/* The bytes of an element, and the number of coefficients. */
+static inline int adj_itemsize(PyObject *array) {
+    return (int)PyArray_ITEMSIZE((PyArrayObject *)array);
+}
+static inline npy_intp adj_order(PyObject *series) {
+    return PyArray_DIM((PyArrayObject *)series, 0);
+}
+
+/* An array without gaps: the array itself, or a copy. */
+static PyObject *adj_without_gaps(PyObject *array) {
+    return PyArray_FROM_OF(array, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+}
+
+/* Memory for two series of so many coefficients of a tile, as an array. */
+static PyObject *adj_tile_memory(PyObject *model, npy_intp n) {
+    npy_intp length = 2 * n * ADJ_SERIES_TILE;
+    return (PyObject *)adj_new_array((PyArrayObject *)model, 1, &length);
+}
+
+/* The dtype and the shape of an array. */
+static inline PyArray_Descr *adj_descr(PyObject *array) {
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)array);
+    Py_INCREF(descr);
+    return descr;
+}
+static inline npy_intp *adj_lengths(PyObject *array) {
+    return PyArray_DIMS((PyArrayObject *)array);
+}
+
+/* 1 if an array has the dtype of another one, as many elements as a coefficient of it, and no gaps. */
+static int adj_is_coefficient(PyObject *object, PyObject *series) {
+    if (!PyArray_CheckExact(object)) return 0;
+    PyArrayObject *a = (PyArrayObject *)object, *y = (PyArrayObject *)series;
+    return PyArray_TYPE(a) == PyArray_TYPE(y) && PyArray_ISCARRAY_RO(a) &&
+           adj_n_elements(object) * PyArray_DIM(y, 0) == adj_n_elements(series);
+}
+
+/* Copies a coefficient. */
+static void adj_set_coefficient(PyObject *series, npy_intp k, PyObject *coefficient) {
+    size_t bytes = PyArray_NBYTES((PyArrayObject *)coefficient);
+    memcpy(adj_bytes(series) + k * bytes, adj_bytes(coefficient), bytes);
+}
+
+/* The series of x + t, of n coefficients, with float or double elements. */
+static PyObject *adj_series_line(PyObject *array, npy_intp n) {
+    PyArrayObject *x = (PyArrayObject *)adj_without_gaps(array);
+    if (x == NULL) return NULL;
+    int ndim = PyArray_NDIM(x), is_double = PyArray_TYPE(x) == NPY_DOUBLE;
+    npy_intp shape[NPY_MAXDIMS + 1], size = adj_n_elements((PyObject *)x);
+    shape[0] = n;
+    for (int i = 0; i < ndim; i++) shape[i + 1] = PyArray_DIM(x, i);
+    PyArrayObject *y = adj_new_array(x, ndim + 1, shape);
+    if (y != NULL) {
+        char *data = PyArray_BYTES(y);
+        memcpy(data, PyArray_BYTES(x), PyArray_NBYTES(x));
+        memset(data + PyArray_NBYTES(x), 0, PyArray_NBYTES(y) - PyArray_NBYTES(x));
+        for (npy_intp i = size; i < 2 * size && n > 1; i++)
+            if (is_double) ((double *)data)[i] = 1;
+            else ((float *)data)[i] = 1;
     }
-ADJ_DEFINE_SERIES(float, 4)
-ADJ_DEFINE_SERIES(double, 8)
+    Py_DECREF(x);
+    return (PyObject *)y;
+}
 
 /* Products (which is 0), correlations (1) and quotients (2). */
 static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, char *a, char *b, char *y) {
@@ -123,11 +124,10 @@ static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, c
 
 static void adj_series_riccati(int bytes, npy_intp n, npy_intp size, char *x, double c0, double c1, double c2,
                                char *slope, char *y) {
-    double c[3] = {c0, c1, c2};
     if (bytes == 4)
-        adj_series_riccati_4(n, size, (const float *)x, c, (float *)slope, (float *)y);
+        adj_series_riccati_4(n, size, (const float *)x, (float)c0, (float)c1, (float)c2, (float *)slope, (float *)y);
     else
-        adj_series_riccati_8(n, size, (const double *)x, c, (double *)slope, (double *)y);
+        adj_series_riccati_8(n, size, (const double *)x, c0, c1, c2, (double *)slope, (double *)y);
 }
 
 static void adj_series_power(int bytes, npy_intp n, npy_intp size, char *x, double exponent, char *y) {
@@ -137,11 +137,20 @@ static void adj_series_power(int bytes, npy_intp n, npy_intp size, char *x, doub
         adj_series_power_8(n, size, (const double *)x, exponent, (double *)y);
 }
 
-static void adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, double sign, char *s, char *c) {
+static void adj_series_log(int bytes, npy_intp n, npy_intp size, char *x, char *y) {
     if (bytes == 4)
-        adj_series_wave_4(n, size, (const float *)x, sign, (float *)s, (float *)c);
+        adj_series_log_4(n, size, (const float *)x, (float *)y);
     else
-        adj_series_wave_8(n, size, (const double *)x, sign, (double *)s, (double *)c);
+        adj_series_log_8(n, size, (const double *)x, (double *)y);
+}
+
+static void adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, double rise, double fall, char *start,
+                            char *c, char *y) {
+    if (bytes == 4)
+        adj_series_wave_4(n, size, (const float *)x, (float)rise, (float)fall, (const float *)start, (float *)c,
+                          (float *)y);
+    else
+        adj_series_wave_8(n, size, (const double *)x, rise, fall, (const double *)start, (double *)c, (double *)y);
 }
 
 #include "optimized_end.h"

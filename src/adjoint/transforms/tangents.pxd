@@ -1,0 +1,28 @@
+cimport cython
+
+from adjoint.core.graph cimport TensorBase, dtype_of, needs_grad, new_tensor
+from adjoint.core.modes.interceptors cimport Interceptor
+from adjoint.core.modes.state cimport ThreadState, current
+from adjoint.core.operations.operation cimport Operation, plain_operand
+
+cdef extern from "numpy_arrays.h":
+    bint adj_is_stack_of(object arrays, object array)
+
+
+cdef inline bint is_series_of(object series, object value):
+    return adj_is_stack_of(series, value)
+
+
+cdef dict _holders, _series_levels
+cdef object _ndarray
+
+cpdef object set_tangent(TensorBase tensor, object number, object tangent)
+
+
+cdef class QuickSeries(Interceptor):
+    cdef dict __dict__
+    @cython.locals(grad_enabled=bint)
+    cdef object quick(self, object operation, list operands)
+
+
+cdef object series_of(object operand, object value, object number, bint grad_enabled)

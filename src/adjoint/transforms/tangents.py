@@ -1,0 +1,118 @@
+"""Where tangents are: set on tensors, dropped where their level ends; and the quick way of series through operations.
+
+Most operations in a function whose Taylor series is wanted have one or two plain arrays with series, and nothing else
+follows them. For those, `QuickSeries` computes the value and the series on raw arrays, by the functions in
+`arrays/kernels/series/elementwise.py`.
+"""
+
+try:
+    import cython
+except ModuleNotFoundError:
+    from adjoint.runtime import cython_shim as cython
+
+import numpy
+
+from adjoint.arrays.kernels.series.elementwise import OF_ONE, OF_TWO
+from adjoint.core.graph import Tangents
+
+if not cython.compiled:
+    # the compiled form has them from the .pxd
+    from adjoint.core.graph import TensorBase, dtype_of, needs_grad, new_tensor
+    from adjoint.core.modes.interceptors import Interceptor
+    from adjoint.core.modes.state import ThreadState, current
+    from adjoint.core.operations.operation import Operation, plain_operand
+
+from weakref import ref
+
+_ndarray = numpy.ndarray
+#: Holders of tangents of a level, by the level's number: the end of the level removes the tangents.
+holders = _holders = {}
+#: The numbers of the levels whose tangents are Taylor series.
+series_levels = _series_levels = {}
+
+
+def set_tangent(tensor: TensorBase, number, tangent) -> None:
+    """Give a tensor its tangent at a level; None hides that of a view's base."""
+    tangents = tensor._tangents
+    if tangents is None:
+        tangents = tensor._tangents = Tangents()
+    if number not in tangents:
+        of_level: set = _holders[number]
+        of_level.add(ref(tangents, of_level.discard))
+    tangents[number] = tangent
+
+
+def series_of(operand, value, number, grad_enabled):
+    """The array of the series of an operand; None for a constant, and `value` for one that the general way has."""
+    if not isinstance(operand, TensorBase):
+        return None
+    tensor: TensorBase = operand
+    if grad_enabled and needs_grad(tensor):
+        return value
+    if tensor._tangents is None:
+        return None if tensor._view is None else value
+    series: TensorBase = tensor._tangents.get(number)
+    if series is None:
+        return value
+    array = series._array
+    if type(array) is not _ndarray or dtype_of(array) is not dtype_of(value) or (grad_enabled and needs_grad(series)):
+        return value
+    return array
+
+
+@cython.cclass
+class QuickSeries(Interceptor):
+    """Passes series of plain arrays through elementwise operations."""
+
+    def __init__(self, position) -> None:
+        Interceptor.__init__(self, position)
+        self.has_quick = bool(OF_ONE)
+
+    def quick(self, operation, operands: list):
+        """The operation on one or two Tensors or numbers, of which one has a series at the only level."""
+        state: ThreadState = current()
+        own: Operation = operation
+        if len(state.dual_stack) != 1 or state.forward_off:
+            return NotImplemented
+        number = state.dual_stack[0]
+        if number not in _series_levels:
+            return NotImplemented
+        grad_enabled = state.grad_enabled
+        if len(operands) == 1:
+            function = OF_ONE.get(own.name)
+            left = None if function is None else plain_operand(operands[0], False)
+            a = None if left is None else series_of(operands[0], left, number, grad_enabled)
+            if a is None or a is left:
+                return NotImplemented
+            value = own.kernel.one(left)
+            series = function(a, left, value)
+        else:
+            function = OF_TWO.get(own.name)
+            if function is None:
+                return NotImplemented
+            left = plain_operand(operands[0], True)
+            right = plain_operand(operands[1], True)
+            if left is None or right is None:
+                return NotImplemented
+            a = series_of(operands[0], left, number, grad_enabled)
+            b = series_of(operands[1], right, number, grad_enabled)
+            if a is left or b is right or (a is None and b is None):
+                return NotImplemented
+            if type(left) is type(right) is _ndarray and dtype_of(left) is not dtype_of(right):
+                return NotImplemented
+            value = own.kernel.two(left, right)
+            series = None if value is None else function(a, b, left, right, value)
+        if series is None or not is_series_of(series, value):
+            return NotImplemented
+        result: TensorBase = new_tensor(value)
+        # not among the holders, which costs a third of the operation: what leaves the function is cleared there
+        result._tangents = Tangents()
+        result._tangents[number] = new_tensor(series)
+        return result
+
+
+if not cython.compiled:
+
+    def is_series_of(series, value):
+        """True if a series is of the dtype of a value and, but for the axis of orders, of its shape."""
+        return series.dtype == value.dtype and series.shape[1:] == value.shape
