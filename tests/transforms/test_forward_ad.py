@@ -699,8 +699,8 @@ def test_tensors_that_die_inside_a_level_leave_nothing_behind() -> None:
         for _ in range(100):
             d = d * 1.0
         gc.collect()
-        assert len(forward._holders[number]) < 10
-    assert number not in forward._holders
+        assert len(forward.holders[number]) < 10
+    assert number not in forward.holders
 
 
 def test_threads_do_not_share_levels() -> None:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.arrays.kernels.series import loops
+from adjoint.arrays.kernels.series.elementwise import OF_ONE
 from adjoint.autograd import forward_ad
 from adjoint.func import grad, jacfwd, jet, jvp, taylor, vmap
 
@@ -336,3 +338,66 @@ def test_matrix_exponential() -> None:
 def test_bad_input(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+# the quick way of plain arrays ----------------------------------------------------------------------------------------
+
+QUICK: dict[str, Callable[[Any], Any]] = {
+    **{name: getattr(adjoint, name) for name in OF_ONE},
+    "sum": lambda x: x + x.exp(),
+    "sum with a constant": lambda x: 1.5 + x,
+    "difference": lambda x: x.exp() - x,
+    "difference from a constant": lambda x: 1.5 - x.exp(),
+    "product": lambda x: x * x.exp(),
+    "product with a number": lambda x: 3 * x.exp(),
+    "quotient": lambda x: x.exp() / x,
+    "quotient of a number": lambda x: 2.0 / x.exp(),
+    "quotient by a number": lambda x: x.exp() / 3,
+    "powers": lambda x: x**2 + x**-1.5 + x**3,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", QUICK)
+def test_plain_arrays_have_the_series_of_arrays_that_are_followed(name: str, dtype: str) -> None:
+    # so many elements are whole tiles, short ones and single ones
+    x = adjoint.tensor(np.linspace(0.2, 0.9, 71), dtype=getattr(adjoint, dtype))
+    followed = taylor(QUICK[name], x.clone().requires_grad_(), order=5).detach()
+    found = taylor(QUICK[name], x, order=5)
+    assert found.dtype == x.dtype and found.shape == (6, 71)
+    tolerance = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(found.numpy(), followed.numpy(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.skipif(not loops.compiled, reason="the loops are compiled")
+@pytest.mark.parametrize("size", [1, 4, 71])
+def test_loops_give_what_whole_arrays_give(size: int) -> None:
+    rng = np.random.default_rng(0)
+    x, other = rng.uniform(0.5, 1.5, (2, 6, size))
+    pairs = [
+        (loops.of_two(loops.PRODUCT, x, other), loops.product_rows(x, other)),
+        (loops.of_two(loops.CORRELATION, x, other), loops.correlation_rows(x, other)),
+        (loops.of_two(loops.QUOTIENT, x, other), loops.quotient_rows(x, other)),
+        (loops.riccati(x, np.tanh(x[0]), 1, 0, -1), loops.riccati_rows(x, np.tanh(x[0]), 1, 0, -1)),
+        (loops.power(x, x[0] ** 1.5, 1.5), loops.power_rows(x, x[0] ** 1.5, 1.5)),
+        (loops.log(x, np.log(x[0])), loops.log_rows(x, np.log(x[0]))),
+        (
+            loops.wave(x, np.sin(x[0]), np.cos(x[0]), 1, -1),
+            loops.wave_rows(x, np.sin(x[0]), np.cos(x[0]), 1, -1),
+        ),
+    ]
+    for found, rows in pairs:
+        np.testing.assert_allclose(found, np.stack(rows), rtol=1e-12, atol=1e-12)
+
+
+def test_results_keep_no_series_and_arguments_stay_as_they_are() -> None:
+    x = adjoint.tensor([0.5, 1.0])
+    value, _ = jet(lambda x: (x * x).exp(), (x,), ([adjoint.ones(2)],))
+    assert not value._tangents and not x._tangents
+
+    def doubles(x: Any) -> Any:
+        y = x * 1.0
+        y.mul_(2.0)
+        return y * y
+
+    np.testing.assert_allclose(taylor(doubles, x, order=2).numpy(), [[1.0, 4.0], [4.0, 8.0], [4.0, 4.0]], rtol=1e-6)

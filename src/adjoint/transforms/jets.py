@@ -100,7 +100,8 @@ def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
     """
     name = "taylor(f, x, order)"
     check_order(name, order)
-    values, structure = ([x], LEAF) if isinstance(x, TensorBase) else flatten((x,))
+    leaves, structure = ([x], LEAF) if isinstance(x, TensorBase) else flatten((x,))
+    values: list[Any] = list(leaves)
     for value in values:
         check_primal(name, value)
     coefficients = [line(value, order) for value in values]

@@ -444,6 +444,15 @@ def undo_modes(undo_list: list):
     state.recount()
 
 
+def with_modes(changes, function, arguments):
+    """Call a function in other modes: what a `ModeBlock` does, in less time."""
+    undo_list = change_modes(changes)
+    try:
+        return function(*arguments)
+    finally:
+        undo_modes(undo_list)
+
+
 def set_mode(name: str, value):
     """Set a mode of the calling thread; returns its earlier value."""
     state: ThreadState = current()

@@ -13,7 +13,9 @@ ADJ_LOOP void ADJ_NAME(adj_series_product)(npy_intp n, npy_intp size, const T *a
 }
 
 /* y[k] = g[k] b[0] + ... + g[n - 1] b[n - 1 - k] */
-ADJ_TILE ADJ_NAME(adj_correlation_tile)(const int w, npy_intp at, npy_intp n, npy_intp size, const T *g, const T *b, T *y) {
+ADJ_TILE ADJ_NAME(adj_correlation_tile)(
+    const int w, npy_intp at, npy_intp n, npy_intp size, const T *g, const T *b, T *y
+) {
     for (npy_intp k = 0; k < n; k++) {
         T sum[ADJ_SERIES_TILE] = {0};
         for (npy_intp j = k; j < n; j++)
@@ -26,7 +28,9 @@ ADJ_LOOP void ADJ_NAME(adj_series_correlation)(npy_intp n, npy_intp size, const 
 }
 
 /* y b = a */
-ADJ_TILE ADJ_NAME(adj_quotient_tile)(const int w, npy_intp at, npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
+ADJ_TILE ADJ_NAME(adj_quotient_tile)(
+    const int w, npy_intp at, npy_intp n, npy_intp size, const T *a, const T *b, T *y
+) {
     for (npy_intp k = 0; k < n; k++) {
         T sum[ADJ_SERIES_TILE] = {0};
         for (npy_intp j = 1; j <= k; j++)
@@ -62,7 +66,9 @@ ADJ_LOOP void ADJ_NAME(adj_series_riccati)(npy_intp n, npy_intp size, const T *x
 }
 
 /* x y' = exponent y x' from y[0] on */
-ADJ_TILE ADJ_NAME(adj_power_tile)(const int w, npy_intp at, npy_intp n, npy_intp size, const T *x, double exponent, T *y) {
+ADJ_TILE ADJ_NAME(adj_power_tile)(
+    const int w, npy_intp at, npy_intp n, npy_intp size, const T *x, double exponent, T *y
+) {
     for (npy_intp k = 1; k < n; k++) {
         T sum[ADJ_SERIES_TILE] = {0};
         for (npy_intp j = 1; j <= k; j++) {
