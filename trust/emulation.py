@@ -68,7 +68,7 @@ def make_root(machine: Machine) -> None:
         (state / folder).mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
     keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    line = f"deb [arch={machine.name} signed-by={keys}] http://deb.debian.org/debian {RELEASE} main\n"
+    line = f"deb [arch={machine.name} signed-by={keys}] {mirror()} {RELEASE} main\n"
     (state / "sources.list").write_text(line)
     settings = {
         "APT::Architecture": machine.name,
@@ -90,6 +90,14 @@ def make_root(machine: Machine) -> None:
         if not (machine.root / name).exists():
             (machine.root / name).symlink_to(f"usr/{name}")
     write_python(machine)
+
+
+def mirror() -> str:
+    """The first archive that this system takes its packages from."""
+    archives = output("apt-get", "indextargets", "--format", "$(REPO_URI)").split()
+    if not archives:
+        raise RuntimeError("apt-get knows no archive: run `apt-get update`")
+    return archives[0]
 
 
 def write_python(machine: Machine) -> None:

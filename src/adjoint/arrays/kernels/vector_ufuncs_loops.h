@@ -116,11 +116,9 @@ ADJ_TARGET static int ADJ_NAME(adj_floor_divide)(ADJ_ARGUMENTS) {
     ADJ_QUOTIENT_DOMAIN
     ADJ_EACH {
         ADJ_QUOTIENT
-        V one = {0};
-        one += 1;
+        V below = times - 1, signed_zero;
         beyond = ((ADJ_BITS(rest) ^ ADJ_BITS(second)) < 0) & ~none;
-        *(W *)&one &= beyond;
-        V below = times - one, signed_zero;
+        ADJ_NAME(adj_choose)(&beyond, &below, &times, &below);
         none = below == 0;
         ADJ_NAME(adj_signed)(&below, &quotient, &signed_zero);
         ADJ_NAME(adj_choose)(&none, &signed_zero, &below, &below);
