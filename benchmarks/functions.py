@@ -25,6 +25,8 @@ import numpy as np  # noqa: E402
 
 #: How often a step on few elements is run: the clock takes as long as it does.
 REPEATS = 20
+#: True for tensors of single precision.
+SINGLE = False
 N = 100_000
 SIDE = (400, 250)
 IMAGE = (8, 8, 40, 39)
@@ -36,6 +38,11 @@ class Array(NamedTuple):
 
     values: np.ndarray[Any, Any]
     constant: bool = False
+
+    def in_type(self) -> np.ndarray[Any, Any]:
+        """The values, in single precision where that is asked for."""
+        single = {"f": np.float32, "c": np.complex64}.get(self.values.dtype.kind) if SINGLE else None
+        return self.values if single is None else self.values.astype(single)
 
 
 def draw(*shape: int, lo: float = -1.0, hi: float = 1.0) -> Array:
@@ -517,7 +524,7 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
             return {name: tensor(member) for name, member in value.items()}
         if not isinstance(value, Array):
             return value
-        made = library.tensor(value.values)
+        made = library.tensor(value.in_type())
         if not value.constant and value.values.dtype.kind in "fc":
             leaves.append(made.requires_grad_())
         return made
@@ -580,6 +587,7 @@ def main() -> None:
     parser.add_argument(
         "--elements", type=int, help="so many elements in place of 10^5; functions of simple shapes only"
     )
+    parser.add_argument("--single", action="store_true", help="in single precision, not double")
     parser.add_argument("--limit", type=float, default=0.0, help="show ratios above this only")
     options = parser.parse_args()
     import torch
@@ -588,6 +596,8 @@ def main() -> None:
 
     if options.elements:
         shrink(options.elements)
+    global SINGLE
+    SINGLE = options.single
     for library in (adjoint, torch):
         library.set_num_threads(1)
     warnings.simplefilter("ignore")

@@ -18,6 +18,19 @@
 #define ADJ_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define ADJ_MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/* Compiled for processors with wider vectors too, of which one form is picked when the module is loaded. All forms
+   give the same numbers, since nothing is fused (setup.py). */
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define ADJ_CLONES __attribute__((target_clones("avx512f", "avx2", "default"))) static
+#else
+#define ADJ_CLONES static
+#endif
+#ifdef __GNUC__
+#define ADJ_ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ADJ_ALWAYS_INLINE inline
+#endif
+
 /* Gets NumPy's table of functions; -1 with an exception if that fails. */
 static int adj_import_arrays(void) {
     import_array1(-1);

@@ -55,6 +55,8 @@ class Step(NamedTuple):
         if isinstance(self.kernel, str):
             return ARITHMETIC
         name = self.kernel.__name__
+        if name in vector_ufuncs.ARITHMETIC:
+            return ARITHMETIC
         if name in vector_ufuncs.NUMPY_NAMES or name in vector_ufuncs.SPECIAL_NAMES or name == "sqrt":
             return ELEMENTARY
         return ARITHMETIC if hasattr(numpy, name) else SPECIAL

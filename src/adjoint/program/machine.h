@@ -186,7 +186,7 @@ static void adj_set_pieces(adj_job *job, int n_tiles) {
 
 /* selections, without branches, which random conditions make slow */
 #define ADJ_CHOOSE(name, type)                                                                                         \
-    static inline void name##_strided(char **at, npy_intp n, npy_intp a, npy_intp b) {                                 \
+    static ADJ_ALWAYS_INLINE void name##_strided(char **at, npy_intp n, npy_intp a, npy_intp b) {                      \
         const npy_bool *condition = (npy_bool *)at[0];                                                                 \
         type *out = (type *)at[3];                                                                                     \
         for (npy_intp i = 0; i < n; i++) {                                                                             \
@@ -194,7 +194,7 @@ static void adj_set_pieces(adj_job *job, int n_tiles) {
             out[i] = (*(type *)(at[1] + i * a) & mask) | (*(type *)(at[2] + i * b) & ~mask);                           \
         }                                                                                                              \
     }                                                                                                                  \
-    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+    ADJ_CLONES void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                \
         const npy_intp size = sizeof(type);                                                                            \
         (void)data;                                                                                                    \
         if (s[0] == 1 && s[3] == size) {                                                                               \
@@ -215,7 +215,7 @@ ADJ_CHOOSE(adj_choose_8, uint64_t)
 
 /* booleans as numbers */
 #define ADJ_CAST(name, type)                                                                                           \
-    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+    ADJ_CLONES void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                \
         (void)data;                                                                                                    \
         if (s[0] == 1 && s[1] == sizeof(type))                                                                         \
             for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)(((npy_bool *)at[0])[i] != 0);                \
@@ -228,7 +228,7 @@ ADJ_CAST(adj_cast_8, double)
 
 /* copies of elements, and single as double precision and back */
 #define ADJ_COPY(name, source, type)                                                                                   \
-    static void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                    \
+    ADJ_CLONES void name(char **at, npy_intp const *n, npy_intp const *s, void *data) {                                \
         (void)data;                                                                                                    \
         if (s[0] == sizeof(source) && s[1] == sizeof(type))                                                            \
             for (npy_intp i = 0; i < *n; i++) ((type *)at[1])[i] = (type)((source *)at[0])[i];                         \

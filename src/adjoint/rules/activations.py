@@ -66,9 +66,11 @@ def _check_approximate(input, approximate):
 def _gelu_slope(ops, input, approximate):
     if approximate == "none":
         return ops.normal_cdf(input) + ops.exp(input * input * -0.5) * (input * _DENSITY)
-    square = input * input
-    bent = ops.tanh(input * (square * (_OUTER * _INNER) + _OUTER))
-    return (bent + 1) * 0.5 + (1 - bent * bent) * input * (square * (1.5 * _OUTER * _INNER) + 0.5 * _OUTER)
+    # beyond 30 the gate is 0 or 1 and flat; its argument would overflow
+    near = ops.clamp(input, -30.0, 30.0)
+    square = near * near
+    gate = ops.sigmoid(near * (square * (2 * _OUTER * _INNER) + 2 * _OUTER))
+    return gate + gate * (1 - gate) * near * (square * (6 * _OUTER * _INNER) + 2 * _OUTER)
 
 
 @elementwise(input=_gelu_slope, check=_check_approximate, **_own)
@@ -77,7 +79,8 @@ def gelu(xp, input: Array, approximate="none"):
     require_real("GeluKernelImpl", input)
     if approximate == "none":
         return input * xp.normal_cdf(input)
-    return input * (xp.tanh(input * (input * input * (_OUTER * _INNER) + _OUTER)) + 1) * 0.5
+    # tanh(x) + 1 is twice the logistic function of 2 x, which keeps its digits where it is small
+    return input * xp.expit(input * (input * input * (2 * _OUTER * _INNER) + 2 * _OUTER))
 
 
 def _silu_slope(ops, input):
@@ -190,6 +193,8 @@ def threshold(xp, input: Array, threshold: Numeric, value: Number):
     """input where it is above the threshold, value elsewhere."""
     if kind_of(input) in "bc":
         raise NotImplementedError(f"\"threshold_cpu\" not implemented for '{from_numpy_dtype(input.dtype).long_name}'")
+    if kind_of(input) == "f":
+        return xp.where(input <= threshold, value, input)
     # integers cut fractions off and wrap around
     bound, value = [xp.astype(xp.asarray(_bound(input, number)), input.dtype) for number in (threshold, value)]
     return xp.where(input <= bound, value, input)
@@ -231,7 +236,7 @@ def hardsigmoid(xp, input: Array):
 
 
 def _hardswish_product(ops, g, input):
-    return ops.where(input <= -3, 0, ops.where(input < 3, g * (input * (1 / 3) + 0.5), g))
+    return ops.where(input <= -3, 0, ops.where(input < 3, g * ((input + 1.5) * (1 / 3)), g))
 
 
 @elementwise(input=_hardswish_product, inplace=True, **_own)

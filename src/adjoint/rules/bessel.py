@@ -215,7 +215,7 @@ def exprel_slope(ops, input):
     # the series of (1 + exp(x) * (x - 1)) / x ** 2
     series = 0.5 + x * (1 / 3 + x * (1 / 8 + x * (1 / 30 + x * (1 / 144 + x * (1 / 840 + x / 5760)))))
     big = ops.where(small, 1, input)
-    return ops.where(small, series, (1 + ops.exp(big) * (big - 1)) / (big * big))
+    return ops.where(small, series, ops.exp(big) / big * ((big - 1) / big) + 1 / (big * big))
 
 
 @elementwise(

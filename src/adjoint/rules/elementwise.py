@@ -264,7 +264,8 @@ expm1 = elementwise("expm1", input=lambda y: y + 1, dtypes="float", inplace=True
 # g / x and not g * (1 / x), which for complex numbers is NaN at x = 0
 log = elementwise("log", input=lambda g, input: g / input, dtypes="float", inplace=True)
 log2 = elementwise("log2", input=lambda g, input: g / (input * LOG_2), dtypes="float", inplace=True)
-log10 = elementwise("log10", input=lambda g, input: g / (input * 2.302585092994046), dtypes="float", inplace=True)
+# not g / (input * log 10), whose divisor overflows
+log10 = elementwise("log10", input=lambda g, input: g * 0.4342944819032518 / input, dtypes="float", inplace=True)
 log1p = elementwise(
     "log1p", input=lambda g, input: g / (1 + input), dtypes="float", inplace=True, node="Log1PBackward0"
 )
@@ -303,43 +304,49 @@ def logaddexp(xp, input: Array, other: Array):
 sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float", inplace=True)
 cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
 tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
-asin = elementwise("asin", input=lambda ops, input: ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
-acos = elementwise("acos", input=lambda ops, input: -ops.rsqrt(1 - input * input), dtypes="float", inplace=True)
+# (1 - x) * (1 + x) and not 1 - x * x, which has few digits where x is near 1
+asin = elementwise("asin", input=lambda ops, input: ops.rsqrt((1 - input) * (1 + input)), dtypes="float", inplace=True)
+acos = elementwise("acos", input=lambda ops, input: -ops.rsqrt((1 - input) * (1 + input)), dtypes="float", inplace=True)
 atan = elementwise("atan", input=lambda g, input: g / (1 + input * input), dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 # g - g * y * y has no number in it, which NumPy would have to make an array of at every call
 tanh = elementwise("tanh", input=lambda g, y: g - g * y * y, dtypes="float", inplace=True)
-asinh = elementwise("asinh", input=lambda ops, input: ops.rsqrt(input * input + 1), dtypes="float", inplace=True)
 
 
-def _acosh_partial(ops, input):
-    # for complex numbers two square roots keep to the principal branch
+def _asinh_partial(ops, input):
+    # of real numbers the size of (1, x), whose square overflows
     if is_complex(ops, input):
-        return ops.rsqrt(input - 1) * ops.rsqrt(input + 1)
-    return ops.rsqrt(input * input - 1)
+        return ops.rsqrt(input * input + 1)
+    return 1 / ops.hypot(input, ops.ones_like(input))
 
 
-@elementwise(input=_acosh_partial, dtypes="float", inplace=True)
+asinh = elementwise("asinh", input=_asinh_partial, dtypes="float", inplace=True)
+
+
+# two roots neither overflow nor leave the principal branch
+@elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
 def acosh(xp, input: Array):
     """Inverse hyperbolic cosine."""
     return xp.acosh(input)
 
 
-atanh = elementwise("atanh", input=lambda g, input: g / (1 - input * input), dtypes="float", inplace=True)
+atanh = elementwise("atanh", input=lambda g, input: g / ((1 - input) * (1 + input)), dtypes="float", inplace=True)
 
 
-def _squares(ops, input, other):
-    # at the origin, where the angle has no derivative, torch takes 0 and not 0 / 0
-    size = input * input + other * other
-    return ops.where(size == 0, 1, size)
+def _over_square(ops, value, input, other):
+    # value / (input ** 2 + other ** 2); the squares may overflow, or be too small. At the origin, where the angle has
+    # no derivative, torch takes 0 and not 0 / 0
+    size = ops.hypot(input, other)
+    size = ops.where(size == 0, 1, size)
+    return value / size / size
 
 
 atan2 = elementwise(
     "atan2",
     name="atan2",
-    input=lambda ops, input, other: other / _squares(ops, input, other),
-    other=lambda ops, input, other: -input / _squares(ops, input, other),
+    input=lambda ops, input, other: _over_square(ops, other, input, other),
+    other=lambda ops, input, other: _over_square(ops, -input, input, other),
     dtypes="float",
     scalars=False,
     inplace=True,
@@ -408,7 +415,8 @@ def relu(xp, input: Array):
 def sign(xp, input: Array):
     """-1, 0 or 1, 0 for NaN; a truth value itself."""
     if kind_of(input) == "f":
-        return xp.where(input == input, xp.sign(input), 0)
+        # numpy.sign has no loop by vectors, and keeps NaN
+        return xp.where(input > 0, 1.0, 0.0 - xp.astype(input < 0, input.dtype))
     return xp.asarray(input, copy=True) if kind_of(input) == "b" else xp.sign(input)
 
 

@@ -40,11 +40,13 @@ def _shown_reduction(reduction):
     return {"reduction": _REDUCTIONS.index(reduction)}
 
 
-def _loss(name, message, value, by_input, by_target, node=None, parameter=None):
+def _loss(name, message, value, by_input, by_target=None, node=None, parameter=None):
     """Declare a loss of elements, and its derivatives times a scale, by functions of input, target and parameter.
 
-    input and target have the same shape; `dim` are the axes to reduce, None for all. parameter: its name in torch.
+    input and target have the same shape; `dim` are the axes to reduce, None for all. by_target is None for a function
+    of their difference, whose slopes are opposite, and computed once. parameter: its name in torch.
     """
+    partials = {"input": by_input, "target": by_target or _opposite(by_input)}
 
     def kernel(xp, input: Array, target: Array, parameter=None, reduction="mean", dim=None):
         require_real(message, input)
@@ -55,11 +57,18 @@ def _loss(name, message, value, by_input, by_target, node=None, parameter=None):
     options = {"axes": ("dim",), "node": node, "shown": shown, "attributes": _shown_reduction, **_own}
     rule = general(name=name, **options)(kernel)
 
-    def derive(position, by):
-        @rule.vjp(position)
-        def _(ops, g, input, target, parameter, reduction, dim):
-            return by(ops, _scale(g, input.shape, reduction, dim), input, target, parameter)
+    @rule.vjp("input", "target")
+    def _(ops, g, input, target, parameter, reduction, dim, needs):
+        scale = _scale(g, input.shape, reduction, dim)
+        if by_target is None and all(needs):
+            slope = by_input(ops, scale, input, target, parameter)
+            return slope, -slope
+        bys = partials.values()
+        return tuple(
+            [by(ops, scale, input, target, parameter) if n else None for by, n in zip(bys, needs, strict=True)]
+        )
 
+    def derive(position, by):
         @rule.jvp(position)
         def _(ops, t, input, target, parameter, reduction, dim):
             change = by(ops, t, input, target, parameter)
@@ -67,8 +76,8 @@ def _loss(name, message, value, by_input, by_target, node=None, parameter=None):
                 return change
             return (ops.mean if reduction == "mean" else ops.sum)(change, dim)
 
-    derive("input", by_input)
-    derive("target", by_target)
+    for position, by in partials.items():
+        derive(position, by)
 
 
 def _opposite(by):
@@ -85,7 +94,7 @@ def _two_differences(ops, scale, input, target, parameter):
     return (input - target) * (2 * scale)
 
 
-_loss("mse_loss", "mse_cpu", _square, _two_differences, _opposite(_two_differences))
+_loss("mse_loss", "mse_cpu", _square, _two_differences)
 
 
 def _huber(xp, input, target, delta):
@@ -107,13 +116,12 @@ def _smooth_slope(ops, scale, input, target, beta):
     return ops.hardtanh(input - target, -beta, beta) * (scale * (1 / beta))
 
 
-_loss("huber_loss", "huber_cpu", _huber, _huber_slope, _opposite(_huber_slope), parameter="delta")
+_loss("huber_loss", "huber_cpu", _huber, _huber_slope, parameter="delta")
 _loss(
     "smooth_l1_loss",
     "smooth_l1_cpu",
     _smooth,
     _smooth_slope,
-    _opposite(_smooth_slope),
     node="SmoothL1LossBackward0",
     parameter="beta",
 )

@@ -56,7 +56,7 @@ def _check_quotient(input, tensor1, tensor2, value=1):
 @elementwise(
     input=1,
     tensor1=lambda tensor2, value: value / tensor2,
-    tensor2=lambda tensor1, tensor2, value: -value * tensor1 / (tensor2 * tensor2),
+    tensor2=lambda tensor1, tensor2, value: -value * (tensor1 / tensor2) / tensor2,
     scalars=False,
     inplace=True,
     check=_check_quotient,

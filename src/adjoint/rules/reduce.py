@@ -323,7 +323,9 @@ def _may_be_rounding(xp, total, mean, n):
         return False
     error = n * n**0.5 * _epsilon(numpy_dtype(total.dtype))
     if not total.ndim and underlying(total) is total:
-        return float(total) <= (error * abs(complex(mean[(0,) * mean.ndim]))) ** 2
+        size = error * abs(complex(mean[(0,) * mean.ndim]))
+        # a product of floats may be infinite; their power raises
+        return float(total) <= size * size
     size = xp.reshape(xp.abs(mean), total.shape)
     return count_true(underlying(total <= (error * size) ** 2)) > 0
 

@@ -155,7 +155,10 @@ def logit(xp, input: Array, eps: Numeric = None):
     real_only("logit_cpu", input)
     if eps is not None:
         input = xp.clip(input, eps, 1 - eps)
-    return xp.log(input / (1 - input))
+    odds = input / (1 - input)
+    # near 1/2, where the odds are near 1, by their difference from 1
+    middle = (input > 0.25) & (input < 0.75)
+    return xp.where(middle, xp.log1p(xp.where(middle, (input - 0.5) / (0.5 * (1 - input)), 0)), xp.log(odds))
 
 
 def _product_with_log(name, kernel, offset, **options):

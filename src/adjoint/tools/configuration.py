@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy
 
 from adjoint._compiled import COMPILED
-from adjoint.arrays.kernels import vectors
+from adjoint.arrays.kernels import processor, vectors
 from adjoint.runtime import memory, threads, uncompiled_modules
 
 FOLDER = Path(__file__).parents[1]
@@ -22,7 +22,10 @@ DISTRIBUTION = "adjoint-autograd"
 #: Packages that adjoint needs, and those that it uses where they are installed.
 PACKAGES = ("numpy", "scipy", "array-api-compat", "ml_dtypes", "dask", "mpi4py", "nvtx", "ittapi", "opt_einsum")
 #: Environment variables that change how adjoint or the libraries below it run.
-VARIABLES = ("ADJOINT_DISABLE_EXT", "ADJOINT_REQUIRE_EXT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+VARIABLES = (
+    "ADJOINT_DISABLE_EXT", "ADJOINT_REQUIRE_EXT", processor.VARIABLE,
+    "NPY_DISABLE_CPU_FEATURES", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+)  # fmt: skip
 #: The loops that are compiled for several kinds of processor, by the number of the kind.
 LOOPS = ("of every processor of this kind", "AVX2", "AVX-512")
 
@@ -98,10 +101,9 @@ def _installation() -> dict[str, Any]:
 
 
 def _processor() -> dict[str, Any]:
-    kinds = vectors.kinds()
     return {
         "machine": platform.machine(),
-        "vector loops": LOOPS[max(kinds)] if kinds else "none: NumPy's are used",
+        "vector loops": LOOPS[vectors.kind_used()] if vectors.there else "none: NumPy's are used",
         "NumPy's vectors": " ".join(numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", [])),
     }
 

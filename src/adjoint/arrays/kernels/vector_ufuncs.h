@@ -37,7 +37,7 @@ typedef struct {
     int n_inputs;
 } adj_function;
 
-#define ADJ_BLOCK 128
+#define ADJ_BLOCK 512
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
@@ -116,9 +116,11 @@ static adj_function adj_functions[] = {
     {ADJ_FORMULAS_BELOW_AVX512(adj_expm1), 1}, {ADJ_SINGLE_FORMULAS_BELOW_AVX512(adj_expm1), 1},
     {ADJ_FORMULAS_FROM_AVX2(adj_erf), 1},      {ADJ_SINGLE_FORMULAS(adj_erf), 1},
     {ADJ_FORMULAS_FROM_AVX2(adj_erfc), 1},
+    {ADJ_FORMULAS(adj_lgamma), 1},    {ADJ_FORMULAS(adj_lgamma_rounded), 1}, {ADJ_FORMULAS(adj_psi_rounded), 1},
+    {ADJ_FORMULAS(adj_logaddexp), 2}, {ADJ_SINGLE_FORMULAS(adj_logaddexp), 2},
 };
 #else
-static adj_function adj_functions[23];
+static adj_function adj_functions[28];
 #endif
 
 static int adj_function_kind = 0;
@@ -137,12 +139,16 @@ typedef union {
     float singles[ADJ_BLOCK];
 } adj_block;
 
-/* a block of an argument without gaps */
+/* a block of an argument without gaps; a number has no step */
+#define ADJ_GATHER(type, to) \
+    if (step) for (npy_intp i = 0; i < count; i++) (to)[i] = *(const type *)(from + i * step); \
+    else { \
+        const type number = *(const type *)from; \
+        for (npy_intp i = 0; i < count; i++) (to)[i] = number; \
+    }
 static void adj_gather(const char *from, npy_intp step, int size, npy_intp count, adj_block *to) {
-    if (size == sizeof(float))
-        for (npy_intp i = 0; i < count; i++) to->singles[i] = *(const float *)(from + i * step);
-    else
-        for (npy_intp i = 0; i < count; i++) to->doubles[i] = *(const double *)(from + i * step);
+    if (size == sizeof(float)) { ADJ_GATHER(float, to->singles) }
+    else { ADJ_GATHER(double, to->doubles) }
 }
 static void adj_scatter(const adj_block *from, int size, npy_intp count, char *to, npy_intp step) {
     if (size == sizeof(float))
@@ -225,6 +231,20 @@ static void adj_run_both(const adj_replaced *replaced, const void **inputs, npy_
         if (!inside[i]) adj_take(&results, n++, replaced->size, out, i);
 }
 
+/* 1 if a result may be read as the operand of a later element, as ufunc.reduce and ufunc.accumulate do. */
+static int adj_reads_results(const adj_replaced *replaced, char **args, npy_intp n, const npy_intp *steps) {
+    const char *out = args[replaced->n_inputs];
+    npy_intp step = steps[replaced->n_inputs], last = (n - 1) * step;
+    for (int k = 0; k < replaced->n_inputs; k++) {
+        npy_intp end = (n - 1) * steps[k], gap = args[k] - out, size = replaced->size;
+        if (gap == 0 && steps[k] == step && step) continue;
+        int above = gap + ADJ_MIN(end, 0) >= ADJ_MAX(last, 0) + size;
+        int below = ADJ_MIN(last, 0) >= gap + ADJ_MAX(end, 0) + size;
+        if (!above && !below) return 1;
+    }
+    return 0;
+}
+
 /* Elements in blocks: in each the values are those that a block of this one element would have. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
@@ -236,14 +256,17 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
         return;
     }
     int flags = adj_flags(ADJ_REPORTED_FLAGS);
-    for (npy_intp start = 0; start < dimensions[0]; start += ADJ_BLOCK) {
-        npy_intp count = ADJ_MIN(dimensions[0] - start, ADJ_BLOCK);
-        adj_block gathered[2], results;
+    npy_intp block = adj_reads_results(replaced, args, dimensions[0], steps) ? 1 : ADJ_BLOCK;
+    adj_block gathered[2], results;
+    for (npy_intp start = 0; start < dimensions[0]; start += block) {
+        npy_intp count = ADJ_MIN(dimensions[0] - start, block);
         const void *inputs[2] = {NULL, NULL};
         for (int k = 0; k < n_inputs; k++) {
             inputs[k] = args[k] + start * steps[k];
             if (steps[k] == size) continue;
-            adj_gather((const char *)inputs[k], steps[k], size, count, gathered + k);
+            /* a number is the same in all blocks, of which the first is the longest */
+            if (steps[k] || !start || block == 1)
+                adj_gather((const char *)inputs[k], steps[k], size, count, gathered + k);
             inputs[k] = gathered + k;
         }
         char *here = args[n_inputs] + start * steps[n_inputs];

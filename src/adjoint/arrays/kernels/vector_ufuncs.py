@@ -22,12 +22,14 @@ from importlib import import_module
 
 from numpy import ufunc
 
+from .processor import kind_in_use
+
 #: By name: the original and its module; the numbers of the formulas in vector_ufuncs.h for double and single precision,
 #: -1 for the original's loop; whether single precision is computed in double precision.
 _TABLE = {
     "sin": ("numpy", "sin", 0, -1, False),
     "cos": ("numpy", "cos", 1, -1, False),
-    "hypot": ("numpy", "hypot", 2, -1, False),
+    "hypot": ("numpy", "hypot", 2, 2, True),
     "nextafter": ("numpy", "nextafter", 3, -1, False),
     "fmod": ("numpy", "fmod", 4, -1, False),
     "remainder": ("numpy", "remainder", 5, -1, False),
@@ -45,13 +47,18 @@ _TABLE = {
     "expm1": ("numpy", "expm1", 18, 19, False),
     "erf": ("scipy.special", "erf", 20, 21, False),
     "erfc": ("scipy.special", "erfc", 22, 22, True),
+    "gammaln": ("scipy.special", "gammaln", 23, 24, True),
+    "psi": ("scipy.special", "psi", -1, 25, True),
+    "logaddexp": ("numpy", "logaddexp", 26, 27, False),
 }
 #: NumPy's own loops for these, given elements without gaps.
 _DENSE = (
-    ("exp", "exp2", "log", "log2", "log10", "logaddexp", "logaddexp2", "power", "float_power", "cbrt")
+    ("exp", "exp2", "log", "log2", "log10", "logaddexp2", "power", "float_power", "cbrt")
     + ("tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
 )  # fmt: skip
-_TABLE |= {name: ("numpy", name, -1, -1, False) for name in _DENSE}
+#: The same, as they are slow where one operand is a number; one step of arithmetic in time.
+ARITHMETIC = ("maximum", "minimum")
+_TABLE |= {name: ("numpy", name, -1, -1, False) for name in (*_DENSE, *ARITHMETIC)}
 #: The names that the array API standard has for some.
 _OTHER_NAMES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh",
@@ -122,4 +129,4 @@ if compiled:
 
     adj_import_ufuncs()
     if kinds():
-        use_kind(max(kinds()))
+        use_kind(kind_in_use(kinds()))

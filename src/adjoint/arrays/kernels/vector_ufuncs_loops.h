@@ -213,6 +213,66 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log)(const V *x, V *result) {
     V below = ADJ_FMA(2 * s, sum, ADJ_FMA(n, ADJ_ALL(1.90821492927058770002e-10), 2 * s));
     *result = ADJ_FMA(n, ADJ_ALL(6.93147180369123816490e-01), below);
 }
+
+/* the gamma function ----------------------------------------------------------------------------------------------- */
+
+/* C's function, which has digits near 1, 2 and the zeros of negative numbers, where SciPy's has few; not at poles */
+ADJ_TARGET static int ADJ_NAME(adj_lgamma)(ADJ_ARGUMENTS) {
+    const ADJ_INTEGER high = ADJ_BITS_OF(1e300), low = ADJ_BITS_OF(1e5);
+    ADJ_DOMAIN(((ADJ_BITS(first) > 0) & (a < high)) | ((a < low) & (W)((first + ADJ_MAGIC) - ADJ_MAGIC != first)))
+    int sign;
+    for (int64_t i = 0; i < n; i++) ((T *)out)[i] = lgamma_r(((const T *)x)[i], &sign);
+    return 1;
+}
+
+/* The next two are for results in single precision: below 8 a positive number is raised by 8, which takes away the
+   product of x + k, k < 8, or its logarithmic derivative; then Stirling's series (DLMF 5.11.1-2). */
+#define ADJ_RAISED \
+    V of = ADJ_AT(x), product = ADJ_ALL(1), slope = ADJ_ALL(0), raised = of + 8, log; \
+    const V one = ADJ_ALL(1), none = ADJ_ALL(0); \
+    W small = of < 8; \
+    _Pragma("GCC unroll 8") \
+    for (int k = 0; k < 8; k++) { \
+        slope = ADJ_FMA(slope, of + k, product); \
+        product *= of + k; \
+    } \
+    ADJ_NAME(adj_choose)(&small, &product, &one, &product); \
+    ADJ_NAME(adj_choose)(&small, &slope, &none, &slope); \
+    ADJ_NAME(adj_choose)(&small, &raised, &of, &raised); \
+    ADJ_NAME(adj_log)(&raised, &log); \
+    V w = 1 / raised, z = w * w;
+
+ADJ_TARGET static int ADJ_NAME(adj_lgamma_rounded)(ADJ_ARGUMENTS) {
+    static const double c[] = {
+        1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156,
+    };
+    ADJ_DOMAIN((ADJ_BITS(first) > 0) & (a < ADJ_BITS_OF(1e300)))
+    ADJ_EACH {
+        ADJ_RAISED
+        ADJ_POLYNOMIAL(sum, c, z)
+        V taken;
+        ADJ_NAME(adj_log)(&product, &taken);
+        V sized = (((raised - 0.5) * log - raised) + (0.91893853320467274178 - taken)) + w * sum;
+        W zero = (of == 1) | (of == 2);
+        ADJ_NAME(adj_choose)(&zero, &none, &sized, &sized);
+        ADJ_PUT(sized)
+    }
+    return 1;
+}
+ADJ_TARGET static int ADJ_NAME(adj_psi_rounded)(ADJ_ARGUMENTS) {
+    static const double c[] = {
+        -1.0 / 12, 1.0 / 120, -1.0 / 252, 1.0 / 240, -1.0 / 132, 691.0 / 32760, -1.0 / 12,
+    };
+    ADJ_DOMAIN((ADJ_BITS(first) > 0) & (a < ADJ_BITS_OF(1e300)))
+    ADJ_EACH {
+        ADJ_RAISED
+        ADJ_POLYNOMIAL(sum, c, z)
+        ADJ_PUT((log - slope / product) + ADJ_FMA(z, sum, -0.5 * w))
+    }
+    return 1;
+}
+#undef ADJ_RAISED
+
 ADJ_TARGET static int ADJ_NAME(adj_erfinv)(ADJ_ARGUMENTS) {
     /* up to 1 - exp(-8) in the square */
     ADJ_DOMAIN(a < ADJ_BITS_OF(0.9998))

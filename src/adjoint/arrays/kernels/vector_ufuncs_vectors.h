@@ -54,11 +54,16 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V 
 
 /* the distribution function of the logistic distribution */
 ADJ_TARGET static int ADJ_NAME(adj_expit)(ADJ_ARGUMENTS) {
-    ADJ_DOMAIN(a < ADJ_BITS_OF(ADJ_C(87.0f, 700.0)))
+    /* of minus the size of x, so that neither the exponential overflows nor small results lose their digits */
+    ADJ_DOMAIN(a < ADJ_BITS_OF((T)INFINITY))
     ADJ_EACH {
-        V power = -ADJ_AT(x);
+        const V one = ADJ_ALL(1);
+        V of = ADJ_AT(x), power, above;
+        *(W *)&power = ADJ_BITS(of) | ADJ_SIGN;
         ADJ_NAME(adj_exp)(&power, &power);
-        ADJ_PUT(1 / (1 + power))
+        W right = ADJ_BITS(of) >= 0;
+        ADJ_NAME(adj_choose)(&right, &one, &power, &above);
+        ADJ_PUT(above / (1 + power))
     }
     return 1;
 }
@@ -74,23 +79,39 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_square)(const V *a, const int bits, V *s
 /* log(1 + x): 1 + x = 2 ** n * (1 + f), where f takes along what rounding 1 + x has lost, and log(1 + f) by the series
    of artanh, summed up as fdlibm does (Sun Microsystems, 1993). Subnormal numbers are their own results, here and of
    expm1, without a report of underflow: as in NumPy's loops by vectors, not as in its others. */
-ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_log1p)(ADJ_ARGUMENTS) {
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log_of_sum)(const V *x, V *result) {
     const ADJ_INTEGER half_root = ADJ_C(0x3f3504f3, 0x3fe6a09e667f3bcd);  /* the square root of 1 / 2 */
     const ADJ_INTEGER magic_bits = ADJ_C(0x4b400000, 0x4338000000000000);
     const T magic = ADJ_C(12582912.0f, 6755399441055744.0);
+    V of = *x, u = 1 + of, near = u - 1, lost = (of - near) + (1 - (u - near)), scale;
+    W power = (ADJ_BITS(u) - half_root) >> ADJ_C(23, 52), bits = ADJ_BITS(u) - (power << ADJ_C(23, 52));
+    W inverse = -power, number = power + magic_bits;
+    ADJ_NAME(adj_power_of_two)(&inverse, &scale);
+    V n = *(V *)&number - magic, f = ADJ_FMA(lost, scale, *(V *)&bits - 1);
+    V s = f / (2 + f), z = s * s, half = (T)0.5 * f * f;
+    ADJ_POLYNOMIAL(sum, ADJ_C(adj_log_rest_single, adj_log_rest), z)
+    V below = ADJ_FMA(s, ADJ_FMA(z, sum, half), n * ADJ_C(9.0580006145e-06f, 1.90821492927058770002e-10));
+    V sized = ADJ_FMA(n, ADJ_ALL(ADJ_C(6.9313812256e-01f, 6.93147180369123816490e-01)), f - (half - below));
+    ADJ_NAME(adj_signed)(&sized, &of, result);
+}
+ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_log1p)(ADJ_ARGUMENTS) {
     ADJ_DOMAIN((a < ADJ_BITS_OF((T)1)) | ((ADJ_BITS(first) > 0) & (a < ADJ_BITS_OF(ADJ_C(1e37f, 1e300)))))
+    ADJ_EACH ADJ_NAME(adj_log_of_sum)((const V *)((const T *)x + i), (V *)((T *)out + i));
+    return 1;
+}
+
+/* log(exp(x) + exp(y)): the larger one, and the rest of the smaller one */
+ADJ_TARGET static int ADJ_NAME(adj_logaddexp)(ADJ_ARGUMENTS) {
+    const ADJ_INTEGER limit = ADJ_BITS_OF(ADJ_C(1e37f, 1e300));
+    ADJ_DOMAIN((a < limit) & (b < limit))
     ADJ_EACH {
-        V of = ADJ_AT(x), u = 1 + of, near = u - 1, lost = (of - near) + (1 - (u - near)), scale;
-        W power = (ADJ_BITS(u) - half_root) >> ADJ_C(23, 52), bits = ADJ_BITS(u) - (power << ADJ_C(23, 52));
-        W inverse = -power, number = power + magic_bits;
-        ADJ_NAME(adj_power_of_two)(&inverse, &scale);
-        V n = *(V *)&number - magic, f = ADJ_FMA(lost, scale, *(V *)&bits - 1);
-        V s = f / (2 + f), z = s * s, half = (T)0.5 * f * f;
-        ADJ_POLYNOMIAL(sum, ADJ_C(adj_log_rest_single, adj_log_rest), z)
-        V below = ADJ_FMA(s, ADJ_FMA(z, sum, half), n * ADJ_C(9.0580006145e-06f, 1.90821492927058770002e-10));
-        V sized = ADJ_FMA(n, ADJ_ALL(ADJ_C(6.9313812256e-01f, 6.93147180369123816490e-01)), f - (half - below));
-        ADJ_NAME(adj_signed)(&sized, &of, &sized);
-        ADJ_PUT(sized)
+        V first = ADJ_AT(x), second = ADJ_AT(y), power = first - second, larger;
+        W left = first > second;
+        ADJ_NAME(adj_choose)(&left, &first, &second, &larger);
+        *(W *)&power |= ADJ_SIGN;
+        ADJ_NAME(adj_exp)(&power, &power);
+        ADJ_NAME(adj_log_of_sum)(&power, &power);
+        ADJ_PUT(larger + power)
     }
     return 1;
 }

@@ -23,6 +23,8 @@ from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
 from adjoint.runtime.threads import get_num_threads
 
+from .processor import kind_in_use
+
 #: The loops' numbers in vectors.h.
 _CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
 
@@ -310,8 +312,12 @@ if there:
         _kind, _tile = number, 8 if number == 2 else 4
         return before
 
+    def kind_used():
+        """The number of the kind whose loops are used."""
+        return _kind
+
     _kind = 0
-    use_kind(max(kinds()))
+    use_kind(kind_in_use(kinds()))
 
     def _run(correlate, source, target, weights, bias, totals, table, sizes, threads):
         job.stack = cython.cast("const adj_stack *", adj_bytes_or_null(table))

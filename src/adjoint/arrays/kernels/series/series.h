@@ -12,13 +12,6 @@
 #define ADJ_SERIES_TILE 32
 #define ADJ_SERIES_SHORT 4
 
-/* Compiled for processors with wider vectors too, of which one form is picked when the module is loaded. All forms
-   give the same numbers, since nothing is fused (setup.py). */
-#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define ADJ_LOOP __attribute__((target_clones("avx512f", "avx2", "default"))) static
-#else
-#define ADJ_LOOP static
-#endif
 #ifdef __GNUC__
 #define ADJ_TILE static inline __attribute__((always_inline)) void
 #else

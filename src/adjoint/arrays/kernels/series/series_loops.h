@@ -8,7 +8,7 @@ ADJ_TILE ADJ_NAME(adj_product_tile)(const int w, npy_intp at, npy_intp n, npy_in
         for (int i = 0; i < w; i++) y[k * size + at + i] = sum[i];
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_product)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_product)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_product_tile), n, size, a, b, y);
 }
 
@@ -23,7 +23,7 @@ ADJ_TILE ADJ_NAME(adj_correlation_tile)(
         for (int i = 0; i < w; i++) y[k * size + at + i] = sum[i];
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_correlation)(npy_intp n, npy_intp size, const T *g, const T *b, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_correlation)(npy_intp n, npy_intp size, const T *g, const T *b, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_correlation_tile), n, size, g, b, y);
 }
 
@@ -38,7 +38,7 @@ ADJ_TILE ADJ_NAME(adj_quotient_tile)(
         for (int i = 0; i < w; i++) y[k * size + at + i] = (a[k * size + at + i] - sum[i]) / b[at + i];
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_quotient)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_quotient)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_quotient_tile), n, size, a, b, y);
 }
 
@@ -61,7 +61,7 @@ ADJ_TILE ADJ_NAME(adj_riccati_tile)(
         for (int i = 0; i < w; i++) slope[k * w + i] = (k ? 0 : c0) + c1 * y[k * size + at + i] + c2 * squares[i];
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_riccati)(npy_intp n, npy_intp size, const T *x, T c0, T c1, T c2, T *slope, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_riccati)(npy_intp n, npy_intp size, const T *x, T c0, T c1, T c2, T *slope, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_riccati_tile), n, size, x, c0, c1, c2, slope, slope + n * ADJ_SERIES_TILE, y);
 }
 
@@ -78,7 +78,7 @@ ADJ_TILE ADJ_NAME(adj_power_tile)(
         for (int i = 0; i < w; i++) y[k * size + at + i] = sum[i] / (k * x[at + i]);
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_power)(npy_intp n, npy_intp size, const T *x, double exponent, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_power)(npy_intp n, npy_intp size, const T *x, double exponent, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_power_tile), n, size, x, exponent, y);
 }
 
@@ -91,7 +91,7 @@ ADJ_TILE ADJ_NAME(adj_log_tile)(const int w, npy_intp at, npy_intp n, npy_intp s
         for (int i = 0; i < w; i++) y[k * size + at + i] = (x[k * size + at + i] - sum[i] / k) / x[at + i];
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_log)(npy_intp n, npy_intp size, const T *x, T *y) {
+ADJ_CLONES void ADJ_NAME(adj_series_log)(npy_intp n, npy_intp size, const T *x, T *y) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_log_tile), n, size, x, y);
 }
 
@@ -115,7 +115,7 @@ ADJ_TILE ADJ_NAME(adj_wave_tile)(
         }
     }
 }
-ADJ_LOOP void ADJ_NAME(adj_series_wave)(
+ADJ_CLONES void ADJ_NAME(adj_series_wave)(
     npy_intp n, npy_intp size, const T *x, T rise, T fall, const T *start, T *c, T *y
 ) {
     ADJ_EACH_TILE(size, ADJ_NAME(adj_wave_tile), n, size, x, rise, fall, start, c, c + n * ADJ_SERIES_TILE, y);
