@@ -845,3 +845,19 @@ def test_take_along_dim_counts_from_the_end() -> None:
         for outside in (n, -n - 1):
             with pytest.raises(RuntimeError, match=f"index {outside} is out of bounds"):
                 adjoint.take_along_dim(x, adjoint.full(shape, outside), dim)
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("shapes", [((1,), ()), ((), (1,)), ((), ())], ids=["number", "place", "both"])
+def test_a_number_is_scattered_to_one_place(shapes, reduce, include_self):
+    index_shape, source_shape = shapes
+    index = adjoint.ones(index_shape, dtype=adjoint.int64)
+    x = adjoint.tensor([1.0, 1.5, -2.0], dtype=adjoint.float64, requires_grad=True)
+    source = adjoint.full(source_shape, 2.5, dtype=adjoint.float64, requires_grad=True)
+
+    def reduced(x, source):
+        return x.scatter_reduce(0, index, source, reduce, include_self=include_self)
+
+    assert adjoint.autograd.gradcheck(reduced, (x, source))
+    assert adjoint.autograd.gradgradcheck(reduced, (x, source))

@@ -33,7 +33,16 @@ from adjoint.compilation.replays import (
     viewed,
 )
 from adjoint.compilation.surroundings import has_hidden_tensor, random_state
-from adjoint.core.graph import TensorBase, bump_version, counter_of, gradient_edge, new_tensor, nodes_behind, version_of
+from adjoint.core.graph import (
+    TensorBase,
+    bump_version,
+    counter_of,
+    gradient_edge,
+    new_tensor,
+    node_of,
+    nodes_behind,
+    version_of,
+)
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.program.device import is_on_device
@@ -259,6 +268,8 @@ class Entry:
                 if tensor.is_inference():
                     self.recording.stop("returned an inference tensor")
                 view = tensor._view
+                if has_lost_history(tensor):
+                    self.recording.stop("returned a view whose history an operation in place has made invalid")
                 if view is not None and id(view.base) in before and type(tensor._array) is RecordedArray:
                     self.recording.stop("returned a view of a tensor that was there before")
                 if isinstance(member, (Array, RecordedArray)):
@@ -570,6 +581,15 @@ def saved_arrays(node: Any) -> Iterator[Any]:
         array = plain_array(value._array if isinstance(value, TensorBase) else getattr(value, "array", value))
         if type(array) is _ndarray:
             yield array
+
+
+def has_lost_history(tensor: TensorBase) -> bool:
+    """True for a view that must no longer be used, since its base was modified."""
+    try:
+        node_of(tensor)
+    except RuntimeError:
+        return True
+    return False
 
 
 def is_leaf(tensor: TensorBase) -> bool:

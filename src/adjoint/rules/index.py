@@ -588,8 +588,10 @@ def _declare_reduction(name, check):
     def _(ops, g, y, input, dim, index, src, reduce, include_self):
         if 0 in index.shape:
             return g, ops.zeros_of(g, src.shape)
-        part = src
-        if index.ndim and tuple(index.shape) != tuple(src.shape):
+        # a number and a vector of one index fit each other
+        is_number = len(index.shape) != len(src.shape)
+        part = ops.reshape(src, tuple(index.shape)) if is_number else src
+        if tuple(index.shape) != tuple(part.shape):
             part = ops.getitem_slice(src, tuple(slice(n) for n in index.shape))
         ones = ops.ones_like(part)
         # 1 where the input's own value is one of the reduced values
@@ -597,7 +599,9 @@ def _declare_reduction(name, check):
         if not include_self:
             own = ops.scatter(own, dim, index, 0)
         of_input, of_part = _FORMULAS[reduce](ops, g, y, input, part, own, ones, dim, index)
-        if tuple(index.shape) != tuple(src.shape) and index.ndim:
+        if is_number:
+            return of_input, ops.reshape(of_part, tuple(src.shape))
+        if tuple(index.shape) != tuple(src.shape):
             of_part = ops.embed_view(of_part, src.shape, tuple(slice(n) for n in index.shape))
         return of_input, of_part
 

@@ -92,7 +92,7 @@ def lstm_sequence(xp, own: Array, weight: Array, hidden: Array, memory: Array):
     results = remembered(own, weight, hidden, memory)
     if results is not None:
         return results
-    across, moments = xp.swapaxes(weight, -1, -2), []
+    across, moments = xp.matrix_transpose(weight), []
     for k in range(own.shape[-3]):
         moments.append(_remembered(xp, own[..., k, :, :], hidden @ across, memory))
         hidden, memory, _ = moments[-1]
