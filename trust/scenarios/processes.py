@@ -245,6 +245,9 @@ def exit_while_threads_run_everything() -> None:
     """Threads in forward, backward, transformations, checkpoints, compiled functions and draws."""
     x = adjoint.ones(300, requires_grad=True)
     compiled = adjoint.compile(lambda x: (x.sin() * x).sum())
+    # a recording refuses what other threads do meanwhile, such as draws
+    for _ in range(2):
+        compiled(x).backward()
     works = [
         step,
         lambda: compiled(x).backward(),

@@ -79,7 +79,7 @@ def test_sequences(
     assert len(calls) == (2 not in which)
     turned = [np.asfortranarray(array) for array in arrays]
     for result, expected in zip(sequence_and_gradients(turned, which), found, strict=True):
-        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
     monkeypatch.setattr(recurrent, "remembered", lambda *_: None)
     monkeypatch.setattr(recurrent, "remembered_back", lambda *_: None)
     for result, expected in zip(found, sequence_and_gradients(arrays, which), strict=True):
