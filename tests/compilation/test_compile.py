@@ -366,7 +366,7 @@ def test_a_function_that_is_always_differentiated_twice_runs_as_it_is() -> None:
 
 
 def test_a_view_that_became_invalid_is_not_recorded() -> None:
-    compiled = adjoint.compile(lambda x: (y := x * 2, v := y.unbind(1)[0], y.mul_(3))[1])
+    compiled = adjoint.compile(lambda x: (y := x * 2, y.unbind(1)[0], y.mul_(3))[1])
     x = adjoint.ones(2, 3, requires_grad=True)
     with pytest.warns(UserWarning, match="whose history an operation in place has made invalid"):
         results = [compiled(x), compiled(x)]
