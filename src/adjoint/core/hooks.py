@@ -20,6 +20,15 @@ class HookTable(dict[int, Any]):
 _numbering = new_lock()
 
 
+def table_of(owner: Any, name: str) -> HookTable:
+    """The table of hooks in an attribute of an object, made if that is None; all threads get the same one."""
+    if getattr(owner, name) is None:
+        with _numbering:
+            if getattr(owner, name) is None:
+                setattr(owner, name, HookTable())
+    return getattr(owner, name)  # type: ignore[no-any-return]
+
+
 class RemovableHandle:
     """Takes a hook away with remove(), or at the end of a with block.
 

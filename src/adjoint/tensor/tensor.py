@@ -25,7 +25,7 @@ from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
-from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
+from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.operations.dependence import check_kept
@@ -1157,9 +1157,7 @@ class Tensor(ArithmeticTensor):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.is_leaf:
-            if self._hooks is None:
-                self._hooks = HookTable()
-            return RemovableHandle(self._hooks, hook)
+            return RemovableHandle(table_of(self, "_hooks"), hook)
         return RemovableHandle(self._node_hooks(), hook, last=RETAIN)
 
     def _node_hooks(self) -> HookTable:
@@ -1183,9 +1181,7 @@ class Tensor(ArithmeticTensor):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._post_hooks is None:
-            self._post_hooks = HookTable()
-        return RemovableHandle(self._post_hooks, hook)
+        return RemovableHandle(table_of(self, "_post_hooks"), hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this tensor, although it is not a leaf, in .grad.
