@@ -97,7 +97,8 @@ def test_the_default_generator_is_made_under_a_lock(monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(not graph.__file__.endswith(".py"), reason="the compiled form keeps its lock in a variable of C")
 def test_a_leaf_accumulates_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     lock = WatchedLock()
-    monkeypatch.setattr(graph, "_accumulation", lock)
+    monkeypatch.setattr(graph, "_begin_accumulation", lock.__enter__)
+    monkeypatch.setattr(graph, "_end_accumulation", lambda: lock.__exit__(None, None, None))
     x, y = (adjoint.ones(2, requires_grad=True) for _ in range(2))
     (x * y).sum().backward()
     assert lock.taken == 2
