@@ -29,6 +29,7 @@ from adjoint.core import engine
 from adjoint.core.modes.state import MODES, adopt, current
 from adjoint.runtime import forks, memory
 from adjoint.utils.checkpoint import checkpoint
+from trust.scenarios.functions import Square
 
 SOURCE = Path(__file__).with_name("failing_allocators.c")
 #: The kinds of allocations, by their numbers in the C source.
@@ -235,22 +236,10 @@ def checkpoints() -> Scenario:
     return lambda: checkpoint(model, x, use_reentrant=False).backward(), {"x": gradient(x)}
 
 
-class _Square(adjoint.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 2 * x * grads[0]
-
-
 @scenario
 def custom_functions() -> Scenario:
     x = leaf()
-    return lambda: _Square.apply(x).sum().backward(), {"x": gradient(x)}
+    return lambda: Square.apply(x).sum().backward(), {"x": gradient(x)}
 
 
 @scenario

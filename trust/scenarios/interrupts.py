@@ -42,6 +42,7 @@ from adjoint.tensor import formatting
 from adjoint.tensor.formatting import printoptions
 from adjoint.tools.checkpoint import _Switches
 from adjoint.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+from trust.scenarios.functions import Square
 
 PROGRAMS: dict[str, Callable[[], Any]] = {}
 VALUES = np.arange(1.0, 4.0)
@@ -210,17 +211,6 @@ def checkpoints() -> Any:
 
 @program
 def custom_functions() -> Any:
-    class Square(adjoint.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            (x,) = ctx.saved_tensors
-            return 2 * x * g
-
     x = leaf()
     return gradient(x, Square.apply(Square.apply(x)))
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import adjoint
 from adjoint.utils.checkpoint import checkpoint
+from trust.scenarios.functions import Square
 
 LOOPS: dict[str, Callable[[], Callable[[int], Any]]] = {}
 FEATS: dict[str, Callable[[int], None]] = {}
@@ -206,24 +207,13 @@ def passes_over_one_graph() -> Any:
     return step
 
 
-class _Square(adjoint.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return 2 * ctx.saved_tensors[0] * grads[0]
-
-
 @loop(short=3_000, long=200_000)
 def custom_functions_and_modes() -> Any:
     x = adjoint.ones(5, requires_grad=True)
 
     def step(k: int) -> None:
         with adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-            y = _Square.apply(x)
+            y = Square.apply(x)
         with adjoint.no_grad(), adjoint.inference_mode():
             x * 2
         y.sum().backward()

@@ -17,6 +17,7 @@ import adjoint
 from adjoint.core.modes.state import MODES, current
 from adjoint.utils.checkpoint import checkpoint
 from trust.scenarios.children import Scenarios, at_once, run_from_command_line
+from trust.scenarios.functions import Square
 
 THREADS = 6
 SCENARIOS: Scenarios = {}
@@ -383,16 +384,6 @@ def transforms() -> None:
 
 @scenario
 def checkpoints_and_custom_functions() -> None:
-    class Square(adjoint.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return 2 * ctx.saved_tensors[0] * grads[0]
-
     x = leaf()
 
     def work() -> Any:
