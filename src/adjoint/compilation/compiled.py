@@ -96,7 +96,7 @@ class Compiled:
             args, kwargs = structure.unflatten(leaves)
             return self.function(*args, **kwargs)
         if self.n_recordings >= MOST_RECORDINGS:
-            self.refuse(key, f"it was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
+            self.refuse(key, f"was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
             args, kwargs = structure.unflatten(leaves)
             return self.function(*args, **kwargs)
         reach = Reach(self.function)
