@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines threads soak distributed,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines threads soak distributed fuzz,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -47,7 +47,7 @@ PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
 .PHONY: mutants coverage sanitize machines
 .PHONY: test-gpu bench-gpu gpu-sources release-check docs docs-browser clean
-.PHONY: threads soak distributed
+.PHONY: threads soak distributed fuzz
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -56,6 +56,7 @@ help:
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make threads  threads, forks, pools, signals and exits (ARGS=--long: docs/trust.md)'
 	@echo 'make soak     long runs, and memory that cannot be had'
+	@echo 'make fuzz     random calls, programs, transforms and files (ARGS=--long; ARGS="--torch PYTHON")'
 	@echo 'make distributed   ranks and workers killed while they train (installs an MPI library)'
 	@echo 'make test-oldest   the tests with the oldest versions of what adjoint needs'
 	@echo 'make generate   rewrite every generated file: stubs, pages of docs, tables'
@@ -97,7 +98,10 @@ quick: $(VENV)/.test $(VENV)/.extensions
 test-oldest:
 	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory tests PYTHON=$(PYTHON) VENV=$(VENV)-oldest
 
-test-distributed: $(VENV)/.distributed $(VENV)/.extensions
+test-fuzz: $(VENV)/.test $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.fuzz $(ARGS)
+
+distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(FORM) $(RUN) -m pytest -q $(ARGS) tests/distributed
 
 threads: $(VENV)/.threads $(VENV)/.extensions

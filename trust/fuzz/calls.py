@@ -1,44 +1,27 @@
-"""Random calls of the whole public surface, in child processes: does any end in a signal, a hang or an internal error?
-
-    python scripts/fuzz_calls.py [--calls 200000] [--seed 0] [--workers 2] [--first 0] [--report FILE]
-    python scripts/fuzz_calls.py --seed 0 --only 4711      # one call, in this process, with its traceback
-    python scripts/fuzz_calls.py --list                    # the functions that are called
+"""Random calls of the whole public surface: does any end in a signal, a hang or an internal error?
 
 A call is an expression, which is what is reported: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor.
 Half of the calls are right ones (tests/support/function_calls.py) of which some arguments are changed; the others are
-made of values of all kinds. Call number n of a seed is always the same. Bad arguments may raise whatever says what is
-wrong: TypeError, ValueError, RuntimeError, IndexError ... What they may not do is
-
-* end the process by a signal,
-* take more than 10 seconds, of processor time or waiting,
-* raise an error of an internal kind (KINDS) that passed through adjoint's own code.
-
-Each child may use so much memory (MEMORY); MemoryError is an answer. Ends with 1 if there is any finding.
+made of values of all kinds. Bad arguments may raise whatever says what is wrong: TypeError, ValueError, RuntimeError,
+IndexError ... What they may not raise is an error of an internal kind (KINDS) that passed through adjoint's own code.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib
 import inspect
-import json
 import os
 import random
-import resource
-import subprocess
 import sys
-import tempfile
-import time
 import traceback
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
+from trust.figures import ROOT
+from trust.fuzz.faults import Fault
 
 #: Errors that tell of the inside. A ZeroDivisionError, say, is none: Python's own functions answer so; a BufferError is
 #: what the protocol of DLPack has for arrays that cannot be given.
@@ -46,11 +29,6 @@ KINDS = (
     AttributeError, AssertionError, KeyError, NameError, RecursionError, SystemError, StopIteration, GeneratorExit,
     ReferenceError,
 )  # fmt: skip
-MEMORY = 3 << 30
-SECONDS = 10
-#: So long may a call wait without using the processor: other processes may hold it.
-SECONDS_ASLEEP = 30
-CALLS_OF_A_CHILD = 400
 
 MODULES = (
     "", "Tensor", "linalg", "fft", "special", "masked", "nn.functional", "nn.init", "nn.utils", "func", "random",
@@ -402,10 +380,12 @@ def surface() -> list[Target]:
 def right_calls() -> dict[str, list[tuple[list[str], dict[str, str]]]]:
     """For functions of tests/support/function_calls.py their arguments as expressions."""
     import adjoint
-    from support.function_calls import CALLS, Argument, Maker
+
+    sys.path.append(str(ROOT / "tests"))
+    support = importlib.import_module("support.function_calls")
 
     def text(value: Any) -> str:
-        if isinstance(value, Argument):
+        if isinstance(value, support.Argument):
             return f"T({value.values.tolist()!r}, {value.dtype.name!r}{'' if value.constant else ', grad'})"
         if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
             inner = ", ".join(map(text, value))
@@ -414,24 +394,25 @@ def right_calls() -> dict[str, list[tuple[list[str], dict[str, str]]]]:
             return f"A.{value.name}" if isinstance(value, adjoint.dtype) else f"A.device({str(value)!r})"
         return repr(value)
 
-    found = {}
-    for name, make in CALLS.items():
+    found: dict[str, list[tuple[list[str], dict[str, str]]]] = {}
+    for name, make in support.CALLS.items():
         for dtype in ("float64", "complex128", "int64"):
             with contextlib.suppress(TypeError, ValueError, OverflowError):
-                args, kwargs = make(Maker(getattr(adjoint, dtype)))
+                args, kwargs = make(support.Maker(getattr(adjoint, dtype)))
                 texts = [text(value) for value in args], {key: text(value) for key, value in kwargs.items()}
                 if not any(part.startswith("<") or " at 0x" in part for part in [*texts[0], *texts[1].values()]):
                     found.setdefault(name, []).append(texts)
     return found
 
 
-class Calls:
+class Cases:
     """The calls of one seed."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.targets = surface()
         self.right = right_calls()
+        self.names = names()
 
     def text(self, number: int) -> str:
         """Call number so and so, as an expression."""
@@ -451,9 +432,15 @@ class Calls:
             return f"{values.tensor()}.{name.removeprefix('Tensor.')}({self.joined(args, kwargs)})"
         return f"{target.text}({self.joined(args, kwargs)})"
 
-    def function(self, number: int) -> str:
-        """The function that call number so and so calls."""
-        return random.Random(f"{self.seed}:{number}").choice(self.targets).text
+    def fault(self, number: int) -> Fault | None:
+        try:
+            carried_out(self.text(number), self.names)
+        except Exception as error:  # every kind is looked at
+            where = internal(error)
+            return Fault(type(error).__name__, where, str(error)) if where else None
+        finally:
+            tidied()
+        return None
 
     @staticmethod
     def joined(args: list[str], kwargs: dict[str, str]) -> str:
@@ -507,7 +494,7 @@ class Calls:
         return args, kwargs
 
 
-# one call ------------------------------------------------------------------------------------------------------------
+# one call -------------------------------------------------------------------------------------------------------------
 
 
 def names() -> dict[str, Any]:
@@ -570,179 +557,3 @@ def tidied() -> None:
 
     adjoint.set_grad_enabled(True)
     adjoint.set_default_dtype(adjoint.float32)
-
-
-def child(seed: int, first: int, last: int, place: Path) -> None:
-    """Carry out some calls; say what is found on the standard output, and in a file which call is at work."""
-    said = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    warnings.simplefilter("ignore")
-    import numpy
-
-    numpy.seterr(all="ignore")
-    calls, known = Calls(seed), names()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    at_work = os.open(place, os.O_WRONLY)
-    os.chdir(place.parent)
-    for number in range(first, last):
-        os.pwrite(at_work, f"{number:12d}".encode(), 0)
-        text = calls.text(number)
-        try:
-            carried_out(text, known)
-        except Exception as error:  # every kind is looked at
-            where = internal(error)
-            if where:
-                kind = type(error).__name__
-                said.write(
-                    json.dumps({"number": number, "kind": kind, "where": where, "what": str(error)[:200]}) + "\n"
-                )
-                said.flush()
-        tidied()
-    os.pwrite(at_work, f"{last:12d}".encode(), 0)
-
-
-# many calls ----------------------------------------------------------------------------------------------------------
-
-
-class Worker:
-    """A child process at work on a range of calls, started again behind a call that ended it."""
-
-    def __init__(self, seed: int, first: int, last: int, folder: Path) -> None:
-        self.seed, self.next, self.last = seed, first, last
-        self.place = folder / f"at_work_{first}"
-        self.output = folder / f"found_{first}"
-        self.errors = folder / f"said_{first}"
-        self.findings: list[dict[str, Any]] = []
-        self.start()
-
-    def start(self) -> None:
-        self.place.write_text(f"{self.next:12d}")
-        limits = [str(self.seed), str(self.next), str(self.last), str(self.place)]
-        with self.output.open("w") as output, self.errors.open("w") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, __file__, "--child", *limits], stdout=output, stderr=errors, stdin=subprocess.DEVNULL
-            )
-        self.at, self.since, self.used = self.next, time.monotonic(), 0.0
-
-    def number(self) -> int:
-        return int(self.place.read_text() or self.next)
-
-    def processor_time(self) -> float:
-        try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    def done(self) -> bool:
-        """Look at the child; true when the range is finished."""
-        code = self.process.poll()
-        number = self.number()
-        if code is None:
-            now, used = time.monotonic(), self.processor_time()
-            if number != self.at:
-                self.at, self.since, self.used = number, now, used
-            elif used - self.used > SECONDS or now - self.since > SECONDS_ASLEEP + SECONDS:
-                self.process.kill()
-                self.process.wait()
-                self.went_on({"number": number, "kind": "hang", "where": "", "what": f"more than {SECONDS} s"})
-            return False
-        if code == 0 and number == self.last:
-            self.gather()
-            return True
-        said = self.errors.read_text()[-300:]
-        kind = f"signal {-code}" if code < 0 else f"exit {code}"
-        self.went_on({"number": number, "kind": kind, "where": "", "what": said})
-        return self.next >= self.last and self.process.poll() is not None
-
-    def gather(self) -> None:
-        self.findings += [json.loads(line) for line in self.output.read_text().splitlines()]
-
-    def went_on(self, finding: dict[str, Any]) -> None:
-        self.gather()
-        self.findings.append(finding)
-        self.next = finding["number"] + 1
-        self.start()
-
-
-def campaign(
-    seed: int, first: int, n_calls: int, workers: int, show: Callable[[int], None]
-) -> Iterator[dict[str, Any]]:
-    """Carry out calls in children; yields the findings."""
-    ranges = [
-        (start, min(start + CALLS_OF_A_CHILD, first + n_calls))
-        for start in range(first, first + n_calls, CALLS_OF_A_CHILD)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        running: list[Worker] = []
-        finished = 0
-        while ranges or running:
-            while ranges and len(running) < workers:
-                running.append(Worker(seed, *ranges.pop(0), Path(folder)))
-            time.sleep(0.05)
-            for worker in [each for each in running if each.done()]:
-                running.remove(worker)
-                yield from worker.findings
-                finished += 1
-                show(finished * CALLS_OF_A_CHILD)
-
-
-def report(findings: list[dict[str, Any]], seed: int) -> str:
-    """The findings, those of one place together, with the shortest call that led there."""
-    calls = Calls(seed)
-    for finding in findings:
-        finding["call"] = calls.text(finding["number"])
-        finding["where"] = finding["where"] or calls.function(finding["number"])
-    kinds = Counter((each["kind"], each["where"]) for each in findings)
-    lines = [f"{len(findings)} findings at {len(kinds)} places"]
-    for (kind, where), count in kinds.most_common():
-        found = min((f for f in findings if (f["kind"], f["where"]) == (kind, where)), key=lambda f: len(f["call"]))
-        lines.append(
-            f"{count:6d}  {kind}  {where}  {found['what'][:160]!r}\n        {found['number']}: {found['call']}"
-        )
-    return "\n".join(lines)
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=200_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first call")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", type=int, help="carry out this call here")
-    parser.add_argument("--report", type=Path, help="where to write the report")
-    parser.add_argument("--list", action="store_true", help="the functions that are called")
-    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def main() -> int:
-    """What the command line asks for; 1 if there is a finding."""
-    asked = arguments()
-    if asked.child:
-        child(*map(int, asked.child[:3]), Path(asked.child[3]))
-        return 0
-    if asked.list:
-        print("\n".join(target.text for target in surface()))
-        return 0
-    if asked.only is not None:
-        text = Calls(asked.seed).text(asked.only)
-        print(text)
-        carried_out(text, names())
-        return 0
-    from rich.progress import Progress
-
-    with Progress() as progress:
-        task = progress.add_task("random calls", total=asked.calls)
-        findings = list(
-            campaign(asked.seed, asked.first, asked.calls, asked.workers, lambda n: progress.update(task, completed=n))
-        )
-    text = report(findings, asked.seed)
-    print(text)
-    if asked.report:
-        asked.report.write_text(text + "\n")
-    return 1 if findings else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

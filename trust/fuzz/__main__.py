@@ -1,0 +1,146 @@
+"""Random cases, compared with what is known otherwise: python -m trust.fuzz [--long]
+
+    python -m trust.fuzz --only calls --minutes 1        so many minutes of one kind
+    python -m trust.fuzz --replay calls:0:4711           one case in this process, with its traceback
+    python -m trust.fuzz --torch /path/to/python         kinds that are compared with PyTorch, too
+
+The long form can be run in pieces: it goes on with the case behind the last one (build/trust/fuzz), and first carries
+out again what failed before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from trust.figures import Recorder
+from trust.folders import FOLDER
+from trust.fuzz import campaign
+from trust.fuzz.campaign import Run
+from trust.fuzz.faults import Fault
+from trust.fuzz.kinds import KINDS
+
+#: The seed of the short form, and of the long one, whose cases are never the same ones.
+SHORT_SEED, LONG_SEED = 1, 0
+STATE = FOLDER / "fuzz"
+
+
+def stored(kind: str, seed: int) -> Run:
+    """What earlier pieces have carried out."""
+    file = file_of(kind, seed)
+    if not file.exists():
+        return Run(kind, seed)
+    state = json.loads(file.read_text(encoding="utf-8"))
+    faults = {int(number): Fault(*fault) for number, fault in state.pop("faults").items()}
+    return Run(**state, faults=faults)
+
+
+def store(run: Run) -> None:
+    STATE.mkdir(parents=True, exist_ok=True)
+    file = file_of(run.kind, run.seed)
+    whole = file.with_suffix(".new")
+    whole.write_text(json.dumps(asdict(run)), encoding="utf-8")
+    whole.replace(file)
+
+
+def file_of(kind: str, seed: int) -> Path:
+    return STATE / f"{kind}-{seed}.json"
+
+
+def run_kind(name: str, options: argparse.Namespace, until: float) -> Run:
+    """A piece of the cases of a kind."""
+    kind = KINDS[name]
+    torch = options.torch or ""
+    if not options.long:
+        run = Run(name, SHORT_SEED if options.seed is None else options.seed, options.first)
+        last = run.next + (options.cases or (10**9 if options.minutes else kind.short))
+        campaign.go_on(run, last, workers=options.workers, until=until, torch=torch)
+        return run
+    run = stored(name, LONG_SEED if options.seed is None else options.seed)
+    campaign.still(run, torch)
+    campaign.go_on(run, kind.long, workers=options.workers, until=until, torch=torch, save=store)
+    store(run)
+    return run
+
+
+def report(run: Run, torch: str | None) -> list[str]:
+    """The faults of a run, those of one place together, with the shortest case of each."""
+    if not run.faults:
+        return []
+    cases = KINDS[run.kind].cases(run.seed, torch)
+    texts = {number: cases.text(number) for number in run.faults}
+    places = Counter((fault.kind, fault.where) for fault in run.faults.values())
+    lines = []
+    for place, count in places.most_common():
+        there = [number for number, fault in run.faults.items() if (fault.kind, fault.where) == place]
+        number = min(there, key=lambda number: len(texts[number]))
+        name = f"`--replay {run.kind}:{run.seed}:{number}`"
+        what = " ".join(run.faults[number].what.split())[:200]
+        lines.append(f"{name}: {' '.join(filter(None, place))}: {what}" + (f" ({count} cases)" if count > 1 else ""))
+        print(f"{lines[-1]}\n{texts[number]}\n", flush=True)
+    return lines
+
+
+def replay(name: str, torch: str | None) -> int:
+    """Carry out one case here."""
+    kind, seed, number = name.split(":")
+    cases = KINDS[kind].cases(int(seed), torch)
+    print(cases.text(int(number)))
+    fault = cases.fault(int(number))
+    print("right" if fault is None else f"{fault.kind} {fault.where}\n{fault.what}")
+    return int(fault is not None)
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m trust.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
+    parser.add_argument("--only", choices=list(KINDS), nargs="*", help="these kinds")
+    parser.add_argument("--minutes", type=float, help="no case begins later")
+    parser.add_argument("--cases", type=int, help="so many of each kind (short form)")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case (short form)")
+    parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
+    parser.add_argument("--torch", metavar="INTERPRETER", help="a Python that has PyTorch")
+    parser.add_argument("--replay", metavar="KIND:SEED:NUMBER", help="one case, here")
+    return parser.parse_args(words)
+
+
+def main(words: list[str]) -> int:
+    options = arguments(words)
+    if options.replay:
+        return replay(options.replay, options.torch)
+    recorder = Recorder("make fuzz", long=options.long)
+    chosen = options.only or [name for name, kind in KINDS.items() if kind.short and (options.torch or not kind.torch)]
+    begin = time.monotonic()
+    for k, name in enumerate(chosen, 1):
+        share = 60 * options.minutes * k / len(chosen) if options.minutes else float("inf")
+        run = run_kind(name, options, begin + share)
+        if not options.long:
+            recorder.figures.rows[KINDS[name].label] = run.next - options.first
+            recorder.figures.findings += report(run, options.torch)
+    if options.long:
+        describe_all(recorder, options.torch)
+    return recorder.report()
+
+
+def describe_all(recorder: Recorder, torch: str | None) -> None:
+    """The figures of all pieces of the long form."""
+    for name, kind in KINDS.items():
+        run = stored(name, LONG_SEED)
+        if run.next:
+            recorder.figures.rows[kind.label] = run.next
+            recorder.figures.findings += report(run, torch)
+            recorder.earlier += run.seconds
+        if run.next < kind.long:
+            recorder.figures.not_run.append(f"{kind.label}: {kind.long - run.next:,} of {kind.long:,}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,136 @@
+"""Many cases in child processes, which are watched: a signal, an early end and a hang are faults too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trust.fuzz.faults import Fault
+from trust.fuzz.kinds import KINDS
+from trust.threads import environment
+
+#: So much processor time may a case take.
+SECONDS = 20
+#: So long may a case wait without using the processor: other processes may hold it.
+SECONDS_ASLEEP = 60
+
+
+@dataclass
+class Run:
+    """Cases of one kind that were carried out: all below `next`, in so many seconds, and the faults by number."""
+
+    kind: str
+    seed: int
+    next: int = 0
+    seconds: float = 0.0
+    faults: dict[int, Fault] = field(default_factory=dict)
+
+
+class Worker:
+    """A child process at work on a range of cases, started again behind a case that ended it."""
+
+    def __init__(self, run: Run, first: int, last: int, folder: Path, torch: str) -> None:
+        self.run, self.first, self.next, self.last, self.torch = run, first, first, last, torch
+        self.place = folder / f"at_work_{first}"
+        self.output = folder / f"faults_{first}"
+        self.errors = folder / f"errors_{first}"
+        self.start()
+
+    def start(self) -> None:
+        self.place.write_text(f"{self.next:12d}")
+        range_of_cases = [str(self.run.seed), str(self.next), str(self.last)]
+        command = [
+            sys.executable,
+            "-m",
+            "trust.fuzz.child",
+            self.run.kind,
+            *range_of_cases,
+            str(self.place),
+            self.torch,
+        ]
+        with self.output.open("w") as output, self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, env=environment()
+            )
+        self.at, self.since, self.used = self.next, time.monotonic(), 0.0
+
+    def number(self) -> int:
+        return int(self.place.read_text() or self.next)
+
+    def processor_time(self) -> float:
+        try:
+            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def done(self) -> bool:
+        """Look at the child; true when the range is finished."""
+        code = self.process.poll()
+        number = self.number()
+        if code is None:
+            self.watch(number)
+            return False
+        if code == 0 and number == self.last:
+            self.gather()
+            return True
+        kind = f"signal {-code}" if code < 0 else f"exit {code}"
+        self.go_on_behind(number, Fault(kind, "", self.errors.read_text()[-300:]))
+        return False
+
+    def watch(self, number: int) -> None:
+        now, used = time.monotonic(), self.processor_time()
+        if number != self.at:
+            self.at, self.since, self.used = number, now, used
+        elif used - self.used > SECONDS or now - self.since > SECONDS_ASLEEP + SECONDS:
+            self.process.kill()
+            self.process.wait()
+            self.go_on_behind(number, Fault("hang", "", f"more than {SECONDS} s"))
+
+    def gather(self) -> None:
+        for line in self.output.read_text().splitlines():
+            number, *fault = json.loads(line)
+            self.run.faults[number] = Fault(*fault)
+
+    def go_on_behind(self, number: int, fault: Fault) -> None:
+        self.gather()
+        self.run.faults[number] = fault
+        self.next = number + 1
+        self.start()
+
+
+def go_on(
+    run: Run, last: int, *, workers: int, until: float, torch: str = "", save: Callable[[Run], None] = lambda run: None
+) -> None:
+    """Carry out the cases below `last` that are left, as many as begin before a moment of time.monotonic()."""
+    start, before = time.monotonic(), run.seconds
+    at_once = KINDS[run.kind].at_once
+    first = run.next
+    running: list[Worker] = []
+    with tempfile.TemporaryDirectory() as folder:
+        while running or (first < last and time.monotonic() < until):
+            while first < last and len(running) < workers and time.monotonic() < until:
+                running.append(Worker(run, first, min(first + at_once, last), Path(folder), torch))
+                first += at_once
+            time.sleep(0.05)
+            running = [worker for worker in running if not worker.done()]
+            run.next = min([worker.first for worker in running] or [min(first, last)])
+            run.seconds = before + time.monotonic() - start
+            save(run)
+
+
+def still(run: Run, torch: str = "") -> None:
+    """Carry out the cases with faults again, each in a process of its own, and forget those that are right now."""
+    for number in sorted(run.faults):
+        again = Run(run.kind, run.seed, number)
+        go_on(again, number + 1, workers=1, until=float("inf"), torch=torch)
+        run.faults.update(again.faults)
+        if number not in again.faults:
+            del run.faults[number]

@@ -1,0 +1,45 @@
+"""A process that carries out a range of cases: python -m trust.fuzz.child KIND SEED FIRST LAST PLACE TORCH
+
+It writes faults to the standard output, a line of JSON each, and the number of the case at work to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import warnings
+from pathlib import Path
+
+from trust.fuzz.kinds import KINDS
+
+#: So much memory may a process take; a MemoryError is an answer.
+MEMORY = 3 << 30
+
+
+def main(arguments: list[str]) -> None:
+    kind, place, torch = arguments[0], Path(arguments[4]), arguments[5]
+    seed, first, last = map(int, arguments[1:4])
+    answers = os.fdopen(os.dup(1), "w")
+    # cases may print
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    warnings.simplefilter("ignore")
+    import numpy
+
+    numpy.seterr(all="ignore")
+    cases = KINDS[kind].cases(seed, torch or None)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    at_work = os.open(place, os.O_WRONLY)
+    os.chdir(place.parent)
+    for number in range(first, last):
+        os.pwrite(at_work, f"{number:12d}".encode(), 0)
+        fault = cases.fault(number)
+        if fault:
+            answers.write(json.dumps([number, *fault]) + "\n")
+            answers.flush()
+    os.pwrite(at_work, f"{last:12d}".encode(), 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,36 @@
+"""The kinds of cases: what they are called, how many a run takes, what they need."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+from trust.fuzz.faults import Cases
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of cases.
+
+    module: the module of trust.fuzz whose class `Cases` has them. label: what the figures call them. short, long: how
+    many cases the two forms take. at_once: how many a process takes before it is replaced. torch: the cases are
+    compared with PyTorch's, whose interpreter `--torch` names.
+    """
+
+    module: str
+    label: str
+    short: int
+    long: int
+    at_once: int
+    torch: bool = False
+
+    def cases(self, seed: int, torch: str | None = None) -> Cases:
+        make = importlib.import_module(f"trust.fuzz.{self.module}").Cases
+        cases: Cases = make(seed, torch) if self.torch else make(seed)
+        return cases
+
+
+KINDS = {
+    "planted": Kind("planted", "planted faults", 0, 0, 10),
+    "calls": Kind("calls", "calls of the whole public surface", 800, 1_000_000, 400),
+}
