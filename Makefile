@@ -98,10 +98,7 @@ quick: $(VENV)/.test $(VENV)/.extensions
 test-oldest:
 	@PIP_CONSTRAINT=$(CURDIR)/scripts/oldest.txt $(MAKE) --no-print-directory tests PYTHON=$(PYTHON) VENV=$(VENV)-oldest
 
-test-fuzz: $(VENV)/.test $(VENV)/.extensions
-	@$(FORM) $(RUN) -m trust.fuzz $(ARGS)
-
-distributed: $(VENV)/.distributed $(VENV)/.extensions
+test-distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@ADJOINT_TEST_DISTRIBUTED=1 $(FORM) $(RUN) -m pytest -q $(ARGS) tests/distributed
 
 threads: $(VENV)/.threads $(VENV)/.extensions
@@ -109,6 +106,9 @@ threads: $(VENV)/.threads $(VENV)/.extensions
 
 soak: $(VENV)/.test $(VENV)/.extensions
 	@$(FORM) $(RUN) -m trust.soak $(ARGS)
+
+fuzz: $(VENV)/.test $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.fuzz $(ARGS)
 
 distributed: $(VENV)/.distributed $(VENV)/.extensions
 	@$(FORM) $(RUN) -m trust.distributed $(ARGS)
