@@ -1,6 +1,8 @@
 """adjoint.compile: a replay gives what the function gives."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy
 import pytest
@@ -373,3 +375,25 @@ def test_a_view_that_became_invalid_is_not_recorded() -> None:
     for result in results:
         with pytest.raises(RuntimeError, match="is a view and its base or another view of its base"):
             result.sum()
+
+
+def test_threads_that_call_for_the_first_time_make_one_recording():
+    """Each thread that finds another one recording runs the function as it is."""
+    arrivals, departures = SimpleQueue(), SimpleQueue()
+
+    def function(x):
+        arrivals.put(None)
+        departures.get(timeout=60)
+        return x * 2
+
+    compiled = adjoint.compile(function)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(compiled, adjoint.ones(3)) for _ in range(4)]
+        for _ in calls:
+            arrivals.get(timeout=60)
+        for _ in calls:
+            departures.put(None)
+    assert [call.result().tolist() for call in calls] == [[2.0] * 3] * 4
+    # the replay waits for nobody
+    assert compiled(adjoint.ones(3)).tolist() == [2.0] * 3
+    assert compiled.n_recordings == 1 and not compiled.refused

@@ -24,6 +24,7 @@ from adjoint.core.modes.profiling import sole_profiler
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.caches import cached, reset_with
+from adjoint.runtime.forks import new_lock
 from adjoint.runtime.pytree import flatten
 
 _ndarray = numpy.ndarray
@@ -41,12 +42,17 @@ class Compiled:
         functools.update_wrapper(self, function)
         self.function = function
         self.fullgraph = fullgraph
-        #: The recordings, the newest first.
-        self.entries: list[Entry] = []
-        self.n_recordings = 0
+        #: The recordings, the newest first; another tuple after each change, so that threads go through one in peace.
+        self.entries: tuple[Entry, ...] = ()
         #: Why calls of some kinds run as they are, by kind.
         self.refused: dict[Any, str] = {}
+        #: Held by the thread that records.
+        self._recording = new_lock()
         _every.add(self)
+
+    @property
+    def n_recordings(self) -> int:
+        return len(self.entries)
 
     def __repr__(self) -> str:
         return f"<compiled {name_of(self.function)}: {count(self.n_recordings, 'recording')}>"
@@ -69,7 +75,8 @@ class Compiled:
         if any(isinstance(leaf, TensorHolder) for leaf in leaves):
             # what holds them, a transformation or a solver, is what can be compiled
             return self.function(*args, **kwargs)
-        for entry in self.entries:
+        entries = self.entries
+        for entry in entries:
             if entry.structure_in is structure or entry.structure_in == structure:
                 matcher = entry.matcher
                 if matcher.fits(leaves) and matcher.holds(leaves):
@@ -79,8 +86,14 @@ class Compiled:
                         return entry.replay(leaves, structure)
                     except CheckFailed:
                         continue
-        # a profiler sees the operations of a call that nothing was recorded for
-        return self.record(leaves, structure) if is_plain else self.function(*args, **kwargs)
+        # a profiler sees the operations of a call that nothing was recorded for; one thread records at a time
+        if not is_plain or self.is_refused(leaves, structure) or not self._recording.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            # another thread may have recorded this very call since
+            return self.record(leaves, structure) if self.entries is entries else self.function(*args, **kwargs)
+        finally:
+            self._recording.release()
 
     def entry_for(self, leaves: list[Any], structure: Any) -> Entry | None:
         """The newest recording that holds for some arguments, before its checks of values."""
@@ -90,15 +103,8 @@ class Compiled:
         return None
 
     def record(self, leaves: list[Any], structure: Any) -> Any:
-        """Call the function, and record what it does, unless calls of this kind cannot be recorded."""
-        key = (structure, current().grad_enabled, *[part_of_key(leaf) for leaf in leaves])
-        if key in self.refused:
-            args, kwargs = structure.unflatten(leaves)
-            return self.function(*args, **kwargs)
-        if self.n_recordings >= MOST_RECORDINGS:
-            self.refuse(key, f"was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
-            args, kwargs = structure.unflatten(leaves)
-            return self.function(*args, **kwargs)
+        """Call the function, and record what it does."""
+        key = key_of(leaves, structure)
         reach = Reach(self.function)
         for leaf in leaves:
             if not isinstance(leaf, (TensorBase, _ndarray, *CONSTANTS)):
@@ -114,13 +120,21 @@ class Compiled:
         if recording.reason is None and entry.is_idle:
             raise TypeError(NOTHING.format(name=name_of(self.function)))
         if recording.reason is None:
-            self.n_recordings += 1
-            self.entries.insert(0, entry)
+            self.entries = (entry, *self.entries)
         elif self.fullgraph:
             raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
         else:
             self.refuse(key, recording.why())
         return result
+
+    def is_refused(self, leaves: list[Any], structure: Any) -> bool:
+        """Whether calls of this kind run as they are, because they cannot be recorded or have been too often."""
+        if not self.refused and self.n_recordings < MOST_RECORDINGS:
+            return False
+        key = key_of(leaves, structure)
+        if key not in self.refused and self.n_recordings >= MOST_RECORDINGS:
+            self.refuse(key, f"was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
+        return key in self.refused
 
     def refuse(self, key: Any, why: str) -> None:
         """Let calls of one kind run as they are, and say so once."""
@@ -130,9 +144,8 @@ class Compiled:
 
     def reset(self) -> None:
         """Forget all recordings."""
-        self.entries.clear()
+        self.entries = ()
         self.refused.clear()
-        self.n_recordings = 0
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the recording for these arguments does, and how long; it is made if there is none. The function runs.
@@ -166,6 +179,11 @@ def _is_leaf(value: Any) -> bool:
 def flat_structure(n: int) -> Any:
     """The structure of n arguments that are no containers."""
     return flatten(((0,) * n, {}))[1]
+
+
+def key_of(leaves: list[Any], structure: Any) -> Any:
+    """The kind of a call."""
+    return (structure, current().grad_enabled, *[part_of_key(leaf) for leaf in leaves])
 
 
 def part_of_key(leaf: Any) -> Any:
