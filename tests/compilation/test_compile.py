@@ -397,3 +397,54 @@ def test_threads_that_call_for_the_first_time_make_one_recording():
     # the replay waits for nobody
     assert compiled(adjoint.ones(3)).tolist() == [2.0] * 3
     assert compiled.n_recordings == 1 and not compiled.refused
+
+
+def no_change(weight):
+    """Another thread leaves the gradient as it is."""
+
+
+def backward_of_another(weight):
+    (weight * weight).sum().backward()
+
+
+def reset_by_another(weight):
+    weight.grad = None
+
+
+def deletion_by_another(weight):
+    del weight.grad
+
+
+def assignment_by_another(weight):
+    weight.grad = adjoint.ones(3)
+
+
+@pytest.mark.parametrize("before", [None, 1.0])
+@pytest.mark.parametrize(
+    "change", [no_change, backward_of_another, reset_by_another, deletion_by_another, assignment_by_another]
+)
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_gradients_that_another_thread_sets_are_no_part_of_a_recording(before, change, fullgraph):
+    arrivals, departures = SimpleQueue(), SimpleQueue()
+    weight = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    weight.grad = None if before is None else adjoint.full((3,), before)
+
+    def function(x):
+        product = x * weight
+        arrivals.put(None)
+        departures.get(timeout=60)
+        return (product * weight).sum()
+
+    compiled = adjoint.compile(function, fullgraph=fullgraph)
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(compiled, adjoint.ones(3))
+        arrivals.get(timeout=60)
+        change(weight)
+        departures.put(None)
+        call.result().backward()
+    for _ in range(3):
+        departures.put(None)
+        weight.grad = None if before is None else adjoint.full((3,), before)
+        compiled(adjoint.ones(3)).backward()
+        assert weight.grad.tolist() == [2.0 + (before or 0), 4.0 + (before or 0), 6.0 + (before or 0)]
+    assert compiled.n_recordings == 1 and not compiled.refused

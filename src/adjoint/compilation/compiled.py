@@ -112,6 +112,8 @@ class Compiled:
         recording = Recording(self.fullgraph)
         entry = Entry(self.function, recording, reach, leaves, structure)
         result = entry.record(leaves, structure)
+        if recording.is_dropped:
+            return result
         if recording.reason is None:
             try:
                 entry.finish()

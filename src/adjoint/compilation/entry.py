@@ -233,7 +233,11 @@ class Entry:
             self.recording.stop("gave a tensor that was there before other memory")
         if tensor._grad is external.grad:
             return None
-        return "none" if tensor._grad is None else tensor._grad._array
+        if tensor._grad is None:
+            return "none"
+        if type(tensor._grad._array) is not RecordedArray:
+            self.recording.drop()
+        return tensor._grad._array
 
     def _count_versions(self) -> None:
         """Note how often each piece of memory was modified in place."""

@@ -283,10 +283,12 @@ class TensorBase:
         if value is not None:
             errors.check_assigned_grad(self, value)
             note_foreign_layout(value._array, self._array)
+        note_gradient(self)
         self._grad = value
 
     @grad.deleter
     def grad(self):
+        note_gradient(self)
         self._grad = None
 
     @property
@@ -738,13 +740,27 @@ def upcoming_sequence_nr():
     return _sequence + 1
 
 
-#: Functions that are called with each new tensor around an array of these types.
+#: Functions that are called with each new tensor around an array of these types, and when its gradient is set.
 _watched: dict = {}
+_watched_gradients: dict = {}
 
 
-def watch_arrays(kind, function):
-    """Let a function be called with each new tensor around an array of a type, which is not NumPy's."""
-    _watched[kind] = function
+def watch_arrays(kind, of_new, of_gradient):
+    """Let functions be called with tensors around arrays of a type, which is not NumPy's.
+
+    of_new: with each new one. of_gradient: with each one before its gradient is set.
+    """
+    _watched[kind] = of_new
+    _watched_gradients[kind] = of_gradient
+
+
+def note_gradient(tensor):
+    """Tell who watches that the gradient of a tensor is set."""
+    own: TensorBase = tensor
+    if type(own._array) is not _ndarray and _watched_gradients:
+        note = _watched_gradients.get(type(own._array))
+        if note is not None:
+            note(own)
 
 
 def new_tensor(array):

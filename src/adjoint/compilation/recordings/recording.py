@@ -91,6 +91,7 @@ class Recording(Interceptor):
         self.steps: list[Step] = []
         self.reason: str | None = None
         self.line: Any = None
+        self.is_dropped = False
         self.is_running = False
         self.thread = get_ident()
         self._drew = False
@@ -218,6 +219,12 @@ class Recording(Interceptor):
         self.steps.clear()
         if self.full:
             raise Unsupported(f"adjoint.compile: the function {self.why()}")
+
+    def drop(self) -> None:
+        """Note that another thread took part: the function goes on as always, and a later call is recorded."""
+        if self.reason is None:
+            self.reason, self.is_dropped = "shares a tensor whose gradient another thread set meanwhile", True
+            self.steps.clear()
 
     def why(self) -> str:
         """The reason with its line."""
@@ -500,5 +507,11 @@ def _note(tensor: TensorBase) -> None:
     tensor._array.recording.tensors.append(tensor)
 
 
-watch_arrays(RecordedArray, _note)
+def _note_gradient(tensor: TensorBase) -> None:
+    recording = tensor._array.recording
+    if recording.is_running and recording.thread != get_ident():
+        recording.drop()
+
+
+watch_arrays(RecordedArray, _note, _note_gradient)
 recorded_array.current_recording = running_recording
