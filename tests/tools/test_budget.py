@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint
+from adjoint.arrays.files import DiskTime
 from adjoint.tools import budget as budgets
 from adjoint.utils.checkpoint import auto
 
@@ -59,8 +61,9 @@ class Meter:
 
     def read(self, gradient: Any) -> None:
         cells = [o for o in gc.get_objects() if isinstance(o, budgets.Cell)]
-        arrays = {id(a): a.nbytes for c in cells if not c.is_view for a in (c.array, c.again) if a is not None}
-        self.largest = max(self.largest, sum(arrays.values()))
+        arrays = [a for c in cells for a in (c.array, c.again) if a is not None]
+        owners = {id(owner): owner.nbytes for owner in (a if a.base is None else a.base for a in arrays)}
+        self.largest = max(self.largest, sum(owners.values()))
 
 
 @pytest.mark.parametrize("budget", [0.75, 0.5, 0.4])
@@ -251,3 +254,192 @@ def test_bad_budgets(budget: Any, error: type[Exception], message: str) -> None:
 def test_least_possible_budget_is_named() -> None:
     with pytest.raises(ValueError, match=r"a budget of 100 B cannot be met; the least possible is .* of the 98.30 kB"):
         gradients(auto(network, 100), X, *weights())
+
+
+# disk ---------------------------------------------------------------------------------------------------------------
+
+
+def drawing(x: Any, *layers: Any) -> Any:
+    """Draws in each layer a number that is as large as the result, and saved."""
+    for layer in layers:
+        x = (x @ layer).tanh() * adjoint.rand(*x.shape, dtype=x.dtype)
+    return (x**2).sum()
+
+
+def slopes_of_drawing(function: Callable[..., Any], layers: list[Any]) -> list[Any]:
+    adjoint.manual_seed(3)
+    return gradients(function, X, *layers)
+
+
+@pytest.mark.parametrize("budget", [0.3, 0.05])
+def test_gradients_by_disk_are_the_same_to_the_last_bit(budget: float, tmp_path: Path) -> None:
+    layers = weights()
+    function = auto(drawing, budget, disk=tmp_path)
+    expected = slopes_of_drawing(drawing, layers)
+    for _ in range(3):
+        same(slopes_of_drawing(function, layers), expected)
+    plan = function.plan
+    assert plan is not None and plan.stored
+    assert {fate for operation, _, fate in plan.rows() if operation == "uniform"} <= {"keep", "disk"}
+    assert len([row for row in plan.rows() if row[0] == "uniform"]) == LAYERS
+    assert plan.peak <= budget * plan.nbytes
+    assert f"{len(plan.stored)} are on disk" in str(plan) and "  disk       " in str(plan)
+
+
+def test_budget_that_only_a_disk_can_meet(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot be met; the least possible is"):
+        slopes_of_drawing(auto(drawing, 0.2), weights())
+    slopes_of_drawing(auto(drawing, 0.2, disk=tmp_path), weights())
+
+
+def test_peak_with_disk_is_that_of_the_plan(tmp_path: Path) -> None:
+    layers = weights()
+    function = auto(drawing, 0.3, disk=tmp_path)
+    slopes_of_drawing(function, layers)
+    meter = Meter()
+    for layer in layers:
+        layer.register_hook(meter.read)
+    result = function(X, *layers)
+    meter.read(None)
+    result.backward()
+    assert function.plan is not None
+    assert 0 < meter.largest <= function.plan.peak
+
+
+def test_second_pass_and_second_order_by_disk() -> None:
+    layers = weights()
+    function = auto(network, 0.1, disk=True)
+
+    def slope(call: Any) -> list[Any]:
+        g, *_ = adjoint.autograd.grad(call(X, *layers), layers, create_graph=True)
+        loss = (g * g).sum()
+        first = adjoint.autograd.grad(loss, layers, retain_graph=True)
+        second = adjoint.autograd.grad(loss, layers)
+        same([h.numpy() for h in first], [h.numpy() for h in second])
+        return [h.numpy() for h in second]
+
+    expected = slope(network)
+    for _ in range(2):
+        for a, b in zip(slope(function), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system lists no descriptors")
+def test_files_have_no_name_and_are_closed_with_the_graph(tmp_path: Path) -> None:
+    layers = weights()
+    fails = False
+
+    def failing(x: Any, *layers: Any) -> Any:
+        result = drawing(x, *layers)
+        if fails:
+            raise KeyError("late")
+        return result
+
+    function = auto(failing, 0.1, disk=tmp_path)
+    slopes_of_drawing(function, layers)
+    before = descriptors()
+    result = function(X, *layers)
+    assert descriptors() == before + 1
+    assert list(tmp_path.iterdir()) == []
+    del result
+    assert descriptors() == before
+    fails = True
+    with pytest.raises(KeyError):
+        function(X, *layers)
+    gc.collect()
+    assert descriptors() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_disk_takes_what_is_slow_to_compute() -> None:
+    """Of a slow call and nine quick ones, all of one size, the slow one goes to disk."""
+    seconds = [1e-6] * 4 + [1.0] + [1e-6] * 5
+    notes = [
+        budgets.Note((i, 0), f"f{i}", 1000, time, (i - 1,) if i else (), 1, False) for i, time in enumerate(seconds)
+    ]
+    plan = budgets.Plan(notes, 0.0, 0.7, DiskTime(1e-3, 0.0))
+    assert plan.rows()[4][2] in ("keep", "disk")
+    assert plan.stored <= {(4, 0)}
+    # a disk that costs nothing takes all that is not kept
+    everything = budgets.Plan(notes, 0.0, 0.3, DiskTime(0.0, 0.0))
+    assert not [fate for _, _, fate in everything.rows() if fate == "recompute"]
+
+
+@pytest.mark.parametrize(
+    ("disk", "error", "message"),
+    [
+        (3, TypeError, "disk must be True, False or the path of a directory, got 3"),
+        ("/nowhere/at/all", NotADirectoryError, "'/nowhere/at/all' is not a directory: make it first"),
+    ],
+)
+def test_bad_disks(disk: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        auto(network, 0.5, disk=disk)
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.5])
+def test_saved_array_that_was_modified_is_an_error(budget: float) -> None:
+    def modifies(x: Any) -> Any:
+        y = x.exp()
+        z = (y * 1.0).tanh().sum()
+        y.mul_(2)
+        return z
+
+    x = adjoint.ones(3, requires_grad=True)
+    for function in (modifies, auto(modifies, budget)):
+        with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+            function(x).backward()
+
+
+# views and what is written in place -----------------------------------------------------------------------------------
+
+
+def attention(x: Any, *layers: Any) -> Any:
+    """Heads of attention, whose saved arrays are views."""
+    for layer in layers:
+        q, k, v = (x @ adjoint.cat([layer, layer.mT, -layer], 1)).reshape(32, 4, 12).transpose(0, 1).split(4, 2)
+        heads = adjoint.nn.functional.softmax(q @ k.mT, -1) @ v
+        x = x + heads.transpose(0, 1).reshape(32, WIDTH)
+    return (x**2).sum()
+
+
+def biased(x: Any, *layers: Any) -> Any:
+    """Writes each result in place before it is used."""
+    for layer in layers:
+        x = x @ layer
+        x += 0.1
+        x = x.tanh()
+    return (x**2).sum()
+
+
+@pytest.mark.parametrize("function", [attention, biased])
+@pytest.mark.parametrize("budget", [1.0, 0.6])
+def test_views_and_written_arrays_count(function: Any, budget: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = weights()
+    planned = auto(function, budget)
+    expected = gradients(function, X, *layers)
+    same(gradients(planned, X, *layers), expected)
+    same(gradients(planned, X, *layers), expected)
+    meter = Meter()
+    for layer in layers:
+        layer.register_hook(meter.read)
+    if budget == 1.0:
+        monkeypatch.setattr(budgets, "computed", None)
+    result = planned(X, *layers)
+    meter.read(None)
+    result.backward()
+    plan = planned.plan
+    assert plan is not None
+    assert 0 < meter.largest <= plan.peak <= budget * plan.nbytes
+
+
+def test_views_on_disk(tmp_path: Path) -> None:
+    layers = weights()
+    planned = auto(attention, 0.1, disk=tmp_path)
+    expected = gradients(attention, X, *layers)
+    for _ in range(3):
+        same(gradients(planned, X, *layers), expected)

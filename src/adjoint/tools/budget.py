@@ -1,16 +1,22 @@
-"""Memory by budget: from one measured run, which saved arrays to keep and which to compute again in the backward pass.
+"""Memory by budget: from one measured run, which saved arrays to keep, to compute again in the backward pass, or to
+write to disk.
 
 The unit is one call of a kernel. A *cell* is the array that a call made. While the function runs, each saved array goes
 to the graph as its cell; a cell that the plan does not keep forgets its array, and computes it again from its call's
-arguments, which are cells themselves, or arrays from outside. What is computed on the way and is asked for later in
-the same pass stays until then.
+arguments, which are cells themselves, or arrays from outside; or reads it from disk. What is computed or read on the
+way and is asked for later in the same pass stays until then. A call in place makes a new cell; a view counts as the
+memory that it shows.
 
-A plan spreads the kept cells evenly over the bytes of all saved ones, cheap calls first to be computed again, and plays
-the backward pass through to know the peak (T. Chen and others, 2016, on the number of kept ones that is least).
+A plan spreads the kept cells evenly over the bytes of all saved ones, and plays the backward pass through to know the
+peak (T. Chen and others, 2016, on the number of kept ones that is least). Of the others cheap calls are made again
+first. A disk takes those that it gives back sooner than they are computed again, or that cannot be. Of the plans that
+meet the budget the one that takes the least time counts.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,6 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from adjoint.arrays.files import ArrayFile, DiskTime, StoredArray, disk_time
+from adjoint.core import errors
 from adjoint.core.engine import run_number
 from adjoint.core.graph import TensorBase, counter_of, new_tensor
 from adjoint.core.modes.interceptors import CHECKPOINT, Interceptor
@@ -46,9 +54,11 @@ CHANGED = (
 class Cell:
     """An array that a call made.
 
-    call: the call; nr: the number of the result. array: kept for as long as the cell is there, or None. again: computed
-    again and asked for later in this pass. n_saved: how often the graph saved it; waiting: how many of these the pass
-    with this number has not asked for yet.
+    call: the call; nr: the number of the result. root: the cell whose memory a view shows, None for others. array: kept
+    for as long as the cell is there, or None; counter: its version counter, and version: that at which the graph saved
+    it, where it did. stored: the array on disk, or None. again: computed or read again, and asked for later in this
+    pass. n_saved: how often the graph saved it or its views; waiting: how many of these the pass with this number has
+    not asked for yet.
     """
 
     __slots__ = (
@@ -56,30 +66,66 @@ class Cell:
         "again",
         "array",
         "call",
-        "is_view",
+        "counter",
         "n_saved",
         "nbytes",
         "nr",
         "pass_number",
+        "root",
+        "stored",
+        "version",
         "waiting",
     )
 
-    def __init__(self, call: Call, nr: int, nbytes: int, is_view: bool) -> None:
-        self.call, self.nr, self.nbytes, self.is_view = call, nr, nbytes, is_view
+    def __init__(self, call: Call, nr: int, nbytes: int, root: Cell | None) -> None:
+        self.call, self.nr, self.nbytes, self.root = call, nr, nbytes, root
         self.array: Any = None
         self.again: Any = None
+        self.stored: StoredArray | None = None
+        self.counter: Any = None
+        self.version = 0
         self.n_saved = self.waiting = 0
         self.pass_number = -1
 
-    def value(self) -> Any:
-        """The array, if it is there."""
-        return self.again if self.array is None else self.array
+    def keep(self, tensor: TensorBase) -> None:
+        """Keep the array of a tensor that the graph saves."""
+        self.array, self.counter = tensor._array, counter_of(tensor)
+        self.version = self.counter.value
+
+    def owners(self) -> tuple[Cell, ...]:
+        """The cell, and of a view the one whose memory it shows."""
+        return (self,) if self.root is None else (self, self.root)
+
+    def is_lost(self) -> bool:
+        """True if the array has to be computed again."""
+        return self.array is None and self.again is None and self.stored is None
+
+    def value(self, number: int) -> Any:
+        """The array, if it is there or on disk; one that is read stays for as long as the pass asks for it.
+
+        Raises RuntimeError if it was modified in place since the graph saved it.
+        """
+        if self.counter is not None:
+            unmodified(self.array, self.counter, self.version)
+        array = self.again if self.array is None else self.array
+        if array is None and self.stored is not None:
+            array = self.stored.read()
+            if self.awaited(number):
+                self.again = array
+        return array
 
     def awaited(self, number: int) -> int:
         """How often the pass with this number will still ask for the array."""
         if self.pass_number != number:
             self.pass_number, self.waiting = number, self.n_saved
         return self.waiting
+
+    def asked(self, number: int) -> None:
+        """The pass with this number has asked for the array once more."""
+        if number >= 0 and self.awaited(number):
+            self.waiting -= 1
+            if not self.waiting:
+                self.again = None
 
 
 class Call:
@@ -96,6 +142,12 @@ class Call:
         self.seconds = 0.0
 
 
+class _Draw(NamedTuple):
+    """Random numbers drawn outside of kernels, in the place of an operation."""
+
+    name: str
+
+
 class Outside(NamedTuple):
     """An array from outside of the function, and its version counter with the version that it had."""
 
@@ -106,6 +158,13 @@ class Outside(NamedTuple):
     def is_changed(self) -> bool:
         """True if the array was modified in place since."""
         return self.counter is not None and self.counter.value != self.version
+
+
+def unmodified(array: Any, counter: Any, version: int) -> Any:
+    """The array of a saved tensor. Raises RuntimeError if it was modified in place since."""
+    if counter.value != version:
+        raise errors.modified(array, None, 0, counter, version, None)
+    return array
 
 
 class Note(NamedTuple):
@@ -120,23 +179,30 @@ class Note(NamedTuple):
     seconds: float
     sources: tuple[int, ...]
     n_saved: int
-    is_view: bool
     pinned: bool
 
 
 class Recorder(Interceptor):
-    """Notes the calls of a run; keeps the arrays that the plan keeps, or all of them."""
+    """Notes the calls of a run; keeps the arrays that the plan keeps, or all of them.
 
-    def __init__(self, plan: Plan | None) -> None:
+    directory: where the file of those is that the plan moves to disk.
+    """
+
+    def __init__(self, plan: Plan | None, directory: str | None) -> None:
         super().__init__(CHECKPOINT)
         self.plan = plan
+        self.directory = directory
+        self.file: ArrayFile | None = None
         self.calls: list[tuple[Call, list[Cell]]] = []
         # the cell of an array, as long as the array is there
         self.by_id: dict[int, tuple[weakref.ref[Any], Cell]] = {}
         self.counters: dict[int, tuple[weakref.ref[Any], Any, int]] = {}
+        # arrays that calls made and that were written in place later, as long as they are there
+        self.written: dict[int, weakref.ref[Any]] = {}
         self.pinned: set[int] = set()
-        self.saved: list[Cell] = []
-        self.has_drawn = False
+        self.in_kernel = self.has_drawn = False
+        # the tensor that a call in place is to write into, until its kernel has run
+        self.target: TensorBase | None = None
 
     # interceptors -------------------------------------------------------------------------------------------------
 
@@ -150,52 +216,94 @@ class Recorder(Interceptor):
         return operation.proceed(values, self.position)
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        """What is written is no longer what a call made."""
-        with _without():
+        """The kernel's call makes what is written; views of the same memory are no longer what a call made."""
+        outer, self.target = self.target, values[0]
+        try:
             result = operation.proceed_in_place(values, self.position)
-        target = values[0]._array
+            if self.target is not None:
+                self.overwrite()
+            return result
+        finally:
+            self.target = outer
+
+    def overwrite(self) -> Any:
+        """The array that a call in place writes its result into, and forget what calls made there before.
+
+        None where the memory is that of other tensors, too.
+        """
+        target, self.target = self.target, None
+        assert target is not None
+        is_whole = target._view is None and type(target._array) is numpy.ndarray and target._array.base is None
         for key, (reference, _) in list(self.by_id.items()):
             array = reference()
-            if array is None or numpy.may_share_memory(array, target):
+            if array is None or numpy.may_share_memory(array, target._array):
                 del self.by_id[key]
-        return result
+                if array is not None:
+                    self.written[key] = reference
+                    is_whole = is_whole and array is target._array
+        if not is_whole:
+            return None
+        self.written.pop(id(target._array), None)
+        return target._array
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
         """Run a kernel and note the call."""
-        self.has_drawn = False
         args = [self.argument(value) for value in raw]
+        self.in_kernel, self.has_drawn = True, False
         begun = perf_counter()
-        result = operation.proceed_to_kernel(raw, half, self.position)
+        try:
+            result = operation.proceed_to_kernel(raw, half, self.position)
+        finally:
+            self.in_kernel = False
         call = Call(len(self.calls), operation, args, half)
         call.seconds = perf_counter() - begun
-        outs = result if isinstance(result, (tuple, list)) else (result,)
-        arrays = [a for value in raw for a in (value if isinstance(value, (list, tuple)) else (value,))]
-        cells = []
-        for nr, out in enumerate(outs):
-            if type(out) is not numpy.ndarray:
-                continue
-            is_view = any(
-                type(a) is numpy.ndarray and (a is out or (out.base is not None and numpy.may_share_memory(a, out)))
-                for a in arrays
-            )
-            cell = Cell(call, nr, 0 if is_view else out.nbytes, is_view)
-            self.by_id[id(out)] = weakref.ref(out), cell
-            cells.append(cell)
-            if self.has_drawn:
-                cell.array = out
-        if self.has_drawn:
+        if self.has_drawn or any(self.is_written(value) for value in _flat(raw)):
             self.pinned.add(call.number)
-        call.cells = [weakref.ref(cell) for cell in cells]
-        self.calls.append((call, cells))
-        if self.plan is not None and not self.plan.fits(call.number, operation.name, outs):
-            # the function does other things than it did: from here on all is kept
-            self.plan = None
+            call.args = []
+        written = None if self.target is None else self.overwrite()
+        if written is None:
+            self.add(call, result, raw)
+        else:
+            self.add(call, written, [])
         return result
 
     def draw(self, function: Function, args: Any, kwargs: Any) -> Any:
         """A call that draws random numbers is not made again."""
         self.has_drawn = True
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+        if not self.in_kernel:
+            call = Call(len(self.calls), _Draw(function.__name__), [], None)
+            self.pinned.add(call.number)
+            self.add(call, result, [])
+        return result
+
+    def add(self, call: Call, result: Any, raw: list[Any]) -> None:
+        """Note a call and its results."""
+        cells = []
+        for nr, out in enumerate(result if isinstance(result, (tuple, list)) else (result,)):
+            if type(out) is numpy.ndarray:
+                cell = Cell(call, nr, *self.memory_of(out, raw))
+                self.by_id[id(out)] = weakref.ref(out), cell
+                cells.append(cell)
+        call.cells = [weakref.ref(cell) for cell in cells]
+        self.calls.append((call, cells))
+        if self.plan is not None and not self.plan.fits(call.number, call.operation.name):
+            # the function does other things than it did: from here on all is kept
+            self.plan = None
+
+    def memory_of(self, out: Any, raw: list[Any]) -> tuple[int, Cell | None]:
+        """The bytes that a result takes, and the cell whose memory it shows; views of arrays from outside take none."""
+        for array in _flat(raw):
+            if type(array) is numpy.ndarray and (
+                array is out or (out.base is not None and numpy.may_share_memory(array, out))
+            ):
+                cell = self.cell_of(array)
+                return 0, None if cell is None else cell.owners()[-1]
+        return out.nbytes, None
+
+    def is_written(self, value: Any) -> bool:
+        """True for an array that a call made and that was written in place since: no call makes it again."""
+        return id(value) in self.written and self.written[id(value)]() is value
 
     def argument(self, value: Any) -> Any:
         """An argument as a call keeps it."""
@@ -217,20 +325,38 @@ class Recorder(Interceptor):
     # hooks ----------------------------------------------------------------------------------------------------------
 
     def pack(self, tensor: Tensor) -> Any:
-        """The cell of a saved tensor, with or without its array; the tensor itself if it comes from outside."""
+        """The cell of a saved tensor, with or without its array; the array itself if it comes from outside."""
         cell = self.cell_of(tensor._array) if type(tensor._array) is numpy.ndarray else None
         if cell is None:
-            return tensor.detach()
-        if not cell.n_saved:
-            self.saved.append(cell)
-        cell.n_saved += 1
-        if not cell.is_view and (self.plan is None or (cell.call.number, cell.nr) in self.plan.kept):
-            cell.array = tensor._array
+            counter = counter_of(tensor)
+            return Outside(tensor._array, counter, counter.value)
+        for owner in cell.owners():
+            owner.n_saved += 1
+        root = cell.owners()[-1]
+        place = root.call.number, root.nr
+        if self.plan is None or place in self.plan.kept or not root.nbytes:
+            cell.keep(tensor)
+        elif place in self.plan.stored:
+            self.store(cell, root, tensor._array)
         return cell
+
+    def store(self, cell: Cell, root: Cell, array: Any) -> None:
+        """Write the memory of a cell to disk, or what a view shows of it where the array is no more."""
+        if self.cell_of(array.base) is root:
+            cell, array = root, array.base
+        if cell.stored is None:
+            cell.stored = self.stored(array)
+
+    def stored(self, array: Any) -> StoredArray:
+        """An array on disk."""
+        if self.file is None:
+            assert self.directory is not None
+            self.file = ArrayFile(self.directory)
+        return self.file.write(array)
 
     def release(self) -> None:
         """Let go of the cells: the graph alone says how long their arrays are there."""
-        self.calls, self.saved = [], []
+        self.calls, self.written = [], {}
         self.by_id, self.counters = {}, {}
 
     # for the plan ---------------------------------------------------------------------------------------------------
@@ -241,29 +367,16 @@ class Recorder(Interceptor):
         notes: list[Note] = []
         for call, cells in self.calls:
             sources = tuple(numbers[id(a)] for a in _flat(call.args) if isinstance(a, Cell))
-            changed = any(isinstance(a, Outside) and a.is_changed() for a in _flat(call.args))
+            pinned = (
+                call.number in self.pinned
+                or any(isinstance(a, Outside) and a.is_changed() for a in _flat(call.args))
+                or any(notes[i].pinned and not notes[i].n_saved for i in sources)
+            )
             for cell in cells:
                 numbers[id(cell)] = len(notes)
-                notes.append(
-                    Note(
-                        (call.number, cell.nr),
-                        call.operation.name,
-                        cell.nbytes,
-                        call.seconds,
-                        sources,
-                        cell.n_saved,
-                        cell.is_view,
-                        changed or call.number in self.pinned,
-                    )
-                )
+                place = call.number, cell.nr
+                notes.append(Note(place, call.operation.name, cell.nbytes, call.seconds, sources, cell.n_saved, pinned))
         return notes
-
-
-class _without(ModeBlock):
-    """A block without the recorder in the chain."""
-
-    def _changes(self) -> Any:
-        return ((INTERCEPT, "interceptors", (CHECKPOINT, None)),)
 
 
 class _recording(ModeBlock):
@@ -276,9 +389,10 @@ class _recording(ModeBlock):
         return ((INTERCEPT, "interceptors", (CHECKPOINT, self.recorder)),)
 
 
-def _flat(args: list[Any]) -> Iterator[Any]:
+def _flat(args: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
+    """Values, and those in sequences."""
     for value in args:
-        if type(value) is list:
+        if isinstance(value, (list, tuple)) and not isinstance(value, Outside):
             yield from _flat(value)
         else:
             yield value
@@ -286,7 +400,7 @@ def _flat(args: list[Any]) -> Iterator[Any]:
 
 def unpacked(packed: Any) -> Any:
     """A saved tensor again."""
-    return packed if isinstance(packed, TensorBase) else new_tensor(asked(packed))
+    return new_tensor(unmodified(*packed) if isinstance(packed, Outside) else asked(packed))
 
 
 # computing again ------------------------------------------------------------------------------------------------------
@@ -295,14 +409,11 @@ def unpacked(packed: Any) -> Any:
 def asked(cell: Cell) -> Any:
     """The array of a cell, computed again if it is not there."""
     number = run_number()
-    awaited = cell.awaited(number)
-    array = cell.value()
+    array = cell.value(number)
     if array is None:
         array = computed(cell, number)
-    if number >= 0 and awaited:
-        cell.waiting -= 1
-        if not cell.waiting:
-            cell.again = None
+    for owner in cell.owners():
+        owner.asked(number)
     return array
 
 
@@ -310,12 +421,12 @@ def asked(cell: Cell) -> Any:
 Outputs = dict[tuple[int, int], Any]
 
 
-def argument(value: Any, outputs: Outputs, call: Call) -> Any:
+def argument(value: Any, outputs: Outputs, call: Call, number: int) -> Any:
     """An argument of a call that is made again. Raises RuntimeError if it has changed since."""
     if type(value) is list:
-        return [argument(member, outputs, call) for member in value]
+        return [argument(member, outputs, call, number) for member in value]
     if isinstance(value, Cell):
-        array = value.value()
+        array = value.value(number)
         return outputs[value.call.number, value.nr] if array is None else array
     if isinstance(value, Outside):
         if value.is_changed():
@@ -333,11 +444,11 @@ def computed(wanted: Cell, number: int) -> Any:
         if call.number in calls:
             continue
         calls[call.number] = call
-        waiting.extend(a for a in _flat(call.args) if isinstance(a, Cell) and a.value() is None)
+        waiting.extend(a for a in _flat(call.args) if isinstance(a, Cell) and a.is_lost())
     outputs: Outputs = {}
     for call_number in sorted(calls):
         call = calls[call_number]
-        result = call.operation.run([argument(value, outputs, call) for value in call.args], call.half)
+        result = call.operation.run([argument(value, outputs, call, number) for value in call.args], call.half)
         for nr, out in enumerate(result if isinstance(result, (tuple, list)) else (result,)):
             outputs[call_number, nr] = out
         for reference in call.cells:
@@ -353,29 +464,56 @@ def computed(wanted: Cell, number: int) -> Any:
 # plans ----------------------------------------------------------------------------------------------------------------
 
 
-class Plan:
-    """Which saved arrays are kept.
+class Choice(NamedTuple):
+    """The numbers of the cells that are kept, and of those on disk; the others are computed again."""
 
-    notes: of all cells. kept: the places of those that are. nbytes: what all saved arrays take together. limit: the
-    budget in bytes. timeline: the bytes that are there while the function and its backward pass run, by the plan.
+    kept: set[int]
+    stored: set[int]
+
+
+class Course(NamedTuple):
+    """How a function and its backward pass go by a choice.
+
+    timeline: the bytes that are there after each step. seconds: what the choice costs.
     """
 
-    def __init__(self, notes: list[Note], limit: float, budget: float) -> None:
-        self.notes, self.limit = notes, limit
+    timeline: list[int]
+    seconds: float
+
+
+class Family(NamedTuple):
+    """Choices that differ in how many cells they keep: those that may be dropped, and which of these go to disk."""
+
+    dropped: set[int]
+    stored: set[int]
+
+
+class Plan:
+    """Which saved arrays are kept, computed again, or written to disk.
+
+    notes: of all cells. kept, stored: the places of cells that are kept, and that are on disk. nbytes: what all saved
+    arrays take together. limit: the budget in bytes. timeline: the bytes that are there while the function and its
+    backward pass run, by the plan. disk: the time of a disk, None where none is to be used.
+    """
+
+    def __init__(self, notes: list[Note], limit: float, budget: float, disk: DiskTime | None = None) -> None:
+        self.notes, self.limit, self.disk = notes, limit, disk
         self.saved = [i for i, note in enumerate(notes) if note.n_saved and note.nbytes]
         self.nbytes = sum(notes[i].nbytes for i in self.saved)
         if isinstance(budget, float):
             self.limit = budget * self.nbytes
-        fixed = {i for i in self.saved if notes[i].pinned}
-        choice = next(self.choices(fixed), None)
-        if choice is None:
-            least = min(max(self.played(keep)) for keep in self.patterns(fixed, set(self.saved) - fixed))
+        families = list(self.families())
+        fitting = [pair for family in families if (pair := self.densest(family)) is not None]
+        if not fitting:
+            least = min(max(self.played(choice).timeline) for family in families for choice in self.patterns(family))
             raise ValueError(
                 f"checkpoint.auto: a budget of {readable(int(self.limit))} cannot be met; the least possible is "
                 f"{readable(least)}, {least / max(self.nbytes, 1):.3f} of the {readable(self.nbytes)} that are saved"
             )
-        self.timeline = self.played(choice)
-        self.kept = {notes[i].place for i in choice}
+        choice, course = min(fitting, key=lambda pair: pair[1].seconds)
+        self.timeline = course.timeline
+        self.kept = {notes[i].place for i in choice.kept}
+        self.stored = {notes[i].place for i in choice.stored}
         self.operations = {note.place[0]: note.operation for note in notes}
 
     @property
@@ -383,20 +521,46 @@ class Plan:
         """The largest number of bytes of saved and recomputed arrays that are there at once."""
         return max(self.timeline)
 
-    def choices(self, fixed: set[int]) -> Iterator[set[int]]:
-        """Sets of cells to keep that meet the budget, the quickest first: only cheap calls are made again, or all."""
-        free = [i for i in self.saved if i not in fixed]
-        rates = sorted(self.notes[i].seconds / self.notes[i].nbytes for i in free)
-        cheap = {i for i in free if self.notes[i].seconds / self.notes[i].nbytes <= 2 * rates[len(rates) // 4]}
-        for dropped in (cheap, set(free)) if free else (set(),):
-            for keep in self.patterns(set(self.saved) - dropped, dropped):
-                if max(self.played(keep)) <= self.limit:
-                    yield keep
-                    break
+    def families(self) -> Iterator[Family]:
+        """What choices are made of: only cheap calls are made again, or all; or a disk takes what it is quicker for."""
+        notes = self.notes
+        free = {i for i in self.saved if not notes[i].pinned}
+        rates = sorted(notes[i].seconds / notes[i].nbytes for i in free)
+        yield Family({i for i in free if notes[i].seconds / notes[i].nbytes <= 2 * rates[len(rates) // 4]}, set())
+        yield Family(free, set())
+        if self.disk is not None:
+            rest = set(self.saved)
+            pinned = rest - free
+            dear = {i for i in free if self.disk(notes[i].nbytes) < self.seconds_again(i)}
+            yield Family(rest, pinned | dear)
+            yield Family(rest, rest)
 
-    def patterns(self, fixed: set[int], free: set[int]) -> Iterator[set[int]]:
-        """Kept cells spread evenly over the bytes of the free ones, more and more sparsely."""
-        ordered = sorted(free)
+    def seconds_again(self, i: int) -> float:
+        """How long it takes to compute a cell again from saved ones."""
+        return sum(self.notes[k].seconds for k in self.needed(i, set(self.saved) - {i}))
+
+    def needed(self, i: int, *there: set[int]) -> set[int]:
+        """The cells that are to be computed for one of them, from those that are there."""
+        needed, waiting = {i}, [i]
+        while waiting:
+            for source in self.notes[waiting.pop()].sources:
+                if source not in needed and not any(source in cells for cells in there):
+                    needed.add(source)
+                    waiting.append(source)
+        return needed
+
+    def densest(self, family: Family) -> tuple[Choice, Course] | None:
+        """The choice of a family that keeps the most within the budget, and how it goes; None if all exceed it."""
+        for choice in self.patterns(family):
+            course = self.played(choice)
+            if max(course.timeline) <= self.limit:
+                return choice, course
+        return None
+
+    def patterns(self, family: Family) -> Iterator[Choice]:
+        """Kept cells spread evenly over the bytes of those that may be dropped, more and more sparsely."""
+        ordered = sorted(family.dropped)
+        fixed = set(self.saved) - family.dropped
         total = sum(self.notes[i].nbytes for i in ordered)
         steps = min(len(ordered), _PATTERNS)
         for step in range(steps, -1, -1):
@@ -406,47 +570,47 @@ class Plan:
                 if int(after + 1e-9) > int(before + 1e-9) or share == 1:
                     keep.add(i)
                 before = after
-            yield keep
+            yield Choice(keep, family.stored - keep)
 
-    def played(self, keep: set[int]) -> list[int]:
-        """The bytes of kept and recomputed arrays after each step of the function and of its backward pass."""
-        notes = self.notes
+    def played(self, choice: Choice) -> Course:
+        """The function and its backward pass by a choice."""
+        notes, (keep, stored) = self.notes, choice
         live, timeline = 0, [0]
         for i in self.saved:
             live += notes[i].nbytes if i in keep else 0
             timeline.append(live)
+        seconds = sum(self.disk(notes[i].nbytes) for i in stored) if self.disk is not None else 0.0
         again: set[int] = set()
         for i in reversed(self.saved):
             if i not in keep and i not in again:
-                needed, waiting = {i}, [i]
-                while waiting:
-                    for source in notes[waiting.pop()].sources:
-                        if source not in needed and source not in keep and source not in again:
-                            needed.add(source)
-                            waiting.append(source)
-                fresh = {k for k in needed if notes[k].n_saved and notes[k].nbytes and k <= i}
+                needed = {i} if i in stored else self.needed(i, keep, stored, again)
+                read = {source for k in needed - stored for source in notes[k].sources if source in stored} - again
+                fresh = {k for k in needed | read if notes[k].n_saved and notes[k].nbytes and k <= i}
+                seconds += sum(notes[k].seconds for k in needed - stored)
                 again |= fresh
                 live += sum(notes[k].nbytes for k in fresh)
                 timeline.append(live)
             live -= notes[i].nbytes
             timeline.append(live)
-        return timeline
+        return Course(timeline, seconds)
 
-    def fits(self, number: int, operation: str, outs: Any) -> bool:
+    def fits(self, number: int, operation: str) -> bool:
         """True if a call of a run is the one that was measured."""
         return self.operations.get(number, operation) == operation
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """What happens to each saved array: the operation that made it, its bytes, "keep" or "recompute"."""
+        """What happens to each saved array: the operation that made it, its bytes, "keep", "recompute" or "disk"."""
         notes = self.notes
-        return [
-            (notes[i].operation, notes[i].nbytes, "keep" if notes[i].place in self.kept else "recompute")
-            for i in self.saved
-        ]
+        return [(notes[i].operation, notes[i].nbytes, self.fate(notes[i].place)) for i in self.saved]
+
+    def fate(self, place: tuple[int, int]) -> str:
+        """What happens to the saved array of a place."""
+        return "keep" if place in self.kept else "disk" if place in self.stored else "recompute"
 
     def __str__(self) -> str:
+        on_disk = f", {len(self.stored)} are on disk" if self.stored else ""
         head = (
-            f"{len(self.kept)} of {len(self.saved)} saved arrays are kept; peak {readable(self.peak)} of "
+            f"{len(self.kept)} of {len(self.saved)} saved arrays are kept{on_disk}; peak {readable(self.peak)} of "
             f"{readable(self.nbytes)}, budget {readable(int(self.limit))}"
         )
         return "\n".join([head, *[f"{readable(n):>10}  {what:<9}  {operation}" for operation, n, what in self.rows()]])
@@ -460,7 +624,7 @@ class Plan:
             from matplotlib.figure import Figure
 
             ax = Figure(figsize=(6, 3), layout="constrained").subplots()
-        everything = self.played(set(self.saved))
+        everything = self.played(Choice(set(self.saved), set())).timeline
         ax.plot([n / 1e6 for n in everything], color="tab:gray", label="all kept")
         ax.plot([n / 1e6 for n in self.timeline], color="tab:blue", label="planned")
         ax.axhline(self.limit / 1e6, color="tab:red", linestyle="--", label="budget")
@@ -479,9 +643,10 @@ class Automatic:
     plans: the plan for each structure, shapes and dtypes of arguments. plan: the last one that was made or used.
     """
 
-    def __init__(self, function: Function, budget: float) -> None:
+    def __init__(self, function: Function, budget: float, directory: str | None = None) -> None:
         wraps(function)(self)
-        self.function, self.budget = function, budget
+        self.function, self.budget, self.directory = function, budget, directory
+        self.disk: DiskTime | None = None
         self.plans: dict[Any, Plan] = {}
         self.plan: Plan | None = None
 
@@ -490,13 +655,15 @@ class Automatic:
             return self.function(*args, **kwargs)
         key = _kind_of((args, kwargs))
         plan = self.plans.get(key)
-        recorder = Recorder(plan)
+        recorder = Recorder(plan, self.directory)
         with ExitStack() as blocks:
             blocks.enter_context(saved_tensors_hooks(recorder.pack, unpacked))
             blocks.enter_context(_recording(recorder))
             result = self.function(*args, **kwargs)
         if recorder.plan is None:
-            self.plans[key] = plan = Plan(recorder.notes(), float(self.budget), self.budget)
+            if self.directory is not None and self.disk is None:
+                self.disk = disk_time(self.directory)
+            self.plans[key] = plan = Plan(recorder.notes(), float(self.budget), self.budget, self.disk)
         self.plan = plan
         recorder.release()
         return result
@@ -510,27 +677,35 @@ def _kind_of(tree: Any) -> Any:
     )
 
 
-def auto(function: Function, budget: float = 0.5) -> Automatic:
+def auto(function: Function, budget: float = 0.5, *, disk: bool | str | os.PathLike[str] = False) -> Automatic:
     """A function that keeps no more memory for its backward pass than a budget; the rest is computed again.
+
+    With `disk` a part of the rest is written to a file and read again in the backward pass: what takes longer to
+    compute than to read, and what cannot be computed again.
 
     The first call with arguments of a kind (shapes, dtypes) is measured and keeps everything. From it follows a plan,
     by which later calls keep some of the saved arrays. The others are computed again in the backward pass, call by
     call, from the nearest ones that are there: gradients are the same, bit for bit. Calls that draw random numbers, or
-    that used what is modified in place later, are not made again: what they made is kept. A run that does other things
-    than the measured one keeps everything from there on, and is the next one to plan by.
+    that used what is modified in place later, are not made again: what they made is kept, or on disk. A run that does
+    other things than the measured one keeps everything from there on, and is the next one to plan by.
 
     Args:
         function: any function of Tensors.
         budget: a fraction, a float up to 1.0, of the bytes that the function saves; or an int, a number of bytes. It
             bounds kept arrays together with recomputed ones. Arguments and parameters, which exist anyway, are not
             counted.
+        disk: a directory on a disk, or True for the directory of temporary files, which some systems keep in memory.
+            The first call measures how quick it is. The file has no name there, and is gone with the graph, whatever
+            happens.
 
     Returns:
-        A function; its `plan` prints as a table of what is kept and what is computed again, and `plan.plot()` draws the
-        memory over time.
+        A function; its `plan` prints as a table of what is kept, computed again and on disk, and `plan.plot()` draws
+        the memory over time.
 
     Raises:
-        TypeError: the budget is no number.
+        TypeError: the budget is no number; disk is neither a bool nor a path.
+        NotADirectoryError: disk is no directory.
+        OSError: the disk is full.
         ValueError: the budget is not positive, or a fraction above 1. At the first call: it cannot be met; the message
             names the least possible.
         RuntimeError: in the backward pass, if an array was modified in place that is needed to compute again.
@@ -555,4 +730,15 @@ def auto(function: Function, budget: float = 0.5) -> Automatic:
         raise ValueError(
             f"checkpoint.auto: budget must be a fraction above 0 and up to 1.0, or a number of bytes, got {budget}"
         )
-    return Automatic(function, budget)
+    return Automatic(function, budget, _directory(disk))
+
+
+def _directory(disk: Any) -> str | None:
+    """The directory for files, None for none. Raises TypeError or NotADirectoryError."""
+    if isinstance(disk, bool):
+        return tempfile.gettempdir() if disk else None
+    if not isinstance(disk, (str, os.PathLike)):
+        raise TypeError(f"checkpoint.auto: disk must be True, False or the path of a directory, got {disk!r}")
+    if not os.path.isdir(disk):
+        raise NotADirectoryError(f"checkpoint.auto: {os.fspath(disk)!r} is not a directory: make it first")
+    return os.fspath(disk)
