@@ -9,7 +9,7 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 .SUFFIXES:
 
-ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines threads soak distributed fuzz,$(MAKECMDGOALS)),)
+ifeq ($(filter demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint release-check docs docs-browser mutants coverage sanitize machines threads soak distributed fuzz accuracy,$(MAKECMDGOALS)),)
 NEEDS_PYTHON :=
 else
 NEEDS_PYTHON := yes
@@ -47,7 +47,7 @@ PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 
 .PHONY: help demo generate test tests quick test-oldest test-distributed gaps errors agreement bench bench-check lint
 .PHONY: mutants coverage sanitize machines
 .PHONY: test-gpu bench-gpu gpu-sources release-check docs docs-browser clean
-.PHONY: threads soak distributed fuzz
+.PHONY: threads soak distributed fuzz accuracy
 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
@@ -74,6 +74,7 @@ help:
 	@echo 'make machines  other loops, and with ARGS=--long other compilers and emulated processors'
 	@echo 'make mutants  plants faults, one at a time: do the tests find them? (ARGS=--long: after make coverage ARGS=--long)'
 	@echo 'make coverage  does a test take every branch of the core, the rules and the transformations?'
+	@echo 'make accuracy  errors of functions and slopes against mpmath, in units in the last place (ARGS=--long: docs/accuracy.md)'
 	@echo 'make lint     ruff (rules and format) and mypy'
 	@echo 'make release-check  build what a release needs, and check it (six minutes)'
 	@echo 'make clean    remove all that was built'
@@ -145,6 +146,9 @@ gpu-sources:
 
 sanitize machines: $(VENV)/.test $(VENV)/.extensions
 	@PYTHONPATH=$(CURDIR) $(RUN) -m trust.$@ $(ARGS)
+
+accuracy: $(VENV)/.test $(VENV)/.extensions
+	@$(FORM) $(RUN) -m trust.accuracy $(ARGS)
 
 mutants coverage: $(VENV)/.test
 	@PYTHONPATH=$(CURDIR) $(RUN) -m trust.$@ $(ARGS)

@@ -153,7 +153,7 @@ def with_figures(page: str, name: str, text: str) -> str:
     _, end, after = rest.partition(closing)
     if not mark or not end:
         raise ValueError(
-            f"{PAGE.name} has no place for the figures of {name}: add {opening.strip()} and {closing.strip()}"
+            f"the page has no place for the figures of {name}: add {opening.strip()} and {closing.strip()}"
         )
     return before + mark + text + end + after
 

@@ -1,0 +1,250 @@
+"""Errors of functions and their slopes against mpmath, of sums against exact ones: python -m trust.accuracy [--long]
+
+The short form takes 60 points of each function. The long form takes 10^4, or as many as mpmath computes within
+`--seconds`, and writes docs/accuracy.md. Exact values are kept in build/accuracy, so that a long form may be run in
+pieces, by names of rules. PyTorch's errors are measured where it is installed, else those of the last run stand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+import adjoint
+from adjoint.core.recorded import operations
+
+from . import accuracy_page, exact_sums
+from .accuracy_page import Errors, Row
+from .exact_values import Exact, ExactValues, condition_at
+from .figures import Recorder
+from .points import arguments_of
+from .references import REFERENCES, Reference, missing
+
+LISTED = Path(__file__).parent / "data" / "accuracy_limits.json"
+POINTS, SHORT = 10_000, 60
+DTYPES = ("float64", "float32")
+#: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
+LIMIT = 64.0
+#: How many of the worst points are computed with more bits, and how many tell of the condition.
+DOUBTFUL, CONDITIONED = 100, 200
+#: NumPy's names of functions that have others here.
+NUMPY_NAMES = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
+
+Array = Any
+
+
+# errors -----------------------------------------------------------------------------------------------------------
+
+
+def units(results: Array, exact: Exact, dtype: str) -> Array:
+    """The error of each result in units in the last place: infinite if it is lost, NaN if there is no exact number."""
+    limit, epsilon = float(np.finfo(dtype).max), float(np.finfo(dtype).eps)
+    values = np.asarray(results, np.float64)[: exact.near.size]
+    near = np.clip(exact.near, -limit, limit)
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(near).astype(dtype)).astype(np.float64)
+        error = np.abs((values - near) / unit - exact.rest * (np.spacing(np.abs(exact.near)) / unit))
+    # beyond the largest number, and some units below it, a result may be infinite or the largest number
+    edge = limit * (1 - 8 * epsilon)
+    at_edge = (np.abs(exact.near) > edge) & (np.abs(values) >= edge) & (np.sign(values) == np.sign(near))
+    error = np.where(at_edge, 0.0, np.where(np.isfinite(values), error, np.inf))
+    return np.where(np.isnan(exact.near), np.nan, error)
+
+
+def errors_of(results: Array, exact: ExactValues, number: int, dtype: str) -> Errors | None:
+    """The errors of results of one of the functions; None if there is no exact number at any point."""
+    values, function = exact.results[number], exact.functions[number]
+    assert values is not None and function is not None
+    outside = overflows(exact, dtype) if number else np.zeros(len(exact), bool)
+    while True:
+        error = np.where(outside, np.nan, units(results, values, dtype))
+        finite = np.isfinite(error)
+        if not (finite.any() or np.isinf(error).any()):
+            return None
+        doubtful = np.argsort(np.where(np.isnan(error), -1.0, error))[-DOUBTFUL:]
+        if not exact.compute_again(number, [int(k) for k in doubtful if error[k] > 2]):
+            break
+    lost = np.flatnonzero(np.isinf(error))
+    if not finite.any():
+        return Errors(math.nan, math.nan, math.nan, exact.place(int(lost[0])), lost.size)
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(values.near).astype(dtype)).astype(np.float64)
+        normal = error * unit > float(np.finfo(dtype).tiny)
+    beyond, at = beyond_condition(np.where(finite & normal, error, 0.0), function, exact)
+    place = exact.place(int(lost[0]) if lost.size else at)
+    most = float(np.quantile(error[finite], 0.99))
+    return Errors(most, float(error[finite].max()), beyond, place, lost.size)
+
+
+def overflows(exact: ExactValues, dtype: str) -> Array:
+    """Where the value is beyond the largest number, so that slopes are not asked for."""
+    value = exact.results[0]
+    assert value is not None
+    return np.abs(value.near) > float(np.finfo(dtype).max)
+
+
+def beyond_condition(error: Array, function: Callable[..., Any], exact: ExactValues) -> tuple[float, int]:
+    """The largest error divided by the condition of the function, which is asked where errors are large; its point."""
+    worst = int(np.argmax(error))
+    large = np.flatnonzero(error > LIMIT / 4)
+    if not large.size:
+        return float(error[worst]), worst
+    by_size = large[np.argsort(error[large])[::-1]]
+    chosen = by_size[:: max(1, by_size.size // CONDITIONED)][:CONDITIONED]
+    shares = [error[k] / max(1.0, condition_at(function, exact.place(int(k)))) for k in chosen]
+    at = int(np.argmax(shares))
+    return float(shares[at]), int(chosen[at])
+
+
+# results ----------------------------------------------------------------------------------------------------------
+
+
+def with_slopes(library: Any, function: Callable[..., Any], arguments: list[Array], reference: Reference) -> list[Any]:
+    """A function's value and slopes in a library of tensors; None for slopes that it has not."""
+    leaves = [library.tensor(values) for values in arguments]
+    for leaf, slope in zip(leaves, reference.slopes, strict=True):
+        leaf.requires_grad_(slope is not None)
+    result = function(*leaves, **reference.keywords)
+    wanted = [k for k, slope in enumerate(reference.slopes) if slope is not None]
+    slopes: list[Any] = [None] * len(leaves)
+    if wanted and result.requires_grad:
+        inputs = [leaves[k] for k in wanted]
+        with suppress(NotImplementedError, RuntimeError):
+            gradients = library.autograd.grad(result, inputs, library.ones_like(result), allow_unused=True)
+            for k, slope in zip(wanted, gradients, strict=True):
+                slopes[k] = None if slope is None else slope.detach().numpy()
+    return [result.detach().numpy(), *slopes]
+
+
+def numpy_function(reference: Reference) -> Callable[..., Any] | None:
+    """The function of NumPy or SciPy; `name.k` is the k-th of its results."""
+    name = reference.numpy or reference.rule.removeprefix("special_")
+    if name == "-" or (reference.keywords and not reference.numpy):
+        return None
+    name, _, position = name.partition(".")
+    function = getattr(np, NUMPY_NAMES.get(name, name), None) or getattr(scipy.special, name, None)
+    if function is None or not position:
+        return function
+    return lambda *arguments: function(*arguments)[int(position)]
+
+
+def torch_function(torch: Any, reference: Reference) -> Callable[..., Any] | None:
+    """PyTorch's function of this name."""
+    name = (reference.torch or reference.rule.removeprefix("special_")).rpartition(".")[2]
+    if name == "-":
+        return None
+    for module in (torch, torch.special, torch.nn.functional):
+        function = getattr(module, name, None)
+        if callable(function):
+            return function  # type: ignore[no-any-return]
+    return None
+
+
+def installed_torch() -> Any:
+    """PyTorch, or None."""
+    return importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+
+
+def measure(reference: Reference, dtype: str, n: int, *, seconds: float = math.inf, torch: Any = None) -> Row:
+    """Measure one function in one type."""
+    arguments = arguments_of(reference.label, reference.ranges, dtype, n)
+    functions = [reference.value, *reference.slopes]
+    exact = ExactValues(reference.label, functions, arguments, seconds=seconds, keep=n > SHORT)
+
+    def errors(results: Iterable[Any]) -> list[Errors | None]:
+        return [
+            None if result is None or exact.results[k] is None else errors_of(result, exact, k, dtype)
+            for k, result in enumerate(results)
+        ]
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        ours = errors(with_slopes(adjoint, operations[reference.rule], arguments, reference))
+        peer = numpy_function(reference)
+        of_numpy = [] if peer is None else errors([peer(*arguments)])
+        of_torch: list[Errors | None] = []
+        other = None if torch is None else torch_function(torch, reference)
+        if other is not None:
+            with suppress(TypeError, NotImplementedError, RuntimeError):
+                of_torch = errors(with_slopes(torch, other, arguments, reference))
+    return Row(reference.label, dtype, len(exact), ours, of_numpy, of_torch)
+
+
+def listed() -> dict[str, str]:
+    """Errors that stay, with the reason: of a label, or of its value or one of its slopes."""
+    reasons: dict[str, str] = json.loads(LISTED.read_text(encoding="utf-8"))
+    return reasons
+
+
+def faults(row: Row) -> dict[str, str]:
+    """What is worse than it has to be: label and what of it, and the error with its place."""
+    sentences = {}
+    for number, errors in enumerate(row.adjoint):
+        if errors is None or (not errors.lost and errors.beyond <= LIMIT):
+            continue
+        what = "value" if number == 0 else "slope" if len(row.adjoint) == 2 else f"slope by argument {number}"
+        place = ", ".join(f"{value:.17g}" for value in errors.place)
+        error = f"{errors.lost} lost" if errors.lost else f"{errors.beyond:.2g} units"
+        sentences[f"{row.label}: {what}"] = f"{row.dtype}: {error}, at {place}"
+    return sentences
+
+
+def unlisted_faults(row: Row) -> list[str]:
+    """The faults of a row that are not listed with a reason."""
+    return [f"{name}, {sentence}" for name, sentence in faults(row).items() if name not in listed()]
+
+
+# the command ------------------------------------------------------------------------------------------------------
+
+
+def measured_rows(names: Sequence[str], *, long: bool, seconds: float) -> Iterable[Row]:
+    """Measure the functions of these names, or all of them."""
+    torch = installed_torch() if long else None
+    for reference in REFERENCES:
+        if not names or reference.rule in names:
+            for dtype in DTYPES:
+                yield measure(reference, dtype, POINTS if long else SHORT, seconds=seconds, torch=torch)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m trust.accuracy", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", help="rules that are measured; all without a name. `sums` are the reductions"
+    )
+    parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
+    parser.add_argument("--seconds", type=float, default=300.0, help="for the exact values of a function in one type")
+    options = parser.parse_args(arguments)
+    recorder = Recorder("make accuracy", long=options.long)
+    start = time.perf_counter()
+    rows = list(measured_rows(options.names, long=options.long, seconds=options.seconds))
+    sums = (
+        exact_sums.all_results(installed_torch() if options.long else None)
+        if "sums" in (options.names or ["sums"])
+        else []
+    )
+    tables = accuracy_page.Tables(rows, sums, time.perf_counter() - start)
+    if options.long:
+        tables = accuracy_page.stored().joined(tables)
+        accuracy_page.write(tables)
+        recorder.earlier = tables.seconds - (time.perf_counter() - start)
+    recorder.figures.rows |= tables.counts()
+    recorder.figures.rows["errors listed with a reason"] = len(listed())
+    recorder.figures.findings += [fault for row in tables.rows for fault in unlisted_faults(row)]
+    recorder.figures.findings += [f"neither measured nor listed: {name}" for name in missing()]
+    return recorder.report()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""Exact values and slopes at the points where functions are measured, by mpmath, kept below build/.
+
+A result of mpmath has the digits that its formula leaves of the precision it is computed with. So those that differ
+from what is measured are computed again with more bits, and the others need not be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from mpmath import mp
+
+from .folders import ROOT
+
+CACHE = ROOT / "build" / "accuracy"
+#: Bits of the first calculation, and of those that follow.
+BITS, MORE_BITS = 130, 450
+#: The relative step by which the condition of a function is measured.
+STEP = 2.0**-40
+
+Array = Any
+Function = Callable[..., Any]
+#: What mpmath raises at a pole, and where a series does not converge.
+NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, NotImplementedError, mp.NoConvergence)
+
+
+class Exact(NamedTuple):
+    """Numbers as the nearest ones in double precision, and what is left in units in the last place; NaN without one."""
+
+    near: Array
+    rest: Array
+
+
+def exact_at(function: Function, arguments: Sequence[float], bits: int = BITS) -> tuple[float, float]:
+    """An exact result, as the nearest number and the rest; NaN where there is none, or none that is real."""
+    try:
+        with mp.workprec(bits):
+            result = real(function(*[mp.mpf(float(value)) for value in arguments]))
+            near = float(result)
+            if not math.isfinite(near):
+                return near, 0.0
+            return near, float((result - near) / math.ulp(near))
+    except NO_VALUE:
+        return math.nan, math.nan
+
+
+def real(result: Any) -> Any:
+    """A result as a real number; raises ValueError for one that is not."""
+    if isinstance(result, mp.mpc):
+        if result.imag:
+            raise ValueError(f"no real number: {result}")
+        return result.real
+    return mp.mpf(result)
+
+
+def condition_at(function: Function, arguments: Sequence[float]) -> float:
+    """How much larger than relative errors of the arguments that of the result is; infinite at zeros and poles."""
+    try:
+        with mp.workprec(MORE_BITS):
+            place = [mp.mpf(float(value)) for value in arguments]
+            result = real(function(*place))
+            if not result:
+                return math.inf
+            total = mp.mpf(0)
+            for k, value in enumerate(place):
+                moved = [*place[:k], value * (1 + STEP), *place[k + 1 :]]
+                total += abs((real(function(*moved)) - result) / result) / STEP
+            return float(total)
+    except NO_VALUE:
+        return math.inf
+
+
+def identity_of(function: Function, seen: frozenset[str] = frozenset()) -> str:
+    """What tells two versions of a function apart: its code, with that of the functions it calls."""
+    code = getattr(function, "__code__", None)
+    if code is None or function.__qualname__ in seen:
+        return repr(getattr(function, "__name__", function))
+    seen |= {function.__qualname__}
+    inner = [cell.cell_contents for cell in function.__closure__ or ()]
+    called = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
+    nested = [identity_of(entry, seen) if callable(entry) else repr(entry) for entry in [*inner, *called]]
+    constants = [repr(entry) if not hasattr(entry, "co_code") else entry.co_code.hex() for entry in code.co_consts]
+    return " ".join([code.co_code.hex(), *code.co_names, *constants, *nested])
+
+
+class ExactValues:
+    """The exact results of some functions of the same arguments.
+
+    seconds: after so long, the points that are left are not computed. keep: whether the results are kept in a file.
+    """
+
+    def __init__(
+        self, name: str, functions: Sequence[Function | None], arguments: list[Array], *, seconds: float, keep: bool
+    ) -> None:
+        self.functions, self.arguments = functions, arguments
+        identity = " ".join([name, *[identity_of(function) if function else "-" for function in functions]])
+        key = hashlib.sha256(identity.encode() + b"".join(values.tobytes() for values in arguments)).hexdigest()[:24]
+        self.file: Path | None = CACHE / f"{key}.npz" if keep else None
+        self.results = self._stored() or self._computed(seconds)
+        self._store()
+
+    def __len__(self) -> int:
+        return next(int(exact.near.size) for exact in self.results if exact is not None)
+
+    def place(self, k: int) -> tuple[float, ...]:
+        return tuple(float(values[k]) for values in self.arguments)
+
+    def _stored(self) -> list[Exact | None]:
+        if self.file is None or not self.file.exists():
+            return []
+        with np.load(self.file) as stored:
+            return [Exact(*stored[f"r{k}"]) if f else None for k, f in enumerate(self.functions)]
+
+    def _computed(self, seconds: float) -> list[Exact | None]:
+        rows: list[list[tuple[float, float]]] = [[] for _ in self.functions]
+        start = time.perf_counter()
+        for k in range(len(self.arguments[0])):
+            for row, function in zip(rows, self.functions, strict=True):
+                if function is not None:
+                    row.append(exact_at(function, self.place(k)))
+            if time.perf_counter() - start > seconds:
+                break
+        return [Exact(*np.array(row).T) if row else None for row in rows]
+
+    def _store(self) -> None:
+        if self.file is not None:
+            CACHE.mkdir(parents=True, exist_ok=True)
+            arrays: dict[str, Any] = {
+                f"r{k}": np.array(exact) for k, exact in enumerate(self.results) if exact is not None
+            }
+            np.savez(self.file, **arrays)
+
+    def compute_again(self, number: int, points: Sequence[int]) -> bool:
+        """Compute a function at some points with more bits; returns whether a result is another one now."""
+        function, exact = self.functions[number], self.results[number]
+        assert function is not None and exact is not None
+        changed = False
+        for k in points:
+            near, rest = exact_at(function, self.place(k), MORE_BITS)
+            same = near == exact.near[k] and abs(rest - exact.rest[k]) < 1e-3
+            if not same and not (math.isnan(near) and math.isnan(exact.near[k])):
+                exact.near[k], exact.rest[k] = near, rest
+                changed = True
+        if changed:
+            self._store()
+        return changed
