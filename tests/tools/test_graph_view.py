@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -102,3 +103,45 @@ def test_large_graphs_are_drawn_listed_and_freed() -> None:
     assert len(graph.saved_tensors(y)) == 50_000
     del drawing, y
     assert graph.saved_tensors(x.exp()).nbytes == 4
+
+
+def test_saved_tensors_say_what_a_plan_did(tmp_path) -> None:
+    def network(x, *layers):
+        for layer in layers:
+            x = adjoint.nn.functional.dropout((x @ layer).tanh(), 0.3)
+        return (x**2).sum()
+
+    layers = [(adjoint.randn(16, 16) / 4).requires_grad_() for _ in range(8)]
+    x = adjoint.randn(64, 16)
+    for budget, disk, fates in ((0.8, None, {"keep", "recompute"}), (0.05, tmp_path, {"keep", "disk"})):
+        function = adjoint.utils.checkpoint.auto(network, budget, disk=disk or False)
+        function(x, *layers)
+        kept = graph.saved_tensors(function(x, *layers))
+        plan = function.plan
+        assert {entry.fate for entry in kept} == fates
+        assert kept.plan is plan
+        # x needs no gradient, so the first layer is not saved
+        parameters = sum(layer.numel() * 4 for layer in layers[1:])
+        held = sum(entry.nbytes for entry in kept) - parameters - x.numel() * 4
+        assert held == sum(n for _, n, fate in plan.rows() if fate == "keep")
+        assert sum(entry.size for entry in kept) - parameters - x.numel() * 4 == plan.nbytes
+        assert "are not in memory" in str(kept) and max(fates - {"keep"}) in str(kept)
+        assert_is_picture(kept.plot(), ["all kept, peak", "planned, peak", "budget"])
+
+
+def assert_is_picture(picture: object, texts: list[str]) -> None:
+    """An SVG whose lines lie inside and whose texts begin like this."""
+    root = ElementTree.fromstring(str(picture))
+    width, height = float(root.get("width", "")), float(root.get("height", ""))
+    lines = [node for node in root.iter() if node.tag.endswith("polyline")]
+    corners = [corner.split(",") for line in lines for corner in line.get("points", "").split()]
+    assert corners and all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in corners)
+    written = [node.text or "" for node in root.iter() if node.tag.endswith("text")]
+    assert all(any(line.startswith(text) for line in written) for text in texts)
+
+
+def test_memory_of_a_graph_over_time(x: adjoint.Tensor, tmp_path) -> None:
+    picture = graph.saved_tensors((x.exp() * x).sin().sum()).plot()
+    assert_is_picture(picture, ["saved, peak 12.00 kB"])
+    picture.save(tmp_path / "memory.svg")
+    assert (tmp_path / "memory.svg").read_text() == str(picture)

@@ -34,12 +34,14 @@ from adjoint.core.modes.interceptors import CHECKPOINT, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, is_grad_enabled
 from adjoint.core.saved_hooks import saved_tensors_hooks
 from adjoint.runtime.pytree import flatten
-from adjoint.tools.graph_view import readable
+from adjoint.tools.graph_view import Placement, placement_of
+from adjoint.tools.sizes import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from adjoint.tensor.tensor import Tensor
+    from adjoint.tools.profiler.export.pictures import Picture
 Function = Callable[..., Any]
 
 CHANGED = (
@@ -54,11 +56,11 @@ CHANGED = (
 class Cell:
     """An array that a call made.
 
-    call: the call; nr: the number of the result. root: the cell whose memory a view shows, None for others. array: kept
-    for as long as the cell is there, or None; counter: its version counter, and version: that at which the graph saved
-    it, where it did. stored: the array on disk, or None. again: computed or read again, and asked for later in this
-    pass. n_saved: how often the graph saved it or its views; waiting: how many of these the pass with this number has
-    not asked for yet.
+    call: the call; nr: the number of the result; shape, dtype: of the array; nbytes: that it takes. root: the one whose
+    memory a view shows, None for others. array: kept for as long as the cell is there, or None; counter: its version
+    counter, and version: that at which the graph saved it, where it did. plan: that of the run. stored: the array on
+    disk, or None. again: computed or read again, and asked for later in this pass. n_saved: how often the graph saved
+    it or its views; waiting: how many of these the pass with this number has not asked for yet.
     """
 
     __slots__ = (
@@ -67,18 +69,23 @@ class Cell:
         "array",
         "call",
         "counter",
+        "dtype",
         "n_saved",
         "nbytes",
         "nr",
         "pass_number",
+        "plan",
         "root",
+        "shape",
         "stored",
         "version",
         "waiting",
     )
 
-    def __init__(self, call: Call, nr: int, nbytes: int, root: Cell | None) -> None:
+    def __init__(self, call: Call, nr: int, like: Any, nbytes: int, root: Cell | None) -> None:
         self.call, self.nr, self.nbytes, self.root = call, nr, nbytes, root
+        self.shape, self.dtype = like.shape, like.dtype
+        self.plan: Plan | None = None
         self.array: Any = None
         self.again: Any = None
         self.stored: StoredArray | None = None
@@ -86,6 +93,15 @@ class Cell:
         self.version = 0
         self.n_saved = self.waiting = 0
         self.pass_number = -1
+
+    def placement(self) -> Placement:
+        """Where the array is, for `graph.saved_tensors`."""
+        root = self.owners()[-1]
+        array = self.array if self.again is None else self.again
+        if array is not None:
+            return placement_of(array)._replace(fate="keep", plan=self.plan)
+        fate = "recompute" if self.is_lost() and root.is_lost() else "disk"
+        return Placement(None, self.shape, self.dtype, root.nbytes, fate, self.plan, root)
 
     def keep(self, tensor: TensorBase) -> None:
         """Keep the array of a tensor that the graph saves."""
@@ -154,6 +170,10 @@ class Outside(NamedTuple):
     array: Any
     counter: Any
     version: int
+
+    def placement(self) -> Placement:
+        """Where the array is, for `graph.saved_tensors`: it exists anyway."""
+        return placement_of(self.array)._replace(fate="keep")
 
     def is_changed(self) -> bool:
         """True if the array was modified in place since."""
@@ -271,7 +291,8 @@ class Recorder(Interceptor):
         """A call that draws random numbers is not made again."""
         self.has_drawn = True
         result = function(*args, **kwargs)
-        if not self.in_kernel:
+        # others read or set the state of a generator
+        if not self.in_kernel and type(result) is numpy.ndarray:
             call = Call(len(self.calls), _Draw(function.__name__), [], None)
             self.pinned.add(call.number)
             self.add(call, result, [])
@@ -282,7 +303,7 @@ class Recorder(Interceptor):
         cells = []
         for nr, out in enumerate(result if isinstance(result, (tuple, list)) else (result,)):
             if type(out) is numpy.ndarray:
-                cell = Cell(call, nr, *self.memory_of(out, raw))
+                cell = Cell(call, nr, out, *self.memory_of(out, raw))
                 self.by_id[id(out)] = weakref.ref(out), cell
                 cells.append(cell)
         call.cells = [weakref.ref(cell) for cell in cells]
@@ -330,6 +351,7 @@ class Recorder(Interceptor):
         if cell is None:
             counter = counter_of(tensor)
             return Outside(tensor._array, counter, counter.value)
+        cell.plan = self.plan
         for owner in cell.owners():
             owner.n_saved += 1
         root = cell.owners()[-1]
@@ -614,6 +636,14 @@ class Plan:
             f"{readable(self.nbytes)}, budget {readable(int(self.limit))}"
         )
         return "\n".join([head, *[f"{readable(n):>10}  {what:<9}  {operation}" for operation, n, what in self.rows()]])
+
+    def picture(self) -> Picture:
+        """The same picture as `plot` draws, as SVG: a notebook shows it, and `save(path)` writes it."""
+        from adjoint.tools.memory_picture import Line, memory_picture
+
+        everything = self.played(Choice(set(self.saved), set())).timeline
+        lines = [Line("all kept", "#9aa5b1", everything), Line("planned", "#5b8ff9", self.timeline)]
+        return memory_picture(lines, self.limit)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the planned memory over the steps of the function and its backward pass, beside the budget.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import underlying
@@ -11,6 +11,10 @@ from adjoint.core.edges import GradientEdge, as_edge
 from adjoint.core.graph import AccumulateGrad, Node, SavedTensor, TensorBase
 from adjoint.core.locations import described
 from adjoint.runtime.drawings import INNER, LEAF, ROOT, Box, Drawing
+from adjoint.tools.sizes import readable
+
+if TYPE_CHECKING:
+    from adjoint.tools.profiler.export.pictures import Picture
 
 Target = TensorBase | GradientEdge | Node
 
@@ -82,12 +86,30 @@ def _label(node: Node) -> str:
 # saved tensors ------------------------------------------------------------------------------------------------------
 
 
+class Placement(NamedTuple):
+    """What a packed value tells of itself, by its method `placement`.
+
+    array: None where it is not in memory. fate: "keep", "recompute" or "disk". plan: the plan that said so; it has a
+    method `picture`. memory: what several packed values of one array have in common.
+    """
+
+    array: Any
+    shape: tuple[int, ...]
+    dtype: Any
+    nbytes: int
+    fate: str
+    plan: Any
+    memory: Any
+
+
 class SavedEntry(NamedTuple):
     """One tensor that the graph keeps.
 
     operation, name: the node that saves the value, and the value's name. shape, dtype: None where a hook has packed it.
-    memory; 0 if an entry before it keeps the same memory, so that the sum is what the graph really holds. location:
-    the source line that saved it, where locations are recorded.
+    nbytes: of its memory; 0 if an entry before it keeps the same memory, so that the sum is what the graph holds.
+    location: the source line that saved it, where locations are recorded. fate: what the plan of `checkpoint.auto` does
+    with it, "keep", "recompute" or "disk"; empty without a plan. size: its bytes, in memory or not; 0 if an entry
+    before it has the same ones. number: later nodes have larger ones.
     """
 
     operation: str
@@ -96,10 +118,18 @@ class SavedEntry(NamedTuple):
     dtype: Any
     nbytes: int
     location: str | None
+    fate: str = ""
+    size: int = 0
+    number: int = 0
 
 
 class SavedTensors(list[SavedEntry]):
-    """The tensors that a graph keeps, largest first; prints as a table."""
+    """The tensors that a graph keeps, largest first; prints as a table, and `plot()` draws its memory over time.
+
+    plan: that of `checkpoint.auto`, if a part of the graph is made by one.
+    """
+
+    plan: Any = None
 
     @property
     def nbytes(self) -> int:
@@ -118,22 +148,44 @@ class SavedTensors(list[SavedEntry]):
         from rich.table import Table
 
         shown = self if limit is None else self[:limit]
-        table = Table(title=f"{len(self)} saved tensors, {readable(self.nbytes)}")
+        missing = sum(entry.size for entry in self) - self.nbytes
+        title = f"{len(self)} saved tensors, {readable(self.nbytes)}"
+        table = Table(title=f"{title}; {readable(missing)} are not in memory" if missing else title)
         for column, side in (("bytes", "right"), ("shape", "left"), ("dtype", "left"), ("saved by", "left"),
-                             ("as", "left"), ("line", "left")):  # fmt: skip
+                             ("as", "left"), ("plan", "left"), ("line", "left")):  # fmt: skip
             table.add_column(column, justify=side)  # type: ignore[arg-type]
         for entry in shown:
             table.add_row(
-                readable(entry.nbytes) if entry.nbytes else "shared",
+                readable(entry.size) if entry.size else "shared",
                 "packed" if entry.shape is None else str(entry.shape),
                 "" if entry.dtype is None else str(entry.dtype),
                 entry.operation,
                 entry.name,
+                entry.fate,
                 entry.location or "",
             )
         if len(shown) < len(self):
             table.add_row("...", f"and {len(self) - len(shown)} more")
         return table
+
+    def plot(self) -> Picture:
+        """Saved memory while the function and its backward pass run, as SVG: a notebook shows it, `save` writes it.
+
+        Of a graph by `checkpoint.auto` it is what the plan does, beside all kept and the budget.
+
+        >>> import adjoint
+        >>> x = adjoint.ones(1000, requires_grad=True)
+        >>> str(adjoint.autograd.graph.saved_tensors((x.exp() * x).sum()).plot())[:4]
+        '<svg'
+        """
+        from adjoint.tools.memory_picture import Line, memory_picture
+
+        if self.plan is not None:
+            return self.plan.picture()  # type: ignore[no-any-return]
+        held = [0]
+        for entry in sorted(self, key=lambda entry: entry.number):
+            held.append(held[-1] + entry.nbytes)
+        return memory_picture([Line("saved", "#5b8ff9", [*held, *reversed(held[:-1])])])
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -150,7 +202,8 @@ class SavedTensors(list[SavedEntry]):
 def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     """Every tensor that the graph behind a tensor (or several) keeps for its backward pass, largest first.
 
-    Needs `rich` to be printed as a table. Values that hooks have packed are listed without a shape.
+    Needs `rich` to be printed as a table. Values that hooks have packed are listed without a shape. Those of
+    `utils.checkpoint.auto` say what the plan did: kept, to be computed again, or on disk.
 
     >>> import adjoint
     >>> x = adjoint.ones(1000, requires_grad=True)
@@ -163,10 +216,28 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     for node in nodes_of(targets):
         location = getattr(node, "_ad_saved_at", None)
         line = None if location is None else described(location)
-        for name, entry in node._ad_saved_items():
-            entries.append(_entry(type(node).__name__, name, _array_of(entry), memory_ids, line))
-    entries.sort(key=lambda entry: -entry.nbytes)
+        for name, saved in node._ad_saved_items():
+            placement = _placement_of(saved)
+            entries.append(_entry(node, name, placement, memory_ids, line))
+            entries.plan = entries.plan or placement.plan
+    entries.sort(key=lambda entry: (-entry.nbytes, -entry.size))
     return entries
+
+
+def _placement_of(saved: Any) -> Placement:
+    """Where a saved value is. Of a value that other hooks have packed nothing is known."""
+    tell = getattr(saved.packed, "placement", None) if isinstance(saved, SavedTensor) else None
+    if tell is not None:
+        return tell()  # type: ignore[no-any-return]
+    array = _array_of(saved)
+    return Placement(None, (), None, 0, "", None, None) if array is None else placement_of(array)
+
+
+def placement_of(array: Any) -> Placement:
+    """Where an array in memory is."""
+    owner = _memory(array)
+    nbytes = int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
+    return Placement(array, tuple(array.shape), array.dtype, nbytes, "", None, owner)
 
 
 def _array_of(entry: Any) -> Any:
@@ -175,13 +246,23 @@ def _array_of(entry: Any) -> Any:
     return entry._array if isinstance(entry, TensorBase) else entry
 
 
-def _entry(operation: str, name: str, array: Any, memory_ids: set[int], line: str | None) -> SavedEntry:
-    if array is None:
-        return SavedEntry(operation, name, None, None, 0, line)
-    owner = _memory(array)
-    nbytes = 0 if id(owner) in memory_ids else int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
-    memory_ids.add(id(owner))
-    return SavedEntry(operation, name, tuple(array.shape), from_numpy_dtype(array.dtype), nbytes, line)
+def _entry(node: Node, name: str, placement: Placement, memory_ids: set[int], line: str | None) -> SavedEntry:
+    operation, number = type(node).__name__, node._ad_sequence_nr
+    if placement.dtype is None:
+        return SavedEntry(operation, name, None, None, 0, line, number=number)
+    size = 0 if id(placement.memory) in memory_ids else placement.nbytes
+    memory_ids.add(id(placement.memory))
+    return SavedEntry(
+        operation,
+        name,
+        placement.shape,
+        from_numpy_dtype(placement.dtype),
+        0 if placement.array is None else size,
+        line,
+        placement.fate,
+        size,
+        number,
+    )
 
 
 def _memory(array: Any) -> Any:
@@ -190,16 +271,3 @@ def _memory(array: Any) -> Any:
     while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
         array = array.base
     return array
-
-
-def readable(nbytes: int) -> str:
-    """A number of bytes as people read it.
-
-    >>> readable(999), readable(1_500_000)
-    ('999 B', '1.50 MB')
-    """
-    value, units = float(nbytes), ["B", "kB", "MB", "GB", "TB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return f"{value:.0f} B" if units[0] == "B" else f"{value:.2f} {units[0]}"
