@@ -877,3 +877,29 @@ simple(
     MAT,
 )
 simple("result_of_vmap_and_its_part", lambda x: (y := adjoint.vmap(lambda row: row * 2)(x), y[1:]), MAT, recorded=False)
+simple("empty_views_of_an_argument", lambda x: (x[2:], x[:, 4:].sum(0), x), MAT, recorded=False)
+simple("empty_view_of_a_result", lambda x: ((y := x.exp())[2:], y), MAT)
+simple(
+    "view_of_a_result_that_is_detached",
+    lambda x: ((y := x.exp()).t(), y.sum(), y.detach_()),
+    MAT,
+    recorded=False,
+)
+simple(
+    "copies_of_one_tensor",
+    lambda x: (y := x.detach() * 2, a := y.clone(), b := y.clone(), a + x, b),
+    MAT,
+)
+
+
+@program(MAT, second=False)
+def gradient_and_copy_of_a_parameter(world: World) -> Callable[..., Any]:
+    """A result has the numbers of a gradient that the function makes."""
+    w = world.parameter(3)
+
+    def run(x: Any) -> Any:
+        w.grad = None
+        adjoint.autograd.backward([w], [w.detach()], retain_graph=True)
+        return x * 2, w.clone()
+
+    return run

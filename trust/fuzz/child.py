@@ -29,10 +29,13 @@ def main(arguments: list[str]) -> None:
 
     numpy.seterr(all="ignore")
     cases = KINDS[kind].cases(seed, torch or None)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     at_work = os.open(place, os.O_WRONLY)
     os.chdir(place.parent)
+    parent = os.getppid()
     for number in range(first, last):
+        if os.getppid() != parent:
+            return
         os.pwrite(at_work, f"{number:12d}".encode(), 0)
         fault = cases.fault(number)
         if fault:

@@ -281,6 +281,8 @@ class Entry:
                 elif owner_of(tensor, bases) is not tensor:
                     if is_leaf(view.base):
                         self.recording.stop("returned views of a leaf of its own")
+                    if tensor.requires_grad and not view.base.requires_grad:
+                        self.recording.stop("returned a view with a history of a result that it took out of the graph")
                     if type(plain_array(view.base._array)) is not _ndarray:
                         self.recording.stop("returned several views of a result of vmap")
                     self.returned.append((VIEW, (self._add_result(view.base, numbers), view.replay, view.origin)))

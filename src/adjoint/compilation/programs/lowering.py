@@ -261,7 +261,9 @@ class Lowering:
 
     def _results(self, arrays: list[Any]) -> list[View]:
         """Arrays that are made together, as views."""
-        owners: dict[int, Buffer] = {}
+        buffers = [self.memory.view(array, CONSTANT).buffer for array in arrays]
+        # one that has its values in its own buffer keeps it, also where others have theirs there
+        owners = {buffer.number: buffer for buffer in buffers if buffer.number not in self._alias}
         copies: dict[int, Buffer] = {}
         return [self._result(array, owners, copies) for array in arrays]
 

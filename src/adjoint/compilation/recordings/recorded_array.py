@@ -17,7 +17,7 @@ import numpy
 
 from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.arrays.namespace import holds_arrays, register
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, meets_memory
 from adjoint.core.holders import TensorHolder
 from adjoint.runtime.caches import cached
 from adjoint.transforms.batching.batched import LevelRule
@@ -408,6 +408,11 @@ class Namespace(_Functions):
         """The address of the first element."""
         array.recording.stop("took the address of memory")
         return int(array.array.__array_interface__["data"][0])
+
+    @staticmethod
+    def may_share_memory(first: Any, second: Any) -> bool:
+        """Whether an array lies in the memory of another; of one without elements, whether both come from one array."""
+        return bool(meets_memory(concrete(first), concrete(second)))
 
     @staticmethod
     def getitem(array: Any, index: Any) -> Any:

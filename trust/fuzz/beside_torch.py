@@ -1,0 +1,102 @@
+"""adjoint against PyTorch: values, dtypes, properties, which lines are errors, gradients, tangents, second order.
+
+What PyTorch refuses is not compared. Where tangents differ, adjoint's are right if they are the transpose of its
+gradients, which are PyTorch's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from trust.fuzz import compared
+from trust.fuzz.compared import Case
+from trust.fuzz.lines import OWN_AFFAIR
+from trust.fuzz.observations import Error, Observations, apart, same
+from trust.fuzz.options import numbers
+from trust.fuzz.peer import Peer
+
+#: Where PyTorch is wrong, or its own way is no better: what the case contains, which observations, and why.
+KNOWN = (
+    (
+        "register_hook",
+        "second",
+        "whether a derivative goes back through a result, and meets its hooks, is a rule's own affair",
+    ),
+    ("scale_grad_by_freq=True", "second", "PyTorch's second order forgets the scale"),
+)
+#: Observations that PyTorch may lack, where its derivative of a function has none.
+DERIVATIVES = ("gradient", "second", "tangent")
+
+
+class Cases(compared.Cases):
+    """Programs and calls with options."""
+
+    def __init__(self, seed: int, torch: str) -> None:
+        super().__init__(seed, Peer(torch, "torch", {}))
+
+    def difference(self, case: Case, own: Observations, other: Observations) -> tuple[str, str] | None:
+        narrow = any(word in str(case) for word in ("float32", "float()", "half()"))
+        theirs = dict(other)
+        if isinstance(theirs.get("value"), Error):
+            return None
+        left_out = tuple(observation for part, observation, _ in KNOWN if part in str(case))
+        for name, one in own:
+            if name.startswith(left_out):
+                continue
+            if name in theirs and theirs_alone(one, theirs[name]):
+                if name.startswith(("line", "value")):
+                    return None
+                continue
+            if name not in theirs:
+                if isinstance(one, Error) and OWN_AFFAIR.search(one.text):
+                    continue
+                if not is_derivative(name) or (isinstance(one, Error) and answered(name, theirs)):
+                    return name, f"{apart(one, None)}, PyTorch has none"
+            elif not alike(name, one, theirs[name], narrow) and not (name.startswith("tangent") and transposed(own)):
+                return name, apart(one, theirs[name])
+        return None
+
+
+def is_derivative(name: str) -> bool:
+    return name.startswith(DERIVATIVES)
+
+
+def answered(name: str, theirs: Iterable[str]) -> bool:
+    """Whether PyTorch has the derivative that is an error here."""
+    return any(other.startswith(name) for other in theirs)
+
+
+def theirs_alone(one: Any, two: Any) -> bool:
+    """PyTorch refuses what adjoint answers, or adjoint refuses what it need not."""
+    return isinstance(two, Error) or (isinstance(one, Error) and bool(OWN_AFFAIR.search(one.text)))
+
+
+def alike(name: str, one: Any, two: Any, narrow: bool) -> bool:
+    if name.startswith("requires_grad"):
+        return bool(one or not two)
+    if is_derivative(name) and is_part_finite(two):
+        # where there is no derivative, which elements are no numbers is a formula's own affair
+        return isinstance(one, np.ndarray) and one.shape == two.shape and one.dtype == two.dtype
+    if narrow and name.startswith("second"):
+        return True  # rounding has the last word
+    return same(one, two, 2e-3 if narrow and isinstance(one, np.ndarray) and one.dtype.kind in "fc" else None)
+
+
+def is_part_finite(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and not np.isfinite(values).all()
+
+
+def transposed(own: Observations) -> bool:
+    """Whether tangents and gradients of a call are each other's transpose, with the numbers of options.wave."""
+    tangents = [value for name, value in own if name.startswith("tangent")]
+    gradients = [value for name, value in own if name.startswith("gradient")]
+    if not gradients or any(isinstance(value, Error) for value in [*tangents, *gradients]):
+        return False
+    forward, backward = (
+        sum(np.vdot(numbers(value.shape, np.iscomplexobj(value), k), value).real for k, value in enumerate(values))
+        for values in (tangents, gradients)
+    )
+    return bool(np.isclose(forward, backward, rtol=1e-6, atol=1e-9))

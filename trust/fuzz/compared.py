@@ -1,0 +1,58 @@
+"""Programs and calls compared with those of another process: PyTorch's, or adjoint's as plain Python."""
+
+from __future__ import annotations
+
+import random
+
+import adjoint
+from trust.fuzz import options, programs
+from trust.fuzz.faults import Fault
+from trust.fuzz.observations import Observations
+from trust.fuzz.options import Call
+from trust.fuzz.peer import Peer, observed
+from trust.fuzz.programs import Program
+
+Case = Program | Call
+
+
+class Cases:
+    """Programs and calls with options, half of each."""
+
+    def __init__(self, seed: int, peer: Peer) -> None:
+        self.seed, self.peer = seed, peer
+
+    def case(self, number: int) -> Case:
+        draw = random.Random(f"{self.seed}:{number}")
+        own = draw.randrange(2**40)
+        if draw.random() < 0.5:
+            return options.call(own)
+        dtypes = ("float64",) if draw.random() < 0.6 else ("float64", "float32")
+        layouts = ("plain",) if draw.random() < 0.5 else tuple(programs.LAYOUTS)
+        n_lines = draw.randint(3, 12)
+        return programs.program(
+            adjoint, own, programs.ANY, n_lines=n_lines, failing=0.05, dtypes=dtypes, layouts=layouts
+        )
+
+    def text(self, number: int) -> str:
+        case = self.case(number)
+        if isinstance(case, Program) and self.compare(case):
+            case = programs.shortened(case, lambda shorter: bool(self.compare(shorter)))
+        return str(case)
+
+    def fault(self, number: int) -> Fault | None:
+        case = self.case(number)
+        difference = self.compare(case)
+        if not difference:
+            return None
+        name, what = difference
+        place = case.text.partition("(")[0] if isinstance(case, Call) else "program"
+        return Fault(name.split(" ")[0], place, f"{name}: {what}")
+
+    def compare(self, case: Case) -> tuple[str, str] | None:
+        """The name of the first observation that differs, and how; None if there is none."""
+        own = observed(adjoint, case)
+        other = self.peer.seen(case)
+        return ("end", "of the other process") if other is None else self.difference(case, own, other)
+
+    def difference(self, case: Case, own: Observations, other: Observations) -> tuple[str, str] | None:
+        raise NotImplementedError

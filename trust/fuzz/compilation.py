@@ -1,0 +1,166 @@
+"""Random programs compiled and as they are: values, effects, gradients and those of gradients over several calls.
+
+A function takes two tensors and sees one. It is called five times: twice on equal shapes, without recording, on another
+shape, and on the first shape again; the arguments have other values each time. A function may write to what it takes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import adjoint
+from adjoint.compilation.replays import CHANGED, HISTORY
+from trust.fuzz import programs
+from trust.fuzz.faults import Fault
+from trust.fuzz.observations import Error, Observations, apart, array, array_or_none, attempt, same
+from trust.fuzz.programs import Program
+
+#: A call: how much longer the first axis is, and whether it records.
+CALLS = ((0, True), (0, True), (0, False), (1, True), (0, True))
+WEIGHTS: tuple[programs.Weights, ...] = (programs.PURE, programs.LOCAL, programs.KINKS, programs.COMPILED)
+#: In the place of an observation that is not there.
+MISSING = "nothing"
+#: One program in so many has tensors of a thousand elements.
+LARGE = 0.15
+
+
+class Cases:
+    """Programs of 2 to 10 lines."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def text(self, number: int) -> str:
+        program = drawn(f"{self.seed}:{number}")
+        return str(
+            programs.shortened(program, lambda shorter: fault(shorter) is not None) if fault(program) else program
+        )
+
+    def fault(self, number: int) -> Fault | None:
+        return fault(drawn(f"{self.seed}:{number}"))
+
+
+def drawn(name: str) -> Program:
+    """The program of a seed."""
+    draw = random.Random(name)
+    large = draw.random() < LARGE
+    return programs.program(
+        adjoint,
+        draw.randrange(2**40),
+        draw.choice(WEIGHTS),
+        n_lines=draw.randint(2, 10),
+        shapes=programs.LARGE if large else programs.SHAPES,
+        most=9000 if large else programs.MOST_ELEMENTS,
+        layouts=("plain",) if draw.random() < 0.6 else tuple(programs.LAYOUTS),
+        dtypes=("float64",) if draw.random() < 0.7 else ("float64", "float32"),
+    )
+
+
+def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
+    """The maker of a function of the tensor that it sees. With odd seeds it writes to its arguments themselves."""
+    names = [entry[0] for entry in program.inputs]
+    copies = [] if program.seed % 2 else [f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"]
+    lefts = [line.split(" = ")[0] for line in program.lines]
+    results = [*dict.fromkeys(left for left in lefts if left[0] == "v" and left.isalnum())]
+    first, second, seen = names
+    body = [f"{seen} = {seen}_", *copies, *program.lines, f"return [{', '.join([*results, first, seen])}]"]
+    space: dict[str, Any] = {"L": adjoint}
+    exec("\n  ".join([f"def make({seen}_):\n def f({first}, {second}):", *body]) + "\n return f", space)
+    make: Callable[[Any], Callable[..., Any]] = space["make"]
+    return make
+
+
+def observed(program: Program, wrap: Callable[[Any], Any]) -> Observations:
+    """What can be seen of all calls."""
+    *_, seen = programs.made(adjoint, program)
+    call = wrap(function(program)(seen))
+    observations: Observations = []
+    for k, (longer, records) in enumerate(CALLS):
+        adjoint.manual_seed(k)
+        seen.grad = None
+        args = arguments(program, k, longer)
+        with adjoint.set_grad_enabled(records):
+            results = attempt(lambda args=args: call(*args))  # type: ignore[misc]
+        if isinstance(results, Error):
+            observations.append((f"call {k}", results))
+            continue
+        tensors = [result for result in results if isinstance(result, adjoint.Tensor)]
+        observations += described(f"call {k} results", tensors)
+        observations += described(f"call {k} arguments", [*args, seen])
+        observations += gradients(f"call {k}", tensors, [*args, seen])
+    return observations
+
+
+def arguments(program: Program, k: int, longer: int) -> list[Any]:
+    """The arguments of call k."""
+    inputs = tuple(
+        (name, (shape[0] + longer, *shape[1:]) if shape else shape, *others) for name, shape, *others in program.inputs
+    )
+    values = replace(program, inputs=inputs, seed=program.seed + 1000 * (k + 1))  # type: ignore[arg-type]
+    return programs.made(adjoint, values)[:2]
+
+
+def described(where: str, tensors: list[Any]) -> Observations:
+    return [
+        (f"{where} {k}", (str(t.dtype), t.requires_grad, attempt(lambda t=t: t.is_leaf), array(t)))  # type: ignore[misc]
+        for k, t in enumerate(tensors)
+    ]
+
+
+def gradients(where: str, results: list[Any], inputs: list[Any]) -> Observations:
+    """Gradients of each result and of all together, and a second order."""
+    leaves = [x for x in inputs if x.requires_grad]
+    ys = [y for y in results if y.requires_grad and is_recorded(y)]
+    if not leaves or not ys:
+        return []
+    observations: Observations = []
+
+    def pulled(name: str, outputs: list[Any], create_graph: bool = False) -> list[Any]:
+        weights = [adjoint.ones_like(y).detach() for y in outputs]
+        grads = attempt(
+            lambda: adjoint.autograd.grad(
+                outputs, leaves, weights, retain_graph=True, create_graph=create_graph, allow_unused=True
+            )
+        )
+        if isinstance(grads, Error):
+            observations.append((f"{where} {name}", grads))
+            return []
+        observations.extend((f"{where} {name} by {k}", array_or_none(g)) for k, g in enumerate(grads))
+        return [g.sin().sum() for g in grads if g is not None and g.requires_grad]
+
+    pulled("gradient of the first", ys[:1])
+    again = pulled("gradient", ys, create_graph=True)
+    if again:
+        pulled("second order", [sum(again[1:], again[0])])
+    attempt(lambda: adjoint.autograd.backward(ys, [adjoint.ones_like(y) for y in ys]))
+    grads = [x.grad if attempt(lambda x=x: x.is_leaf) is True else None for x in leaves]  # type: ignore[misc]
+    return [*observations, *((f"{where} .grad {k}", array_or_none(g)) for k, g in enumerate(grads))]
+
+
+def is_recorded(y: Any) -> bool:
+    node = attempt(lambda: y.grad_fn)
+    return node is not None and not isinstance(node, Error)
+
+
+def fault(program: Program) -> Fault | None:
+    """How the compiled program differs."""
+    plain, compiled = dict(observed(program, lambda f: f)), dict(observed(program, adjoint.compile))
+    refused = [name for name, seen in compiled.items() if isinstance(seen, Error) and seen.text in (HISTORY, CHANGED)]
+    # a gradient with a history that is refused, and what would have been seen of it
+    left_out = tuple(part for name in refused for part in (name, name.replace("gradient", "second order")))
+    for name in [*plain, *(name for name in compiled if name not in plain)]:
+        if not name.startswith(left_out or ("none",)) and not alike(
+            plain.get(name, MISSING), compiled.get(name, MISSING)
+        ):
+            what = f"{name}: {apart(compiled.get(name, MISSING), plain.get(name, MISSING))}"
+            return Fault(name.split(" ")[2] if name.count(" ") > 1 else "call", "compiled", what)
+    return None
+
+
+def alike(one: Any, other: Any) -> bool:
+    if isinstance(one, Error) and isinstance(other, Error):
+        return one.kind == other.kind
+    return same(one, other)

@@ -1,0 +1,139 @@
+"""Random nests of transforms over random functions, beside the same derivatives by nested backward passes alone.
+
+A function is a random program of one argument and two tensors that it sees. A nest applies transforms to it one after
+another, by each of the two tables (transforms.py). Both nests are called at the same point; then their results are
+differentiated by the argument and by what the function sees.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import adjoint
+from trust.fuzz import programs
+from trust.fuzz.faults import Fault
+from trust.fuzz.observations import Error, Observations, apart, array, attempt, same
+from trust.fuzz.programs import Program
+from trust.fuzz.transforms import CLOSED, OWN, PLAIN, Function, Transform, weighted, zero_if_none
+
+SHAPES = ((3,), (2, 3), (2, 2), (), (1, 2))
+#: Derivatives of derivatives of large numbers are rounding.
+LARGEST = 1e12
+#: What is refused, as PyTorch does, where loops and passes are not: by vmap, by dual numbers of dual numbers, and by
+#: passes that go through values without effect.
+REFUSED = re.compile(
+    "view size is not compatible|is not possible because there exists a Tensor `other`|support dynamic shape"
+    "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
+)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A program, which of its tensors it returns, and the transforms from the inside to the outside."""
+
+    program: Program
+    result: str
+    transforms: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.program}\nreturn {self.result}\n{' of '.join(reversed(self.transforms))} of it"
+
+
+class Cases:
+    """Nests of one to three transforms."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def text(self, number: int) -> str:
+        nest = drawn(f"{self.seed}:{number}")
+        return str(shortened(nest, lambda shorter: fault(shorter) is not None) if fault(nest) else nest)
+
+    def fault(self, number: int) -> Fault | None:
+        return fault(drawn(f"{self.seed}:{number}"))
+
+
+def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
+    """The nest of a seed."""
+    draw = random.Random(name)
+    program = programs.program(
+        adjoint, draw.randrange(2**40), programs.LOCAL, n_lines=draw.randint(2, n_lines), shapes=SHAPES
+    )
+    lefts = [line.split(" = ")[0] for line in program.lines if line.startswith("v")]
+    names = [*dict.fromkeys(["v0", *(left for left in lefts if left.isalnum())])][-3:]
+    all_of_them = f"L.cat([{', '.join(f'{name}.reshape(-1).double()' for name in names)}])"
+    result = names[-1] if draw.random() < 0.5 else all_of_them
+    return Nest(program, result, tuple(draw.choice(list(OWN)) for _ in range(draw.randint(1, deepest))))
+
+
+def function(nest: Nest, seen: list[Any]) -> Function:
+    """The innermost function. It starts from copies, since it may write to them."""
+    names = [entry[0] for entry in nest.program.inputs]
+    copies = f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"
+    body = "\n ".join([copies, *nest.program.lines])
+    space: dict[str, Any] = {"L": adjoint}
+    exec(f"def f({', '.join(names)}):\n {body}\n return {nest.result}", space)
+    return lambda x: space["f"](x, *seen)
+
+
+def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
+    """The result of a nest, and its gradients."""
+    x, *seen = programs.made(adjoint, nest.program)
+    f = function(nest, seen)
+    for kind in nest.transforms:
+        f = table[kind](adjoint, f)
+    y = f(x)
+    leaves = [x, *([] if CLOSED & {*nest.transforms} else [t for t in seen if t.requires_grad])]
+    grads: Any = [None] * len(leaves)
+    if y.requires_grad:
+        grads = adjoint.autograd.grad(weighted(adjoint, y), leaves, allow_unused=True)
+    pairs = zip(grads, leaves, strict=True)
+    return [
+        ("result", array(y)),
+        *((f"gradient {k}", array(zero_if_none(adjoint, grad, leaf))) for k, (grad, leaf) in enumerate(pairs)),
+    ]
+
+
+def fault(nest: Nest) -> Fault | None:
+    """What is wrong with a nest."""
+    if "dual" in nest.transforms and "Function" in nest.transforms[nest.transforms.index("dual") :]:
+        return None  # dual numbers have no tangents inside of a custom function, as in PyTorch
+    plain = attempt(lambda: observed(nest, PLAIN))
+    if isinstance(plain, Error) or not is_finite(nest):
+        return None  # the function itself cannot be differentiated
+    own = attempt(lambda: observed(nest, OWN))
+    place = " of ".join(reversed(nest.transforms))
+    if isinstance(own, Error):
+        return None if REFUSED.search(own.text) else Fault(own.kind, place, own.text)
+    for (name, one), (_, other) in zip(own, plain, strict=True):
+        if np.max(np.abs(other[np.isfinite(other)]), initial=0) > LARGEST:
+            return None
+        if not same(one, other, 1e-6):
+            return Fault(name.split(" ")[0], place, f"{name}: {apart(one, other)}")
+    return None
+
+
+def is_finite(nest: Nest) -> bool:
+    """Whether the function has numbers where it is called."""
+    x, *seen = programs.made(adjoint, nest.program)
+    return bool(np.isfinite(array(function(nest, seen)(x))).all())
+
+
+def shortened(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
+    """The nest with as few transforms and lines as the failure needs."""
+    changed = True
+    while changed:
+        changed = False
+        for k in range(len(nest.transforms)):
+            shorter = replace(nest, transforms=nest.transforms[:k] + nest.transforms[k + 1 :])
+            if fails(shorter):
+                nest, changed = shorter, True
+                break
+    program = programs.shortened(nest.program, lambda program: fails(replace(nest, program=program)))
+    return replace(nest, program=program)

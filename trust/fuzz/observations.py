@@ -1,0 +1,80 @@
+"""What can be seen of tensors and errors, under names, so that two libraries or two forms of one can be compared.
+
+This module runs beside PyTorch too, and does not import adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Names, and what is seen: an array, an Error, or a plain value.
+Observations = list[tuple[str, Any]]
+
+
+class Error(NamedTuple):
+    """An error: the name of its class, and its text."""
+
+    kind: str
+    text: str
+
+
+def attempt(call: Callable[[], Any]) -> Any:
+    """What a call gives, or its error."""
+    try:
+        return call()
+    except NameError:
+        raise  # a line without those that it needs: no program
+    except Exception as error:
+        return Error(type(error).__name__, str(error))
+
+
+def array(tensor: Any) -> np.ndarray[Any, Any]:
+    """A copy of the values of a tensor."""
+    values: np.ndarray[Any, Any] = tensor.detach().clone().resolve_conj().resolve_neg().numpy(force=True)
+    return values
+
+
+def array_or_none(tensor: Any) -> np.ndarray[Any, Any] | None:
+    return None if tensor is None else array(tensor)
+
+
+def tolerance(dtype: np.dtype[Any]) -> float:
+    """How far numbers may be apart, as a part of the largest of them."""
+    return {2: 2e-2, 4: 1e-3}.get(np.zeros(0, dtype).real.itemsize, 1e-7) if dtype.kind in "fc" else 0.0
+
+
+def same(one: Any, other: Any, tol: float | None = None) -> bool:
+    """Whether two observations agree, numbers up to rounding, and None with zeros."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return False
+        tol = tolerance(one.dtype) if tol is None else tol
+        with np.errstate(all="ignore"):
+            least = 1e-3 if tol < 1e-5 else 1.0
+            size = np.max(np.abs(other[np.isfinite(other)]), initial=least) if other.dtype.kind in "fc" else 1.0
+            return bool(np.allclose(one, other, rtol=tol, atol=tol * size, equal_nan=True))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        values = one if isinstance(one, np.ndarray) else other
+        return (one is None or other is None) and not np.any(values)
+    if isinstance(one, tuple) and type(one) is type(other) is tuple:
+        return len(one) == len(other) and all(same(a, b, tol) for a, b in zip(one, other, strict=True))
+    return bool(type(one) is type(other) and one == other)
+
+
+def apart(one: Any, other: Any) -> str:
+    """Two observations that differ, in words: of arrays the elements that differ most."""
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return f"{shown(one)} against {shown(other)}"
+    if one.shape != other.shape or one.dtype != other.dtype or not one.size:
+        return f"{one.shape} {one.dtype} against {other.shape} {other.dtype}"
+    with np.errstate(all="ignore"):
+        gap = np.nan_to_num(np.abs(one.astype(complex) - other.astype(complex)), nan=1e300)
+    place = np.unravel_index(np.argmax(gap), gap.shape)
+    return f"{one[place]!r} against {other[place]!r} at {[int(k) for k in place]} of {one.shape} {one.dtype}"
+
+
+def shown(value: Any) -> str:
+    return f"{value.kind}: {value.text:.200}" if isinstance(value, Error) else f"{value!r:.200}"

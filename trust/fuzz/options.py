@@ -1,0 +1,185 @@
+"""Calls with random options, from a grammar of calls under names that adjoint and PyTorch share (grammar.txt).
+
+This module runs beside PyTorch too, and does not import adjoint.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trust.fuzz.observations import Error, Observations, array, attempt
+
+LINES = [
+    line
+    for line in (Path(__file__).parent / "grammar.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+#: Functions with a kink, or worse, where elements are equal: these get no inputs with equal rows.
+TIES = re.compile(
+    "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det"
+)
+CHOICE = re.compile(r"<([^<>]*)>")
+#: (how often, dtype of all inputs)
+DTYPES = ("float64",) * 7 + ("float32",) * 2
+
+
+@dataclass(frozen=True)
+class Call:
+    """An expression, and the seed, dtype and layouts of its inputs."""
+
+    text: str
+    seed: int
+    dtype: str
+    layouts: bool
+
+    def __str__(self) -> str:
+        return f"{self.text}  # seed {self.seed}, {self.dtype}{', layouts' * self.layouts}"
+
+
+def call(seed: int) -> Call:
+    """The call of a seed."""
+    draw = random.Random(f"call {seed}")
+    text = draw.choice(LINES)
+    while CHOICE.search(text):
+        text = CHOICE.sub(lambda match: draw.choice(match[1].split("|")), text, count=1)
+    return Call(text, seed, draw.choice(DTYPES), draw.random() < 0.5)
+
+
+class Inputs:
+    """Makes the inputs of a call in the order in which the expression asks for them, as tensors of one library."""
+
+    def __init__(self, library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> None:
+        self.library, self.call, self.wrap = library, call, wrap
+        self.leaves: list[Any] = []
+        self.count = 0
+
+    def rng(self) -> np.random.Generator:
+        self.count += 1
+        return np.random.default_rng([self.call.seed, self.count])
+
+    def made(self, values: Any) -> Any:
+        """An input that is differentiated; perhaps its elements do not lie one after another."""
+        kind = random.Random(f"{self.call.seed} {self.count}").randrange(5) if self.call.layouts else 0
+        dtype = getattr(self.library, self.call.dtype)
+
+        def tensor(part: Any) -> Any:
+            values = self.library.tensor(np.ascontiguousarray(part).tolist(), dtype=self.library.float64)
+            return values.to(dtype).reshape(part.shape)
+
+        if kind == 1 and values.ndim > 1:
+            made = tensor(np.swapaxes(values, 0, -1)).transpose(0, -1)
+        elif kind == 2 and values.ndim:
+            made = tensor(np.repeat(values, 2, -1))[..., ::2]
+        elif kind == 3 and values.ndim:
+            made = tensor(np.concatenate([values[:1], values]))[1:]
+        elif kind == 4 and values.ndim and values.shape[0] > 1 and not TIES.search(self.call.text):
+            made = tensor(values[:1]).expand(values.shape)
+        else:
+            made = tensor(values)
+        leaf = self.wrap(made, len(self.leaves))
+        self.leaves.append(leaf)
+        return leaf
+
+    def real(self, *shape: int) -> Any:
+        rng = self.rng()
+        return self.made(rng.uniform(0.1, 1.2, shape) * rng.choice([-1.0, 1.0], shape))
+
+    def positive(self, *shape: int) -> Any:
+        return self.made(self.rng().uniform(0.2, 1.2, shape))
+
+    def definite(self, *shape: int) -> Any:
+        matrix = self.rng().uniform(-1, 1, shape)
+        made = self.made(matrix @ np.swapaxes(matrix, -1, -2) + np.diag(np.arange(1.0, shape[-1] + 1)))
+        return (made + made.mT) / 2
+
+    def integers(self, n: int, *shape: int) -> Any:
+        return self.library.tensor(self.rng().integers(0, n, shape).tolist(), dtype=self.library.int64).reshape(shape)
+
+    def mask(self, *shape: int) -> Any:
+        return self.library.tensor((self.rng().random(shape) < 0.6).tolist()).reshape(shape)
+
+
+def outputs(library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> tuple[list[Any], list[Any]]:
+    """The differentiable results of a call, and its inputs."""
+    inputs = Inputs(library, call, wrap)
+    space = {
+        "L": library, "F": library.nn.functional, "inf": float("inf"), "nan": float("nan"),
+        "X": inputs.real, "P": inputs.positive, "D": inputs.definite, "I": inputs.integers, "B": inputs.mask,
+    }  # fmt: skip
+    library.manual_seed(0)
+    result = eval(call.text, space)
+    return [part for part in flattened(result) if hasattr(part, "numel")], inputs.leaves
+
+
+def flattened(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in flattened(part)] if isinstance(value, (tuple, list)) else [value]
+
+
+def numbers(shape: tuple[int, ...], is_complex: bool, k: int) -> Any:
+    """The numbers of a cotangent or a tangent."""
+    rng = np.random.default_rng([len(shape), int(np.prod(shape)), k])
+    drawn = rng.uniform(-1, 1, shape)
+    return drawn + 1j * rng.uniform(-1, 1, shape) if is_complex else drawn
+
+
+def wave(library: Any, like: Any, k: int) -> Any:
+    drawn = np.asarray(numbers(tuple(like.shape), like.is_complex(), k))
+    dtype = library.complex128 if like.is_complex() else library.float64
+    return library.tensor(drawn.tolist(), dtype=dtype).reshape(drawn.shape).to(like.dtype)
+
+
+def leaf(tensor: Any, k: int) -> Any:
+    return tensor.requires_grad_()
+
+
+def seen(library: Any, call: Call) -> Observations:
+    """What a library shows: values, gradients and those of gradients, and tangents."""
+    library.set_grad_enabled(True)
+    found = attempt(lambda: outputs(library, call, leaf))
+    if isinstance(found, Error):
+        return [("value", found)]
+    results, leaves = found
+    observed: Observations = [(f"value {k}", array(result)) for k, result in enumerate(results)]
+    ys = [y for y in results if y.requires_grad]
+    if not ys:
+        return observed
+    backward = attempt(lambda: derivatives(library, ys, leaves))
+    observed += backward if isinstance(backward, list) else [("gradient", backward)]
+    forward = attempt(lambda: tangents(library, call)) if call.dtype == "float64" else []
+    return observed + (forward if isinstance(forward, list) else [("tangent", forward)])
+
+
+def derivatives(library: Any, ys: list[Any], leaves: list[Any]) -> Observations:
+    grad = library.autograd.grad
+    cotangents = [wave(library, y, k).requires_grad_() for k, y in enumerate(ys)]
+    grads = grad(ys, leaves, cotangents, create_graph=True, allow_unused=True)
+    observed: Observations = [
+        (f"gradient {k}", zeros(g, x)) for k, (g, x) in enumerate(zip(grads, leaves, strict=True))
+    ]
+    usable = [(g, wave(library, g, 7)) for g in grads if g is not None and g.requires_grad]
+    if usable:
+        inputs = [*leaves, *cotangents]
+        seconds = attempt(lambda: grad([g for g, _ in usable], inputs, [w for _, w in usable], allow_unused=True))
+        if isinstance(seconds, Error):
+            return [*observed, ("second order", seconds)]
+        observed += [(f"second order {k}", zeros(g, x)) for k, (g, x) in enumerate(zip(seconds, inputs, strict=True))]
+    return observed
+
+
+def tangents(library: Any, call: Call) -> Observations:
+    forward_ad = library.autograd.forward_ad
+    with forward_ad.dual_level():
+        results, _ = outputs(library, call, lambda x, k: forward_ad.make_dual(x, wave(library, x, k)))
+        pairs = [forward_ad.unpack_dual(y) for y in results if y.is_floating_point() or y.is_complex()]
+        return [(f"tangent {k}", zeros(pair.tangent, pair.primal)) for k, pair in enumerate(pairs)]
+
+
+def zeros(tensor: Any, like: Any) -> Any:
+    return np.zeros_like(array(like)) if tensor is None else array(tensor)

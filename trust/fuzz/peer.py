@@ -1,0 +1,92 @@
+"""Another process that carries out the same cases: with PyTorch, or with adjoint as plain Python.
+
+    python -m trust.fuzz.peer torch
+
+It reads pickled cases from its standard input and answers what it observes. Both ends belong to one run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import resource
+import struct
+import subprocess
+import sys
+import warnings
+from typing import IO, Any
+
+from trust.figures import ROOT
+from trust.fuzz import lines, options
+from trust.fuzz.observations import Observations
+from trust.fuzz.options import Call
+from trust.fuzz.programs import Program
+
+SIZE = struct.Struct("<q")
+
+
+class Peer:
+    """The other process: an interpreter, and the library that it imports under the environment `changes`."""
+
+    def __init__(self, interpreter: str, library: str, changes: dict[str, str]) -> None:
+        self.command = [interpreter, "-m", "trust.fuzz.peer", library]
+        self.environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | changes
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command, env=self.environment, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def seen(self, case: Program | Call) -> Observations | None:
+        """What the other library shows; None where its process ends."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        try:
+            send(self.process.stdin, case)
+            observed: Observations = receive(self.process.stdout)
+        except (EOFError, OSError):
+            self.process.kill()
+            self.process.wait()
+            self.start()
+            return None
+        return observed
+
+
+def send(file: IO[bytes], value: Any) -> None:
+    data = pickle.dumps(value, 4)
+    file.write(SIZE.pack(len(data)) + data)
+    file.flush()
+
+
+def receive(file: IO[bytes]) -> Any:
+    head = file.read(SIZE.size)
+    if len(head) < SIZE.size:
+        raise EOFError("the other process has ended")
+    return pickle.loads(file.read(SIZE.unpack(head)[0]))
+
+
+def observed(library: Any, case: Program | Call) -> Observations:
+    """What a library shows of a case of either kind."""
+    return lines.seen(library, case) if isinstance(case, Program) else options.seen(library, case)
+
+
+def main(name: str) -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    # cases may print
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    # the process that asks may have a limit, which would be inherited
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    warnings.simplefilter("ignore")
+    library = importlib.import_module(name)
+    while True:
+        try:
+            case = receive(sys.stdin.buffer)
+        except EOFError:
+            return
+        send(answers, observed(library, case))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,214 @@
+"""Random programs as text: lines of calls under names that adjoint and PyTorch share. `L` is the library.
+
+A program is drawn line by line. Each line is tried at once, so that its operands have shapes that fit; lines that fail
+are kept now and then, since errors are compared too. This module runs beside PyTorch too, and does not import adjoint.
+
+    v3 = v0.sin()
+    v4 = v3.mT[..., 1:]
+    v3.mul_(v1)
+
+A program that shows a difference is shortened by leaving lines out (`shortened`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Lines = tuple[str, ...]
+
+
+def read(text: str) -> dict[str, Lines]:
+    """The lines of each section.
+
+    >>> read("# comment\\n[views]\\n{x}.mT\\n\\n[moves]\\n{x}.clone()\\n{x}.tril()")
+    {'views': ('{x}.mT',), 'moves': ('{x}.clone()', '{x}.tril()')}
+    """
+    sections: dict[str, Lines] = {}
+    for line in text.splitlines():
+        if line.startswith("["):
+            sections[name := line[1:-1]] = ()
+        elif line and not line.startswith("#"):
+            sections[name] += (line,)
+    return sections
+
+
+LINES = read((Path(__file__).parent / "lines.txt").read_text(encoding="utf-8"))
+#: How often each kind is drawn, by the kind of program.
+Weights = dict[str, int]
+PURE = {"smooth": 6, "moves": 2, "views": 2}
+LOCAL = {"smooth": 5, "moves": 2, "views": 3, "in place": 3}
+KINKS = {"smooth": 4, "kinked": 3, "moves": 2, "views": 2}
+COMPILED = {"smooth": 4, "kinked": 1, "moves": 2, "views": 3, "in place": 3, "types": 1, "passes": 1}
+ANY = {"smooth": 4, "kinked": 1, "moves": 2, "views": 4, "in place": 4, "types": 1, "modes": 1, "passes": 1}
+#: Kinds of lines that make no tensor.
+STATEMENTS = ("in place", "modes")
+
+SHAPES = ((2, 3), (3,), (3, 3), (2, 3, 2), (), (1, 3), (3, 1), (4,), (2, 2))
+NUMBERS = ("0.5", "-1.0", "2", "1.5", "-0.7")
+MOST_ELEMENTS = 96
+LARGE = ((1100,), (33, 40), (7, 11, 13), (2, 1030), (1030, 2), (1,), (40, 1), (5, 300), (300,), (40,))
+#: The names of the inputs.
+FIRST = ("v0", "v1", "v2")
+#: Errors that a line may answer.
+ERRORS = (
+    RuntimeError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    NotImplementedError,
+    AssertionError,
+    KeyError,
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Lines, and the inputs that they start from: name, shape, dtype, whether a gradient is needed, a layout."""
+
+    inputs: tuple[tuple[str, tuple[int, ...], str, bool, str], ...]
+    lines: tuple[str, ...]
+    seed: int = 0
+
+    def __str__(self) -> str:
+        heads = [
+            f"{name}: {dtype}{list(shape)}{' grad' * grad} {layout}" for name, shape, dtype, grad, layout in self.inputs
+        ]
+        return "\n".join(["# " + "; ".join(heads), *self.lines])
+
+
+# inputs ---------------------------------------------------------------------------------------------------------------
+
+#: A layout is what is done to twice as many elements, or to transposed ones: (shape to draw, change).
+LAYOUTS: dict[str, tuple[Callable[[tuple[int, ...]], tuple[int, ...]], Callable[[Any], Any]]] = {
+    "plain": (lambda shape: shape, lambda x: x),
+    "transposed": (lambda shape: shape[::-1], lambda x: x.permute(tuple(range(x.ndim - 1, -1, -1)))),
+    "steps": (lambda shape: (*shape[:-1], shape[-1] * 2) if shape else shape, lambda x: x[..., ::2] if x.ndim else x),
+    "offset": (lambda shape: (shape[0] + 1, *shape[1:]) if shape else shape, lambda x: x[1:] if x.ndim else x),
+    "expanded": (lambda shape: (1, *shape[1:]) if shape else shape, lambda x: x),
+}
+
+
+def numbers(seed: int, k: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """The values of input k: distinct, apart from each other, none near 0."""
+    rng = np.random.default_rng([seed, k])
+    drawn = rng.uniform(0.1, 1.4, tuple(shape)) * rng.choice([-1.0, 1.0], tuple(shape))
+    return np.asarray(drawn)
+
+
+def made(library: Any, program: Program, leaves: bool = True) -> list[Any]:
+    """The inputs of a program, as tensors of a library."""
+    tensors = []
+    for k, (_, shape, dtype, grad, layout) in enumerate(program.inputs):
+        before, change = LAYOUTS[layout]
+        values = numbers(program.seed, k, before(shape))
+        tensor = change(library.tensor(values.tolist(), dtype=library.float64).to(getattr(library, dtype)))
+        tensor = tensor.expand(shape) if layout == "expanded" else tensor
+        tensors.append(tensor.requires_grad_() if grad and leaves else tensor)
+    return tensors
+
+
+# drawing --------------------------------------------------------------------------------------------------------------
+
+
+def program(
+    library: Any,
+    seed: int,
+    weights: Weights,
+    *,
+    n_lines: int = 8,
+    failing: float = 0.0,
+    dtypes: Sequence[str] = ("float64",),
+    layouts: Sequence[str] = ("plain",),
+    shapes: Sequence[tuple[int, ...]] = SHAPES,
+    grads: float = 0.7,
+    most: int = MOST_ELEMENTS,
+) -> Program:
+    """The program of a seed."""
+    draw = random.Random(f"program {seed}")
+    inputs = tuple(
+        (name, draw.choice(shapes), draw.choice(dtypes), name == "v0" or draw.random() < grads, draw.choice(layouts))
+        for name in FIRST
+    )
+    drawn = Program(inputs, (), seed)
+    space = names(library, drawn)
+    lines: list[str] = []
+    tries = 0
+    before = library.is_grad_enabled()
+    try:
+        while len(lines) < n_lines and tries < 12 * n_lines:
+            tries += 1
+            line = statement(draw, weights, space)
+            error = carried_out(line, space)
+            if error is None or draw.random() < failing:
+                lines.append(line)
+                cleaned(space, most)
+    finally:
+        library.set_grad_enabled(before)
+    return replace(drawn, lines=tuple(lines))
+
+
+def names(library: Any, drawn: Program, leaves: bool = True) -> dict[str, Any]:
+    tensors = made(library, drawn, leaves)
+    return {"L": library, **{entry[0]: tensor for entry, tensor in zip(drawn.inputs, tensors, strict=True)}}
+
+
+def statement(draw: random.Random, weights: Weights, space: dict[str, Any]) -> str:
+    """A line whose operands exist."""
+    kind = draw.choices(list(weights), list(weights.values()))[0]
+    known = [name for name in space if name.startswith("v")]
+    recent = known[-4:] if draw.random() < 0.6 else known
+    text = draw.choice(LINES[kind]).format(
+        x=draw.choice(recent), y=draw.choice(known), i=draw.choice((0, -1, 1, 0, -1, 2)), j=draw.choice((0, 1, -1)),
+        c=draw.choice(NUMBERS),
+    )  # fmt: skip
+    if kind in STATEMENTS:
+        return text
+    number = 1 + max(int(name[1:]) for name in known)
+    return f"v{number} = {text}"
+
+
+def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:
+    """Run a line; the error that it answers."""
+    try:
+        exec(line, space)
+    except ERRORS as error:
+        return error
+    return None
+
+
+def cleaned(space: dict[str, Any], most: int) -> None:
+    """Leave out results that are no tensors, or too large."""
+    for name in [name for name in space if name.startswith("v")]:
+        value = space[name]
+        if name in FIRST:
+            continue
+        if not hasattr(value, "numel") or value.numel() > most or value.numel() == 0 or value.is_complex():
+            del space[name]
+
+
+# shortening -----------------------------------------------------------------------------------------------------------
+
+
+def shortened(whole: Program, fails: Callable[[Program], bool]) -> Program:
+    """The program with as many lines left out as the failure stays."""
+    lines = list(whole.lines)
+    changed = True
+    while changed:
+        changed = False
+        for k in reversed(range(len(lines))):
+            shorter = replace(whole, lines=tuple(lines[:k] + lines[k + 1 :]))
+            try:
+                kept = fails(shorter)
+            except NameError:
+                kept = False  # a line that others need
+            if kept:
+                lines = list(shorter.lines)
+                changed = True
+    return replace(whole, lines=tuple(lines))

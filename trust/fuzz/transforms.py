@@ -1,0 +1,261 @@
+"""Transforms of functions of a tensor, in two tables: by what adjoint offers for them (`OWN`), and by `autograd.grad`
+with `create_graph=True` and loops (`PLAIN`). `L` is the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Function = Callable[[Any], Any]
+Transform = Callable[[Any, Function], Function]
+
+
+# constants of the same kind in both tables ---------------------------------------------------------------------------
+
+
+def wave(library: Any, like: Any, phase: float = 0.0) -> Any:
+    """A tensor of the shape of another with fixed numbers: a tangent, a cotangent, weights."""
+    shape = tuple(like.shape)
+    n = int(np.prod(shape))
+    return library.cos(library.arange(n, dtype=library.float64) + phase).reshape(shape).to(like.dtype)
+
+
+def weighted(library: Any, y: Any) -> Any:
+    """A number that depends on every element."""
+    return (y * wave(library, y)).sum() + 0.1 * (y * y).sum()
+
+
+def variants(library: Any, x: Any, dim: int) -> Any:
+    """Three points along a new axis."""
+    return library.stack([x, 0.5 * x, x.sin()], dim)
+
+
+def two(L: Any, x: Any) -> Any:
+    """Two numbers."""
+    return wave(L, L.zeros(2, dtype=x.dtype))
+
+
+# by what adjoint offers ----------------------------------------------------------------------------------------------
+
+
+def by_jet(L: Any, f: Function) -> Function:
+    def second(x: Any) -> Any:
+        t = wave(L, x)
+        return L.func.jet(f, (x,), ([t, L.zeros_like(x)],))[1][1]
+
+    return second
+
+
+def by_dual(L: Any, f: Function) -> Function:
+    def tangent(x: Any) -> Any:
+        forward_ad = L.autograd.forward_ad
+        with forward_ad.dual_level():
+            y = f(forward_ad.make_dual(x, wave(L, x)))
+            tangent = forward_ad.unpack_dual(y).tangent
+            return L.zeros_like(y) if tangent is None else tangent
+
+    return tangent
+
+
+def by_function(L: Any, f: Function) -> Function:
+    """A custom function, whose backward pass is again one of the function."""
+
+    class Custom(L.autograd.Function):  # type: ignore[misc]
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return f(x)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return L.func.vjp(f, x)[1](g)[0]
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return L.func.jvp(f, (x,), (t,))[1]
+
+    return lambda x: Custom.apply(x)
+
+
+def with_hooks(L: Any, f: Function) -> Function:
+    def hooked(x: Any) -> Any:
+        y = f(x)
+        if y.requires_grad:
+            y.register_hook(lambda g: g * 1.0)
+            if y.grad_fn is not None:
+                y.grad_fn.register_hook(lambda grads, _: grads)
+        return y
+
+    return hooked
+
+
+def with_saved_hooks(L: Any, f: Function) -> Function:
+    def hooked(x: Any) -> Any:
+        with L.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            return f(x)
+
+    return hooked
+
+
+def assigned(z: Any, x: Any) -> Any:
+    """z, written over with x."""
+    z[...] = x
+    return z
+
+
+def zero_if_none(L: Any, grad: Any, like: Any) -> Any:
+    return L.zeros_like(like) if grad is None else grad
+
+
+def inner_pass(L: Any, f: Function) -> Function:
+    """A backward pass of its own inside of the function."""
+
+    def gradient(x: Any) -> Any:
+        with L.enable_grad():
+            z = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+            total = weighted(L, f(z))
+            if not total.requires_grad:
+                return L.zeros_like(x)
+            return zero_if_none(L, L.autograd.grad(total, z, create_graph=True, allow_unused=True)[0], z)
+
+    return gradient
+
+
+OWN: dict[str, Transform] = {
+    "grad": lambda L, f: L.func.grad(lambda x: weighted(L, f(x))),
+    "value": lambda L, f: lambda x: sum(L.func.grad_and_value(lambda x: weighted(L, f(x)))(x)),
+    "vjp": lambda L, f: lambda x: (lambda y, pull: pull(wave(L, y))[0])(*L.func.vjp(f, x)),
+    "jvp": lambda L, f: lambda x: L.func.jvp(f, (x,), (wave(L, x),))[1],
+    "jvp and value": lambda L, f: lambda x: (lambda y, t: y + t)(*L.func.jvp(f, (x,), (x,))),
+    "linearize": lambda L, f: lambda x: L.func.linearize(f, x)[1](wave(L, x)),
+    "dual": by_dual,
+    "jet": by_jet,
+    "jacrev": lambda L, f: lambda x: L.func.jacrev(f)(x).sum(-1) if x.ndim else L.func.jacrev(f)(x),
+    "jacrev in chunks": lambda L, f: lambda x: L.func.jacrev(f, chunk_size=2)(x),
+    "jacfwd": lambda L, f: lambda x: L.func.jacfwd(f)(x).sum(-1) if x.ndim else L.func.jacfwd(f)(x),
+    "hessian": lambda L, f: L.func.hessian(lambda x: weighted(L, f(x))),
+    "functional": lambda L, f: lambda x: L.autograd.functional.jacobian(f, x, create_graph=True),
+    "vmap": lambda L, f: lambda x: L.func.vmap(f)(variants(L, x, 0)),
+    "vmap last": lambda L, f: lambda x: L.func.vmap(f, in_dims=-1, out_dims=-1)(variants(L, x, -1)),
+    "vmap moved": lambda L, f: lambda x: L.func.vmap(f, in_dims=min(1, x.ndim))(variants(L, x, min(1, x.ndim))),
+    "vmap in chunks": lambda L, f: lambda x: L.func.vmap(f, chunk_size=2)(variants(L, x, 0)),
+    "vmap of a number": lambda L, f: lambda x: L.func.vmap(lambda a, x: f(a * x), (0, None))(two(L, x), x),
+    "checkpoint": lambda L, f: lambda x: L.utils.checkpoint.checkpoint(f, x, use_reentrant=False),
+    "Function": by_function,
+    "hooks": with_hooks,
+    "saved hooks": with_saved_hooks,
+    "a pass": inner_pass,
+    "mixed": lambda L, f: lambda x: L.func.grad(lambda y: weighted(L, f(y) * x.sum()) + (x * y.sin()).sum())(x.cos()),
+    "mixed jvp": lambda L, f: lambda x: L.func.jvp(lambda y: f(y) * x.sum(), (x.cos(),), (x * x,))[1],
+    "detached": lambda L, f: lambda x: f(x) + f(x.detach()),
+    "twice": lambda L, f: lambda x: f(0.5 * x) + f(x).sin(),
+    "in place": lambda L, f: lambda x: f(x.clone().mul_(0.5)).mul(2.0).add_(1.0),
+    "item": lambda L, f: lambda x: f(assigned(L.zeros_like(x), x * x)),
+}  # fmt: skip
+
+
+# by backward passes and loops ----------------------------------------------------------------------------------------
+
+
+def opened(L: Any, x: Any) -> Any:
+    """A point by which can be differentiated, joined to what x comes from."""
+    return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+
+
+def pulled(L: Any, f: Function, x: Any, cotangent: Callable[[Any], Any]) -> Any:
+    with L.enable_grad():
+        z = opened(L, x)
+        y = f(z)
+        if not y.requires_grad:
+            return L.zeros_like(x)
+        return zero_if_none(L, L.autograd.grad(y, z, cotangent(y), create_graph=True, allow_unused=True)[0], z)
+
+
+def plain_gradient(L: Any, f: Function, x: Any) -> Any:
+    return pulled(L, lambda x: weighted(L, f(x)), x, L.ones_like)
+
+
+def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
+    with L.enable_grad():
+        z = opened(L, x)
+        y = f(z)
+        if not y.requires_grad:
+            return y, L.zeros_like(y)
+        u = L.zeros_like(y).requires_grad_()
+        g = zero_if_none(L, L.autograd.grad(y, z, u, create_graph=True, allow_unused=True)[0], z)
+        if not g.requires_grad:
+            return y, L.zeros_like(y)
+        return y, zero_if_none(L, L.autograd.grad(g, u, tangent, create_graph=True, allow_unused=True)[0], y)
+
+
+def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
+    with L.enable_grad():
+        z = opened(L, x)
+        y = f(z)
+        rows = []
+        for k in range(y.numel()):
+            one = L.zeros(y.numel(), dtype=y.dtype)
+            one[k] = 1.0
+            grad = (
+                L.autograd.grad(y, z, one.reshape(y.shape), create_graph=True, allow_unused=True)[0]
+                if y.requires_grad
+                else None
+            )
+            rows.append(zero_if_none(L, grad, z))
+        return L.stack(rows).reshape(*y.shape, *z.shape) if rows else L.zeros(*y.shape, *z.shape)
+
+
+def looped(L: Any, f: Function, points: list[Any], out: int = 0) -> Any:
+    return L.stack([f(point) for point in points], out)
+
+
+def three(x: Any) -> list[Any]:
+    return [x, 0.5 * x, x.sin()]
+
+
+PLAIN: dict[str, Transform] = {
+    "grad": lambda L, f: lambda x: plain_gradient(L, f, x),
+    "value": lambda L, f: lambda x: weighted(L, f(x)) + plain_gradient(L, f, x),
+    "vjp": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)),
+    "jvp": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
+    "jvp and value": lambda L, f: lambda x: sum(pushed(L, f, x, x)),
+    "linearize": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
+    "dual": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
+    "jet": lambda L, f: lambda x: pushed(L, lambda x: pushed(L, f, x, wave(L, x))[1], x, wave(L, x))[1],
+    "jacrev": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
+    "jacrev in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
+    "jacfwd": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
+    "hessian": lambda L, f: lambda x: plain_jacobian(L, lambda x: plain_gradient(L, f, x), x),
+    "functional": lambda L, f: lambda x: plain_jacobian(L, f, x),
+    "vmap": lambda L, f: lambda x: looped(L, f, three(x)),
+    "vmap last": lambda L, f: lambda x: looped(L, f, three(x), -1),
+    "vmap moved": lambda L, f: lambda x: looped(L, f, three(x)),
+    "vmap in chunks": lambda L, f: lambda x: looped(L, f, three(x)),
+    "vmap of a number": lambda L, f: lambda x: looped(L, f, [a * x for a in two(L, x)]),
+    "checkpoint": lambda L, f: f,
+    "Function": lambda L, f: f,
+    "hooks": lambda L, f: f,
+    "saved hooks": lambda L, f: f,
+    "a pass": inner_pass,
+    "mixed": lambda L, f: lambda x: pulled(
+        L, lambda y: weighted(L, f(y) * x.sum()) + (x * y.sin()).sum(), x.cos(), L.ones_like
+    ),
+    "mixed jvp": lambda L, f: lambda x: pushed(L, lambda y: f(y) * x.sum(), x.cos(), x * x)[1],
+    "detached": OWN["detached"],
+    "twice": OWN["twice"],
+    "in place": lambda L, f: lambda x: 2.0 * f(0.5 * x) + 1.0,
+    "item": lambda L, f: lambda x: f(x * x),
+}  # fmt: skip
+#: Transforms whose custom functions hide what the function sees from differentiation.
+CLOSED = {"Function"}
