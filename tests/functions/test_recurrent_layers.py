@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 import adjoint
-from adjoint.autograd import gradcheck
+from adjoint.autograd import gradcheck, gradgradcheck
 
 RNG = np.random.default_rng(8)
 N_STEPS, BATCH, FEATURES, UNITS = 4, 3, 2, 5
@@ -140,12 +140,30 @@ def test_packed_sequences_one_by_one(name: str, ways: int) -> None:
         assert_all_close([own, *[each[:, k] for each in last]], [each[:, 0].numpy() for each in expected])
 
 
-def test_derivatives_of_packed_sequences() -> None:
-    case = Case("lstm", 1, 2)
-    _, h, c, *params = case.tensors(requires_grad=True)
+@pytest.mark.parametrize(("name", "projected"), [*((name, 0) for name in NAMES), ("lstm", 3)])
+def test_derivatives_of_packed_sequences(name: str, projected: int) -> None:
+    case = Case(name, 1, 2, projected=projected)
+    _, *others = case.tensors(requires_grad=True)
+    n = len(case.states)
     data = adjoint.tensor(RNG.standard_normal((6, FEATURES)), requires_grad=True)
-    arguments = (data, h, c, *params)
-    assert gradcheck(lambda x, h, c, *p: packed(case, x, [3, 2, 1], (h, c), p), arguments, fast_mode=True)
+
+    def run(x: Any, *rest: Any) -> Any:
+        return packed(case, x, [3, 2, 1], rest[:n] if n == 2 else rest[0], rest[n:])
+
+    assert gradcheck(run, (data, *others), fast_mode=True)
+    assert gradgradcheck(run, (data, *others), fast_mode=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_single_precision_and_other_strides(name: str) -> None:
+    case = Case(name, 2, 2)
+    expected = case.call(*case.tensors())
+    strided = [
+        adjoint.from_numpy(np.asfortranarray(a.astype(np.float32))) for a in (case.x, *case.states, *case.params)
+    ]
+    for result, other in zip(case.call(*strided), expected, strict=True):
+        assert result.dtype is adjoint.float32
+        np.testing.assert_allclose(result.numpy(), other.numpy(), rtol=2e-4, atol=2e-5)
 
 
 def test_dropout_between_layers_while_training() -> None:
@@ -162,11 +180,15 @@ def test_dropout_between_layers_while_training() -> None:
     assert_all_close(single.call(*single.tensors(), dropout=1.0), single.expected())
 
 
-def test_empty_batches() -> None:
-    case = Case("gru")
-    x, h, *params = case.tensors()
-    output, last = case.call(x[:, :0], h[:, :0], *params)
-    assert output.shape == (N_STEPS, 0, UNITS) and last.shape == (1, 0, UNITS)
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_batches(name: str) -> None:
+    case = Case(name, 1, 2)
+    x, *others = case.tensors(requires_grad=True)
+    n = len(case.states)
+    output, *last = case.call(x[:, :0], *[each[:, :0] for each in others[:n]], *others[n:])
+    assert output.shape == (N_STEPS, 0, 2 * UNITS) and all(each.shape == (2, 0, UNITS) for each in last)
+    for gradient in adjoint.autograd.grad(output.sum(), others[n:]):
+        assert not gradient.any()
 
 
 GRU = Case("gru").tensors()

@@ -229,8 +229,8 @@ _NAMES: dict[str, str] = {
         "grid_sampler grid_sampler_2d grid_sampler_3d nn.functional.grid_sample",
     "Derivative: the chain rule through the recorded operations: reshape, native_group_norm (saves input).":
         "group_norm nn.functional.group_norm",
-    "Derivative: the chain rule through the recorded operations: linear (saves self, weight), getitem_select, unbind,\n"
-    "    gru_step (saves before, gates, state), stack.":
+    "Derivative: the chain rule through the recorded operations: reshape, linear (saves self, weight),\n"
+    "    getitem_select, gru_sequence (saves bias, gates, hidden, hiddens, weight), getitem_slice, stack.":
         "gru",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), gru_step (saves before,\n"
     "    gates, state).":
@@ -322,8 +322,9 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: linalg_slogdet (saves A, sign), where (saves\n"
     "    condition).":
         "logdet",
-    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), getitem_select,\n"
-    "    lstm_sequence (saves gates, hidden, hiddens, memories, memory, weight), stack.":
+    "Derivative: the chain rule through the recorded operations: reshape, add, linear (saves self, weight),\n"
+    "    getitem_select, lstm_sequence (saves gates, hidden, hiddens, memories, memory, weight), getitem_slice,\n"
+    "    stack.":
         "lstm",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), lstm_step (saves gates,\n"
     "    memory).":
@@ -544,15 +545,12 @@ _NAMES: dict[str, str] = {
     "    by input: g (saves nothing)":
         "real",
     "Derivative: the chain rule through the recorded operations: reshape, expand, clone.": "repeat_interleave",
-    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), getitem_select,\n"
-    "    unbind, relu (saves result), stack.":
-        "rnn_relu",
+    "Derivative: the chain rule through the recorded operations: reshape, add, linear (saves self, weight),\n"
+    "    getitem_select, rnn_sequence (saves hidden, result, weight), getitem_slice, stack.":
+        "rnn_relu rnn_tanh",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, relu (saves\n"
     "    result).":
         "rnn_relu_cell",
-    "Derivative: the chain rule through the recorded operations: add, linear (saves self, weight), getitem_select,\n"
-    "    unbind, tanh (saves result), stack.":
-        "rnn_tanh",
     "Derivative: the chain rule through the recorded operations: linear (saves self, weight), add, tanh (saves\n"
     "    result).":
         "rnn_tanh_cell",

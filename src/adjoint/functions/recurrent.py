@@ -38,27 +38,6 @@ def _check(function: str, gates: int, **tensors: Any) -> None:
             )
 
 
-# from the input's part of the gates (`own`) and the state before to the state after ----------------------------------
-
-
-def next_by_tanh(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
-    return ops.tanh(own + linear(hx, w_hh, b_hh))
-
-
-def next_by_relu(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
-    return ops.relu(own + linear(hx, w_hh, b_hh))
-
-
-def next_gated(own: Tensor, hx: Tensor, w_hh: Tensor, b_hh: Tensor | None) -> Tensor:
-    return ops.gru_step(own, linear(hx, w_hh, b_hh), hx)[0]
-
-
-def next_remembered(
-    own: Tensor, hx: Tensor, memory: Tensor, w_hh: Tensor, b_hh: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    return tuple(ops.lstm_step(own, linear(hx, w_hh, b_hh), memory)[:2])
-
-
 # cells ----------------------------------------------------------------------------------------------------------------
 
 
@@ -75,7 +54,7 @@ def rnn_tanh_cell(
     tensor([[0.7616]])
     """
     _check("rnn_tanh_cell", 1, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    return next_by_tanh(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return ops.tanh(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
 
 
 @composite(method=False)
@@ -89,7 +68,7 @@ def rnn_relu_cell(
     tensor([[1.]])
     """
     _check("rnn_relu_cell", 1, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    return next_by_relu(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return ops.relu(linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh))
 
 
 @composite(method=False)
@@ -107,7 +86,7 @@ def gru_cell(
     tensor([[0.5000]])
     """
     _check("gru_cell", 3, input=input, hx=hx, w_ih=w_ih, w_hh=w_hh)
-    return next_gated(linear(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return ops.gru_step(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)[0]
 
 
 @composite(method=False)
@@ -136,4 +115,4 @@ def lstm_cell(
         raise RuntimeError("lstm_cell expects two hidden states")
     before, memory = hx
     _check("lstm_cell", 4, input=input, hx=before, w_ih=w_ih, w_hh=w_hh)
-    return next_remembered(linear(input, w_ih, b_ih), before, memory, w_hh, b_hh)
+    return tuple(ops.lstm_step(linear(input, w_ih, b_ih), linear(before, w_hh, b_hh), memory)[:2])

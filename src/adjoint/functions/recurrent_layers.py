@@ -13,7 +13,8 @@ from adjoint.functions.activations import dropout as zeroed
 from adjoint.functions.arguments import require_tensor
 from adjoint.functions.composite import composite, described, ops
 from adjoint.functions.contract import linear
-from adjoint.functions.recurrent import next_by_relu, next_by_tanh, next_gated, next_remembered
+from adjoint.runtime.caches import cached
+from adjoint.tensor import creation
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -31,73 +32,71 @@ class Weights(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """How sequences lie in a tensor: (T, N, ...), or packed, the N that go on at each moment one below the other."""
+    """How sequences lie in rows: those at the first moment, then those that go on at the second.
 
+    sizes: how many go on at each moment; None: all of them.
+    """
+
+    batch: int
     sizes: tuple[int, ...] | None
 
-    def moments(self, values: Tensor) -> Sequence[Tensor]:
-        return ops.unbind(values, 0) if self.sizes is None else ops.split_with_sizes(values, self.sizes, 0)
-
-    def joined(self, moments: Sequence[Tensor]) -> Tensor:
-        return ops.stack(moments, 0) if self.sizes is None else ops.cat(moments, 0)
-
-
-# one direction --------------------------------------------------------------------------------------------------------
-
-Step: TypeAlias = "Callable[[Tensor, State, Weights], State]"
+    def last(self, rows: Tensor, reverse: bool) -> Tensor:
+        """The row of each sequence that was reached last, in one direction or the other."""
+        if reverse:
+            return rows[: self.batch]
+        if self.sizes is None:
+            return rows[rows.shape[0] - self.batch :]
+        return ops.index_select(rows, 0, creation.tensor(_last_rows(self.sizes)))
 
 
-def _one_state(step: Callable[..., Tensor]) -> Step:
-    return lambda own, state, weights: (step(own, *state, weights.w_hh, weights.b_hh),)
+@cached(64)
+def _last_rows(sizes: tuple[int, ...]) -> list[int]:
+    """For each of packed sequences its last row; the shortest ones, which end first, stand last."""
+    rows, first = [0] * sizes[0], 0
+    for size in sizes:
+        rows[:size] = range(first, first + size)
+        first += size
+    return rows
 
 
-def _two_states(own: Tensor, state: State, weights: Weights) -> State:
-    hidden, memory = state
-    hidden, memory = next_remembered(own, hidden, memory, weights.w_hh, weights.b_hh)
-    return (hidden if weights.w_hr is None else linear(hidden, weights.w_hr)), memory
+# one layer ------------------------------------------------------------------------------------------------------------
 
 
-def _onward(step: Step, moments: Sequence[Tensor], state: State, weights: Weights) -> tuple[list[Tensor], State]:
-    """The states after each moment, and the last of each sequence; the shortest, which end first, stand last."""
-    outputs, ended = [], []
-    for own in moments:
-        n = own.shape[0]
-        if n < state[0].shape[0]:
-            ended.append(tuple(each[n:] for each in state))
-            state = tuple(each[:n] for each in state)
-        state = step(own, state, weights)
-        outputs.append(state[0])
-    if ended:
-        state = tuple(ops.cat(parts, 0) for parts in zip(state, *reversed(ended), strict=True))
-    return outputs, state
+def _lstm(own: Tensor, state: State, weights: Weights, *options: Any) -> State:
+    return tuple(ops.lstm_sequence(own, weights.w_hh, *state, weights.w_hr, *options)[:2])
 
 
-def _backward(step: Step, moments: Sequence[Tensor], start: State, weights: Weights) -> tuple[list[Tensor], State]:
-    """The same from the last moment to the first: sequences begin at their ends, the longest first."""
-    outputs: list[Tensor] = []
-    state = tuple(each[: moments[-1].shape[0]] for each in start)
-    for own in reversed(moments):
-        before, n = state[0].shape[0], own.shape[0]
-        if n > before:
-            state = tuple(ops.cat([each, new[before:n]], 0) for each, new in zip(state, start, strict=True))
-        state = step(own, state, weights)
-        outputs.append(state[0])
-    return outputs[::-1], state
+def _gru(own: Tensor, state: State, weights: Weights, *options: Any) -> State:
+    return tuple(ops.gru_sequence(own, weights.w_hh, *state, weights.b_hh, *options)[:1])
 
 
-def _remembered(way: Any, own: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
-    """The same of long short-term memories over sequences of one length, which are one operation."""
-    is_backward = way is _backward
-    hiddens, memories, _ = ops.lstm_sequence(ops.flip(own, (0,)) if is_backward else own, weights.w_hh, *state)
-    return ops.flip(hiddens, (0,)) if is_backward else hiddens, (hiddens[-1], memories[-1])
+def _elman(nonlinearity: str) -> Layer:
+    return lambda own, state, weights, *options: (ops.rnn_sequence(own, weights.w_hh, *state, nonlinearity, *options),)
 
 
-def _fits_sequence(step: Step, own: Tensor, state: State, weights: Weights) -> bool:
-    """True for sequences that are one operation."""
-    if step is not _two_states or weights.b_hh is not None or weights.w_hr is not None:
-        return False
-    rows, units = state[0].shape
-    return bool(own.shape[1:] == (rows, 4 * units) and weights.w_hh.shape == (4 * units, units))
+Layer: TypeAlias = "Callable[..., State]"
+
+
+class Network(NamedTuple):
+    """A kind of network.
+
+    gates: how many rows of the weights belong to one unit. states: how many it has.
+    layer(own, state, weights, sizes, reverse): the states at all moments, from the inputs' parts of the gates.
+    one_bias: True if the state's bias may be added to that of the inputs.
+    """
+
+    gates: int
+    states: int
+    layer: Layer
+    one_bias: bool = True
+
+
+NETWORKS = {
+    "rnn_tanh": Network(1, 1, _elman("tanh")),
+    "rnn_relu": Network(1, 1, _elman("relu")),
+    "gru": Network(3, 1, _gru, one_bias=False),
+    "lstm": Network(4, 2, _lstm),
+}
 
 
 # all layers -----------------------------------------------------------------------------------------------------------
@@ -116,10 +115,6 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, n_grou
         b_ih, b_hh = group[2:4] if has_biases else (None, None)
         groups.append(Weights(group[0], group[1], b_ih, b_hh, group[-1] if projected else None))
     return groups
-
-
-#: So many gates has a gated recurrent unit, in which a gate acts on the state's part alone, its bias included.
-_GATED_BY_STATE = 3
 
 
 def _with_one_bias(weights: Weights) -> Weights:
@@ -154,8 +149,7 @@ def _dropped(input: Tensor, p: float) -> Tensor:
 
 
 def _network(
-    step: Step,
-    gates: int,
+    network: Network,
     input: Tensor,
     sequences: Sequences,
     states: State,
@@ -166,29 +160,24 @@ def _network(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Tensor, ...]:
-    if not input.shape[0]:
-        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-    ways = (_onward, _backward) if bidirectional else (_onward,)
+    """The states of the last layer in rows, as the input lies, and the last states of all layers."""
+    ways = (False, True) if bidirectional else (False,)
     projected = len(states) == 2 and states[0].shape[-1] != states[1].shape[-1]
     groups = _grouped(params, has_biases, projected, num_layers * len(ways))
-    _check_states(states, groups, gates, input.shape[1] if sequences.sizes is None else sequences.sizes[0])
+    _check_states(states, groups, network.gates, sequences.batch)
     last: list[State] = []
     for layer in range(num_layers):
         if layer and train and dropout:
             input = _dropped(input, dropout)
         outputs = []
-        for way in ways:
+        for reverse in ways:
             k = len(last)
-            weights = groups[k] if gates == _GATED_BY_STATE else _with_one_bias(groups[k])
+            weights = _with_one_bias(groups[k]) if network.one_bias else groups[k]
             own, state = linear(input, weights.w_ih, weights.b_ih), tuple(each[k] for each in states)
-            if sequences.sizes is None and _fits_sequence(step, own, state, weights):
-                output, state = _remembered(way, own, state, weights)
-            else:
-                result, state = way(step, sequences.moments(own), state, weights)
-                output = sequences.joined(result)
-            outputs.append(output)
-            last.append(state)
-        input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, input.ndim - 1)
+            found = network.layer(own, state, weights, sequences.sizes, reverse)
+            outputs.append(found[0])
+            last.append(tuple(sequences.last(each, reverse) for each in found))
+        input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, 1)
     return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))
 
 
@@ -218,8 +207,8 @@ tensor({shown})
 """
 
 
-def _states(function: str, hx: Any, several: bool) -> State:
-    if not several:
+def _states(function: str, hx: Any, network: Network) -> State:
+    if network.states == 1:
         require_tensor(function, "hx", 1, hx)
         return (hx,)
     if not isinstance(hx, (tuple, list)):
@@ -231,44 +220,34 @@ def _states(function: str, hx: Any, several: bool) -> State:
     return tuple(hx)
 
 
-def _sequences(function: str, input: Tensor, batch_sizes: Tensor | None) -> Sequences:
-    """How the sequences of `input` lie."""
+def _check_input(function: str, input: Tensor, rank: int) -> None:
     require_tensor(function, "input", 0, input)
-    rank = 3 if batch_sizes is None else 2
     if input.ndim != rank:
         raise RuntimeError(f"{function}() expects input of {rank} dimensions, got shape {list(input.shape)}")
-    if batch_sizes is None:
-        return Sequences(None)
+    if not input.shape[0]:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+
+
+def _packed(function: str, input: Tensor, batch_sizes: Tensor, hx: Any, params: Any, *options: Any) -> Any:
+    _check_input(function, input, 2)
     require_tensor(function, "batch_sizes", 1, batch_sizes)
     sizes = tuple(batch_sizes.tolist())
     _check_packed(input, sizes)
-    return Sequences(sizes)
+    network = NETWORKS[function]
+    return _network(network, input, Sequences(sizes[0], sizes), _states(function, hx, network), params, *options)
 
 
-def _recurrent(
-    function: str,
-    step: Step,
-    gates: int,
-    input: Tensor,
-    hx: Any,
-    params: Any,
-    has_biases: Any,
-    num_layers: Any,
-    dropout: Any,
-    train: Any,
-    bidirectional: Any,
-    batch_first: Any,
-) -> tuple[Tensor, ...]:
+def _recurrent(function: str, input: Tensor, hx: Any, params: Any, has_biases: Any, *options: Any) -> Any:
     """The outputs and the last states; for packed sequences the arguments stand one place further from `hx` on."""
-    several = step is _two_states
-    options = (has_biases, num_layers, dropout, train, bidirectional)
     if isinstance(has_biases, (tuple, list)):
-        batch_sizes, hx, params, options = hx, params, has_biases, (*options[1:], batch_first)
-        sequences = _sequences(function, input, batch_sizes)
-        return _network(step, gates, input, sequences, _states(function, hx, several), params, *options)
-    sequences = _sequences(function, input, None)
-    input = input.transpose(0, 1) if batch_first else input
-    output, *last = _network(step, gates, input, sequences, _states(function, hx, several), params, *options)
+        return _packed(function, input, hx, params, has_biases, *options)
+    batch_first, options = options[-1], (has_biases, *options[:-1])
+    _check_input(function, input, 3)
+    network, input = NETWORKS[function], input.transpose(0, 1) if batch_first else input
+    moments, batch, size = input.shape
+    sequences, rows = Sequences(batch, None), ops.reshape(input, (moments * batch, size))
+    output, *last = _network(network, rows, sequences, _states(function, hx, network), params, *options)
+    output = ops.reshape(output, (moments, batch, output.shape[1]))
     return output.transpose(0, 1) if batch_first else output, *last
 
 
@@ -294,8 +273,7 @@ def rnn_tanh(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, ...]:
-    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return _recurrent("rnn_tanh", _one_state(next_by_tanh), 1, input, hx, params, *options)
+    return _recurrent("rnn_tanh", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 @composite(method=False)
@@ -320,8 +298,7 @@ def rnn_relu(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, ...]:
-    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return _recurrent("rnn_relu", _one_state(next_by_relu), 1, input, hx, params, *options)
+    return _recurrent("rnn_relu", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 @composite(method=False)
@@ -346,8 +323,7 @@ def gru(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, ...]:
-    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return _recurrent("gru", _one_state(next_gated), 3, input, hx, params, *options)
+    return _recurrent("gru", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 @composite(method=False)
@@ -372,5 +348,4 @@ def lstm(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, ...]:
-    options = (has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return _recurrent("lstm", _two_states, 4, input, hx, params, *options)
+    return _recurrent("lstm", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)

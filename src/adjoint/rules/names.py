@@ -66,7 +66,7 @@ RULES = {
     "adjoint.rules.pooling": """
         col2im constant_pad_nd from_places im2col maxima on_places places_in_drawn_windows places_of_maxima
     """,
-    "adjoint.rules.recurrent": "gru_step lstm_sequence lstm_step",
+    "adjoint.rules.recurrent": "gru_sequence gru_step lstm_sequence lstm_step rnn_sequence",
     "adjoint.rules.reduce": """
         all amax amin aminmax any argmax argmin count_nonzero cumprod cumsum linalg_vector_norm log_softmax logsumexp
         max_all mean mean_all min_all prod prod_all recurrence softmax std std_mean sum sum_all var var_mean

@@ -1,18 +1,19 @@
-"""Steps of gated recurrent networks, after the products with their weights, and whole sequences of them.
+"""Steps of recurrent networks, after the products with their weights, and whole sequences of them.
 
-A step of a network is two operations then, the product with the state and this one, where its gates would be a dozen
-small ones. The gates after their functions are a result of their own: the backward pass takes them.
+A step of a gated network is two operations then, the product with the state and this one, where its gates would be a
+dozen small ones. The gates after their functions are a result of their own: the backward pass takes them.
+
+A sequence is one operation. `Cell` has what one kind of network differs in from another; the loop over the moments is
+the same for all. Sequences lie in rows: those of all samples at the first moment, then those of the second one, as
+many as `sizes` says, which fall, or all samples at each moment. Networks that read from the last moment to the first
+begin each sequence at its own end.
 """
 
-from adjoint.arrays.kernels.products_and_sums import (
-    REMEMBER,
-    REMEMBER_BACK,
-    UPDATE,
-    UPDATE_BACK,
-    gated_step,
-    remembered,
-    remembered_back,
-)
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from adjoint.arrays.kernels.products_and_sums import REMEMBER, REMEMBER_BACK, UPDATE, UPDATE_BACK, gated_step
+from adjoint.arrays.kernels.vectors import run_sequence, run_sequence_back
 from adjoint.arrays.namespace import native
 
 from .declare import Array, general
@@ -40,6 +41,10 @@ def _of_tanh(y):
     return 1 - y * y
 
 
+def _sums(values, others):
+    return [plus(*pair) for pair in zip(values, others, strict=True)]
+
+
 # long short-term memories: the gates of input, forgetting, candidate and output
 
 
@@ -47,14 +52,17 @@ def _of_tanh(y):
 def lstm_step(xp, own: Array, before: Array, memory: Array):
     """The next state and memory (.., n), and the gates (.., 4 n), from their parts by the input and by the state."""
     results = gated_step(REMEMBER, (own, before, memory))
-    return _remembered(xp, own, before, memory) if results is None else results
+    if results is not None:
+        return results
+    states, gates = _remembered(xp, own, before, (None, memory))
+    return *states, _joined(xp, gates, states[1].shape)
 
 
-def _remembered(xp, own, before, memory):
+def _remembered(xp, own, before, states):
     i, f, c, o = _parts(own + before, 4)
-    i, f, c, o = xp.expit(i), xp.expit(f), xp.tanh(c), xp.expit(o)
-    following = f * memory + i * c
-    return o * xp.tanh(following), following, _joined(xp, [i, f, c, o], following.shape)
+    gates = i, f, c, o = xp.expit(i), xp.expit(f), xp.tanh(c), xp.expit(o)
+    following = f * states[1] + i * c
+    return (o * xp.tanh(following), following), gates
 
 
 @lstm_step.vjp("own", "before", "memory")
@@ -66,76 +74,24 @@ def _(ops, g, memory, y1, y2):
         cotangents = gated_step(REMEMBER_BACK, (of_hidden, of_next, memory, y1, y2))
         if cotangents is not None:
             return cotangents[0], cotangents[0], cotangents[1]
-    pulled, of_memory = _remembered_back(ops, of_hidden, of_next, of_gates, memory, y1, y2)
-    return pulled, pulled, of_memory
+    of_gates, states = _cotangents_of_parts(of_gates, 4), (None, y1)
+    parts, _, of_states = _remembered_back(ops, (of_hidden, of_next), of_gates, (None, memory), states, _parts(y2, 4))
+    pulled = ops.cat(parts, y2.ndim - 1)
+    return pulled, pulled, of_states[1]
 
 
-def _remembered_back(ops, of_hidden, of_next, of_gates, memory, y1, y2):
-    # the cotangents of the gates before their functions, and of the memory before
-    i, f, c, o = _parts(y2, 4)
-    shown = ops.tanh(y1)
+def _cotangents_of_parts(of_gates, n):
+    return (None,) * n if of_gates is None else _parts(of_gates, n)
+
+
+def _remembered_back(ops, of_states, of_gates, before, states, gates):
+    (of_hidden, of_next), (_, memory), (i, f, c, o) = of_states, before, gates
+    shown = ops.tanh(states[1])
     passed = of_next + of_hidden * o * _of_tanh(shown)
     parts = [passed * c, passed * memory, passed * i, of_hidden * shown]
-    if of_gates is not None:
-        parts = [plus(*pair) for pair in zip(parts, _parts(of_gates, 4), strict=True)]
     slopes = (_of_sigmoid(i), _of_sigmoid(f), _of_tanh(c), _of_sigmoid(o))
-    return ops.cat([part * slope for part, slope in zip(parts, slopes, strict=True)], y2.ndim - 1), passed * f
-
-
-@general(
-    core="(t,b,m),(m,n),(b,n),(b,n)->(t,b,n),(t,b,n),(t,b,m)", outputs=("hiddens", "memories", "gates"), **_OPTIONS
-)
-def lstm_sequence(xp, own: Array, weight: Array, hidden: Array, memory: Array):
-    """All states and memories (.., T, N, n) and gates (.., T, N, 4 n), from the gates' parts by the inputs, the weight
-    (.., 4 n, n) of the state, and the state and the memory (.., N, n) before.
-    """
-    results = remembered(own, weight, hidden, memory)
-    if results is not None:
-        return results
-    across, moments = xp.matrix_transpose(weight), []
-    for k in range(own.shape[-3]):
-        moments.append(_remembered(xp, own[..., k, :, :], hidden @ across, memory))
-        hidden, memory, _ = moments[-1]
-    return tuple([xp.stack(values, axis=-3) for values in zip(*moments, strict=True)])
-
-
-def _at(values, k):
-    return None if values is None else values[..., k, :, :]
-
-
-@lstm_sequence.vjp("own", "weight", "hidden", "memory")
-def _(ops, g, weight, hidden, memory, y0, y1, y2):
-    of_hiddens, of_memories, of_gates = g
-    cotangents = None
-    if of_gates is None:
-        cotangents = native(remembered_back, of_hiddens, of_memories, weight, memory, y1, y2)
-    if cotangents is None:
-        cotangents = _sequence_back(ops, of_hiddens, of_memories, of_gates, weight, memory, y1, y2)
-    of_own, of_hidden, of_memory = cotangents
-    before = ops.cat([hidden[..., None, :, :], y0[..., :-1, :, :]], y0.ndim - 3)
-    return of_own, _weight_back(ops, of_own, before), of_hidden, of_memory
-
-
-def _sequence_back(ops, of_hiddens, of_memories, of_gates, weight, memory, y1, y2):
-    # moment by moment, the last one first
-    of_hidden, of_memory = ops.zeros_like(_at(y1, 0)), ops.zeros_like(_at(y1, 0))
-    pulled = []
-    for k in range(y1.shape[-3] - 1, -1, -1):
-        of_hidden, of_memory = plus(of_hidden, _at(of_hiddens, k)), plus(of_memory, _at(of_memories, k))
-        before = _at(y1, k - 1) if k else memory
-        of_own, of_memory = _remembered_back(
-            ops, of_hidden, of_memory, _at(of_gates, k), before, _at(y1, k), _at(y2, k)
-        )
-        of_hidden = ops.matmul(of_own, weight)
-        pulled.append(of_own)
-    return ops.stack(pulled[::-1], y1.ndim - 3), of_hidden, of_memory
-
-
-def _weight_back(ops, of_own, before):
-    # one product over all moments and samples
-    left = ops.reshape(of_own, (*of_own.shape[:-3], -1, of_own.shape[-1]))
-    right = ops.reshape(before, (*before.shape[:-3], -1, before.shape[-1]))
-    return ops.matmul(ops.transpose(left, -1, -2), right)
+    parts = [plus(part, more) * slope for part, more, slope in zip(parts, of_gates, slopes, strict=True)]
+    return parts, parts, (None, passed * f)
 
 
 # gated recurrent units: the gates of reset, update and candidate
@@ -147,11 +103,16 @@ def gru_step(xp, own: Array, before: Array, state: Array):
     results = gated_step(UPDATE, (own, before, state))
     if results is not None:
         return results
+    (following,), gates = _updated(xp, own, before, (state,))
+    return following, _joined(xp, gates[:3], following.shape)
+
+
+def _updated(xp, own, before, states):
+    # the state's part of the candidate is kept beside the gates
     own_parts, parts = _parts(own, 3), _parts(before, 3)
     reset, update = (xp.expit(own_parts[k] + parts[k]) for k in range(2))
     candidate = xp.tanh(own_parts[2] + reset * parts[2])
-    following = candidate + update * (state - candidate)
-    return following, _joined(xp, [reset, update, candidate], following.shape)
+    return (candidate + update * (states[0] - candidate),), (reset, update, candidate, parts[2])
 
 
 @gru_step.vjp("own", "before", "state")
@@ -162,10 +123,248 @@ def _(ops, g, before, state, y1):
         cotangents = gated_step(UPDATE_BACK, (of_next, before, state, y1))
         if cotangents is not None:
             return cotangents
-    reset, update, candidate = _parts(y1, 3)
-    of_reset, of_update, of_candidate = (None,) * 3 if of_gates is None else _parts(of_gates, 3)
+    of_gates, gates = (*_cotangents_of_parts(of_gates, 3), None), (*_parts(y1, 3), _parts(before, 3)[2])
+    of_own, of_before, of_states = _updated_back(ops, (of_next,), of_gates, (state,), None, gates)
+    return ops.cat(of_own, y1.ndim - 1), ops.cat(of_before, y1.ndim - 1), of_states[0]
+
+
+def _updated_back(ops, of_states, of_gates, before, states, gates):
+    (of_next,), (state,), (reset, update, candidate, part) = of_states, before, gates
+    of_reset, of_update, of_candidate, of_part = of_gates
     passed = plus(of_next * (1 - update), of_candidate) * _of_tanh(candidate)
-    first = plus(passed * _parts(before, 3)[2], of_reset) * _of_sigmoid(reset)
+    first = plus(passed * part, of_reset) * _of_sigmoid(reset)
     second = plus(of_next * (state - candidate), of_update) * _of_sigmoid(update)
-    axis = y1.ndim - 1
-    return ops.cat([first, second, passed], axis), ops.cat([first, second, passed * reset], axis), of_next * update
+    return [first, second, passed], [first, second, plus(passed * reset, of_part)], (of_next * update,)
+
+
+# Elman's networks
+
+
+def _by_tanh(xp, own, before, states):
+    return (xp.tanh(own + before),), ()
+
+
+def _by_relu(xp, own, before, states):
+    total = own + before
+    return (xp.where(total <= 0, xp.zeros_like(total), total),), ()
+
+
+def _by_tanh_back(ops, of_states, of_gates, before, states, gates):
+    parts = [of_states[0] * _of_tanh(states[0])]
+    return parts, parts, (None,)
+
+
+def _by_relu_back(ops, of_states, of_gates, before, states, gates):
+    parts = [ops.where(states[0] > 0, of_states[0], ops.zeros_like(of_states[0]))]
+    return parts, parts, (None,)
+
+
+# sequences ------------------------------------------------------------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """One kind of network.
+
+    name: in `kernels/vectors.py`. states: how many it has. parts: how many `own` has. kept: how many gates it keeps.
+    step(xp, own, before, states): the next states and the gates, from the gates' parts by the input and by the state.
+    back(ops, of_states, of_gates, before, states, gates): from the cotangents of its results, the states before and its
+        results: the cotangents of the parts of `own` and of `before`, and those of the states before, or None, without
+        what passes through the product with the weight.
+    """
+
+    name: str
+    states: int
+    parts: int
+    kept: int
+    step: Any
+    back: Any
+
+
+LSTM = Cell("lstm", 2, 4, 4, _remembered, _remembered_back)
+GRU = Cell("gru", 1, 3, 4, _updated, _updated_back)
+ELMAN = {
+    "tanh": Cell("tanh", 1, 1, 0, _by_tanh, _by_tanh_back),
+    "relu": Cell("relu", 1, 1, 0, _by_relu, _by_relu_back),
+}
+
+
+def _moments(own, states, sizes, reverse):
+    # the rows of each moment, in the order in which they are read; a batch of no samples has one
+    rows, batch = own.shape[-2], states[0].shape[-2]
+    sizes = ((batch,) * (rows // batch) if batch else (0,)) if sizes is None else sizes
+    moments = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+    return moments[::-1] if reverse else moments
+
+
+def _in_order(moments, reverse):
+    return moments[::-1] if reverse else moments
+
+
+def _at(values, rows):
+    return None if values is None else values[..., rows, :]
+
+
+def _onward(join, before, start, n):
+    # the states of n sequences: of those that go on, and of those that begin
+    rows = before.shape[-2]
+    if rows >= n:
+        return before[..., :n, :]
+    return start[..., :n, :] if rows == 0 else join(before, start[..., rows:n, :])
+
+
+def _leading(shape, like):
+    # a shape with the axes of a batch that another array has
+    return (*like.shape[:-2], *shape[-2:])
+
+
+def _sequence(xp, cell, own, weight, bias, start, projection, sizes, reverse):
+    # the states at all moments, and the gates
+    def join(before, begun):
+        return xp.concat([before, xp.broadcast_to(begun, _leading(begun.shape, before))], axis=-2)
+
+    across, results = xp.matrix_transpose(weight), []
+    following = tuple([each[..., :0, :] for each in start])
+    moments = _moments(own, start, sizes, reverse)
+    for rows in moments:
+        n = rows.stop - rows.start
+        states = [_onward(join, each, begun, n) for each, begun in zip(following, start, strict=True)]
+        before = states[0] @ across
+        following, gates = cell.step(
+            xp, own[..., rows, :], before if bias is None else before + bias[..., None, :], states
+        )
+        if projection is not None:
+            following = (following[0] @ xp.matrix_transpose(projection), *following[1:])
+        # the state shown has all axes of a batch, whichever array brought them
+        moment = [*following, _joined(xp, gates, _leading(gates[0].shape, following[0]))] if gates else following
+        results.append([xp.broadcast_to(each, _leading(each.shape, following[0])) for each in moment])
+    columns = zip(*_in_order(results, reverse), strict=True)
+    return tuple([xp.concat(column, axis=-2) for column in columns])
+
+
+def _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reverse):
+    # moment by moment, the last one first: the cotangents of `own` and of the state's parts, the states before, the
+    # cotangents of the first states and of the states that are results
+    def join(before, begun):
+        return ops.cat([before, begun], axis)
+
+    axis, n_states = results[0].ndim - 2, cell.states
+    start = [ops.expand(each, _leading(each.shape, results[0])) for each in start]
+    of_all, of_gates = g[:n_states], g[n_states] if cell.kept else None
+    moments, befores, last = _moments(results[0], start, sizes, reverse), [], [each[..., :0, :] for each in start]
+    for rows in moments:
+        n = rows.stop - rows.start
+        befores.append([_onward(join, each, begun, n) for each, begun in zip(last, start, strict=True)])
+        last = [_at(each, rows) for each in results[:n_states]]
+    of_states, pulled = [ops.zeros_like(each) for each in start], []
+    for rows, before in zip(moments[::-1], befores[::-1], strict=True):
+        n = rows.stop - rows.start
+        of = [plus(each[..., :n, :], _at(more, rows)) for each, more in zip(of_states, of_all, strict=True)]
+        shown = of[0]
+        if projection is not None:
+            of[0] = ops.matmul(shown, projection)
+        states = [_at(each, rows) for each in results]
+        gates = _parts(states[-1], cell.kept) if cell.kept else ()
+        of_own, of_part, of_before = cell.back(
+            ops, of, _cotangents_of_parts(_at(of_gates, rows), cell.kept), before, states, gates
+        )
+        of_own, of_part = ops.cat(of_own, axis + 1), ops.cat(of_part, axis + 1)
+        of_before = plus(ops.matmul(of_part, weight), of_before[0]), *of_before[1:]
+        of_states = [
+            new if each.shape[-2] == n else ops.cat([new, each[..., n:, :]], axis)
+            for new, each in zip(of_before, of_states, strict=True)
+        ]
+        pulled.append((of_own, of_part, shown))
+    columns = zip(*_in_order(pulled, not reverse), strict=True)
+    of_own, of_part, shown = [ops.cat(list(column), axis) for column in columns]
+    return of_own, of_part, ops.cat([each[0] for each in _in_order(befores, reverse)], axis), of_states, shown
+
+
+def _product_back(ops, of_results, inputs):
+    # the cotangent of a weight, by which all rows of the inputs were multiplied
+    return ops.matmul(ops.transpose(of_results, -1, -2), inputs)
+
+
+def _check_sequence(cell):
+    """Raise RuntimeError for shapes that do not fit."""
+
+    def check(own, weight, hidden, *_):
+        rows, units = weight.shape[-2], hidden.shape[-1]
+        if own.shape[-1] != rows or weight.shape[-1] != units or rows % cell.parts:
+            raise RuntimeError(
+                f"{cell.name}_sequence: parts of gates of shape {list(own.shape)}, a weight of shape "
+                f"{list(weight.shape)} and a state of shape {list(hidden.shape)} do not fit"
+            )
+
+    return check
+
+
+@general(core="(r,m),(m,p),(b,p),(b,n),(p,n)->(r,p),(r,n),(r,m)", outputs=("hiddens", "memories", "gates"), **_OPTIONS)
+def lstm_sequence(
+    xp, own: Array, weight: Array, hidden: Array, memory: Array, projection: Array = None, sizes=None, reverse=False
+):
+    """All states (.., R, p), memories (.., R, n) and gates (.., R, 4 n), from the gates' parts by the inputs, the
+    weight (.., 4 n, p) of the state, the first state (.., N, p) and memory (.., N, n), and what projects the state.
+    """
+    if projection is None:
+        results = run_sequence("lstm", own, weight, None, (hidden, memory), sizes, reverse)
+        if results is not None:
+            return results
+    return _sequence(xp, LSTM, own, weight, None, (hidden, memory), projection, sizes, reverse)
+
+
+@lstm_sequence.vjp("own", "weight", "hidden", "memory", "projection")
+def _(ops, g, weight, hidden, memory, projection, y0, y1, y2, sizes, reverse):
+    of_own, of_part, before, of_states, shown = _cotangents(
+        ops, LSTM, g, weight, (hidden, memory), (y0, y1, y2), projection, sizes, reverse
+    )
+    of_projection = None
+    if projection is not None:
+        of_projection = _product_back(ops, shown, _parts(y2, 4)[3] * ops.tanh(y1))
+    return of_own, _product_back(ops, of_part, before), *of_states, of_projection
+
+
+@general(
+    core="(r,m),(m,n),(b,n),(m)->(r,n),(r,k)", outputs=("hiddens", "gates"), check=_check_sequence(GRU), **_OPTIONS
+)
+def gru_sequence(xp, own: Array, weight: Array, hidden: Array, bias: Array = None, sizes=None, reverse=False):
+    """All states (.., R, n), and (.., R, 4 n) the gates and the state's part of the candidate, from the gates' parts by
+    the inputs, the weight (.., 3 n, n) of the state, the first state (.., N, n) and the bias of the state's parts.
+    """
+    results = run_sequence("gru", own, weight, bias, (hidden,), sizes, reverse)
+    return _sequence(xp, GRU, own, weight, bias, (hidden,), None, sizes, reverse) if results is None else results
+
+
+@gru_sequence.vjp("own", "weight", "hidden", "bias")
+def _(ops, g, weight, hidden, bias, y0, y1, sizes, reverse):
+    of_own, of_part, before, of_states, _ = _cotangents(ops, GRU, g, weight, (hidden,), (y0, y1), None, sizes, reverse)
+    of_bias = None if bias is None else ops.sum(of_part, (of_part.ndim - 2,))
+    return of_own, _product_back(ops, of_part, before), *of_states, of_bias
+
+
+@general(core="(r,n),(n,n),(b,n)->(r,n)", check=_check_sequence(ELMAN["tanh"]), **_OPTIONS)
+def rnn_sequence(xp, own: Array, weight: Array, hidden: Array, nonlinearity="tanh", sizes=None, reverse=False):
+    """All states (.., R, n) of Elman's network, from their parts by the inputs, the weight (.., n, n) of the state and
+    the first state (.., N, n).
+    """
+    results = run_sequence(nonlinearity, own, weight, None, (hidden,), sizes, reverse)
+    if results is None:
+        results = _sequence(xp, ELMAN[nonlinearity], own, weight, None, (hidden,), None, sizes, reverse)
+    return results[0]
+
+
+@rnn_sequence.vjp("own", "weight", "hidden")
+def _(ops, g, weight, hidden, y, nonlinearity, sizes, reverse):
+    of_own, of_part, before, of_states, _ = _cotangents(
+        ops, ELMAN[nonlinearity], (g,), weight, (hidden,), (y,), None, sizes, reverse
+    )
+    return of_own, _product_back(ops, of_part, before), *of_states
+
+
+def _cotangents(ops, cell, g, weight, start, results, projection, sizes, reverse):
+    # what _sequence_back gives, by the loops in C where these can
+    if projection is None and (not cell.kept or g[-1] is None):
+        of_states = g[: cell.states]
+        cotangents = native(run_sequence_back, cell.name, of_states, weight, start, results, sizes, reverse)
+        if cotangents is not None:
+            return *cotangents[:3], cotangents[3:], None
+    return _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reverse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.samples.draws import Sample, draw
 
-REAL_ONLY = {"lstm_step", "lstm_sequence", "gru_step"}
+REAL_ONLY = {"lstm_step", "lstm_sequence", "gru_step", "gru_sequence", "rnn_sequence"}
 
 SAMPLES: dict[str, list[Sample]] = {
     "lstm_step": [
@@ -12,8 +12,39 @@ SAMPLES: dict[str, list[Sample]] = {
         {"own": draw(4), "before": draw(4), "memory": draw(1)},
     ],
     "lstm_sequence": [
-        {"own": draw(3, 2, 8), "weight": draw(8, 2), "hidden": draw(2, 2), "memory": draw(2, 2)},
-        {"own": draw(2, 1, 4), "weight": draw(4, 1), "hidden": draw(1, 1), "memory": draw(1, 1)},
+        {"own": draw(6, 8), "weight": draw(8, 2), "hidden": draw(2, 2), "memory": draw(2, 2)},
+        {"own": draw(5, 8), "weight": draw(8, 2), "hidden": draw(3, 2), "memory": draw(3, 2), "sizes": (3, 2)},
+        {
+            "own": draw(4, 8),
+            "weight": draw(8, 1),
+            "hidden": draw(2, 1),
+            "memory": draw(2, 2),
+            "projection": draw(1, 2),
+            "sizes": (2, 1, 1),
+            "reverse": True,
+        },
+    ],
+    "gru_sequence": [
+        {"own": draw(4, 6), "weight": draw(6, 2), "hidden": draw(2, 2)},
+        {
+            "own": draw(5, 6),
+            "weight": draw(6, 2),
+            "hidden": draw(3, 2),
+            "bias": draw(6),
+            "sizes": (3, 2),
+            "reverse": True,
+        },
+    ],
+    "rnn_sequence": [
+        {"own": draw(6, 3), "weight": draw(3, 3), "hidden": draw(2, 3), "nonlinearity": "tanh"},
+        {
+            "own": draw(4, 2),
+            "weight": draw(2, 2),
+            "hidden": draw(3, 2),
+            "nonlinearity": "relu",
+            "sizes": (3, 1),
+            "reverse": True,
+        },
     ],
     "gru_step": [
         {"own": draw(2, 9), "before": draw(2, 9), "state": draw(2, 3)},

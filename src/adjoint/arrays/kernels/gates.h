@@ -102,36 +102,6 @@ ADJ_DEFINE_REMEMBER(adj_remember_4, float, 1)
 ADJ_DEFINE_UPDATE(adj_update_8, double, 0)
 ADJ_DEFINE_UPDATE(adj_update_4, float, 1)
 
-/* A step of a sequence at places in memory, in single or double precision: forward, back, and x += y before it. */
-static void adj_remember_at(int single, char *own, char *before, char *memory, npy_intp rows, npy_intp n, char *hidden,
-                            char *next, char *gates) {
-    if (single)
-        adj_remember_4((float *)own, (float *)before, (float *)memory, rows, n, (float *)hidden, (float *)next,
-                       (float *)gates);
-    else
-        adj_remember_8((double *)own, (double *)before, (double *)memory, rows, n, (double *)hidden, (double *)next,
-                       (double *)gates);
-}
-
-static void adj_remember_back_at(int single, char *of_hidden, char *of_next, char *memory, char *next, char *gates,
-                                 npy_intp rows, npy_intp n, char *of_gates, char *of_memory) {
-    if (single)
-        adj_remember_4_back((float *)of_hidden, (float *)of_next, (float *)memory, (float *)next, (float *)gates, rows,
-                            n, (float *)of_gates, (float *)of_memory);
-    else
-        adj_remember_8_back((double *)of_hidden, (double *)of_next, (double *)memory, (double *)next, (double *)gates,
-                            rows, n, (double *)of_gates, (double *)of_memory);
-}
-
-static void adj_add_at(int single, char *x, char *y, npy_intp n) {
-    for (npy_intp i = 0; i < n; i++) {
-        if (single)
-            ((float *)x)[i] += ((float *)y)[i];
-        else
-            ((double *)x)[i] += ((double *)y)[i];
-    }
-}
-
 /* One step forward of (own, before, memory), or back of (g of hidden, g of memory, memory, next memory, gates), of a
    long short-term memory; of (own, before, state), or back of (g, before, state, gates), of a gated unit. None for
    arrays that are not plain. */

@@ -29,13 +29,6 @@ cdef extern from "sums.h":
 cdef extern from "gates.h":
     bint adj_find_gate_loops(object sigmoid, object tanh)
     object adj_gated_step(int kind, tuple arrays)
-    void adj_remember_at(
-        bint single, char *own, char *before, char *memory, Py_ssize_t rows, Py_ssize_t n, char *hidden, char *next,
-        char *gates)
-    void adj_remember_back_at(
-        bint single, char *of_hidden, char *of_next, char *memory, char *next, char *gates, Py_ssize_t rows,
-        Py_ssize_t n, char *of_gates, char *of_memory)
-    void adj_add_at(bint single, char *x, char *y, Py_ssize_t n)
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes(object array)
@@ -82,5 +75,3 @@ cpdef object small_inverses(object matrices)
 cpdef object small_solutions(object matrices, object sides)
 cdef bint _have_gates
 cpdef object gated_step(int kind, tuple arrays)
-cpdef object remembered(own, weight, hidden, memory)
-cpdef object remembered_back(of_hiddens, of_memories, weight, memory, memories, gates)

@@ -41,7 +41,21 @@ typedef struct {
     double eps;
 } adj_rows_job;
 
+/* A recurrent network over sequences that lie in rows: those of a moment from ends[k] to ends[k + 1]. `piece` samples
+   are worked on together. Missing arrays are NULL; `befores` are the states before each row. */
+typedef struct {
+    char *own, *weight, *bias, *hidden, *memory, *hiddens, *memories, *gates;
+    char *of_hiddens, *of_memories, *of_own, *of_before, *of_hidden, *of_memory, *befores;
+    int64_t *ends, moments, samples, units, piece, next;
+    int cell, reverse, is_back, failed;
+} adj_sequence_job;
+
+/* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates are kept. */
+enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
+
 #if defined(__GNUC__) && !defined(_MSC_VER)
+static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, {1, 0}};
+
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
 #define ADJ_JOIN_(a, b, c) a##_##b##_##c
 #define ADJ_JOIN(a, b, c) ADJ_JOIN_(a, b, c)
@@ -82,7 +96,7 @@ typedef struct {
 #define ADJ_LOOP(name) {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)}
 static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
-    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
+    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back), ADJ_LOOP(adj_sequence),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -39,6 +39,25 @@ cdef extern from "vectors.h":
         int64_t rows, runs, length, row_step, run_step, period, weight_row, weight_run, parts, next
         int per_element, mode
         double eps
+    ctypedef struct adj_sequence_job:
+        char *own
+        char *weight
+        char *bias
+        char *hidden
+        char *memory
+        char *hiddens
+        char *memories
+        char *gates
+        char *of_hiddens
+        char *of_memories
+        char *of_own
+        char *of_before
+        char *of_hidden
+        char *of_memory
+        char *befores
+        int64_t *ends
+        int64_t moments, samples, units, piece, next
+        int cell, reverse, is_back, failed
 
 cdef object numpy, _FLOATS
 
@@ -50,3 +69,6 @@ cdef object _run(
 
 @cython.locals(job=adj_rows_job, size=cython.int, work=work_function)
 cdef object _run_rows(int number, int mode, tuple arrays, tuple sizes, double eps, int threads)
+
+@cython.locals(job=adj_sequence_job, size=cython.int, work=work_function)
+cdef object _run_moments(int cell, bint is_back, bint reverse, tuple arrays, object ends, tuple sizes, int threads)

@@ -1,4 +1,4 @@
-"""Loops over vectors of the processor: convolution without copies of windows, softmax, normalisation.
+"""Loops over vectors of the processor: convolution without copies of windows, softmax, normalisation, sequences.
 
 `vectors.h` has the loops, for several kinds of processor, of which the best is picked. There is no uncompiled form, nor
 one for compilers without vectors: `there` is then False, and the callers do the same with whole arrays or matrix
@@ -21,12 +21,13 @@ import numpy
 
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
+from adjoint.runtime.memory import with_kept_memory
 from adjoint.runtime.threads import get_num_threads
 
 from .processor import kind_in_use
 
 #: The loops' numbers in vectors.h.
-_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE = range(7)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 
@@ -301,6 +302,94 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     return out, sums[0].reshape(shape), sums[1].reshape(shape)
 
 
+# sequences ------------------------------------------------------------------------------------------------------------
+
+#: The cells in the order of vectors.h: for each how many parts the sums of its gates have, and how many gates it keeps.
+_CELLS = {"lstm": (4, 4), "gru": (3, 4), "tanh": (1, 0), "relu": (1, 0)}
+#: So many samples advance together.
+_SAMPLES = 64
+
+
+@cached(256)
+def _ends(sizes, rows, batch):
+    """Where the rows of each moment end, 0 in front; None if there are no rows that fit."""
+    if sizes is None:
+        return numpy.arange(0, rows + 1, batch) if batch and rows % batch == 0 else None
+    ends = numpy.cumsum((0, *sizes))
+    return ends if sum(sizes) == rows and max(sizes) == batch else None
+
+
+def _rows_alike(*arrays):
+    """Plain arrays of one floating type, none of them empty, each in rows, or None; None among them stays.
+
+    A trace records the call as one step.
+    """
+    dtype = None
+    for array in arrays:
+        if array is None:
+            continue
+        if type(array) is not numpy.ndarray:
+            if there and hasattr(type(array), "macro_step"):
+                array.macro_step("a loop over sequences")
+            return None
+        dtype = array.dtype if dtype is None else dtype
+        if not array.size or array.dtype != dtype:
+            return None
+    if not there or dtype not in _FLOATS:
+        return None
+    return [None if array is None else numpy.ascontiguousarray(array) for array in arrays]
+
+
+def run_sequence(cell, own, weight, bias, states, sizes, reverse):
+    """The states after each moment and the gates kept, as `rules/recurrent.py` says; None for other arrays."""
+    hidden, memory = (*states, None)[:2]
+    arrays = _rows_alike(own, weight, bias, hidden, memory)
+    if arrays is None or [array.ndim for array in (own, weight, hidden)] != [2, 2, 2]:
+        return None
+    own, weight, bias, hidden, memory = arrays
+    (parts, kept), (batch, n), rows = _CELLS[cell], hidden.shape, own.shape[0]
+    ends = _ends(sizes, rows, batch)
+    if ends is None or own.shape[1] != parts * n or weight.shape != (parts * n, n):
+        return None
+    if any([array is not None and array.shape != hidden.shape for array in states]):
+        return None
+    if bias is not None and bias.shape != (parts * n,):
+        return None
+    widths = [n] * len(states) + [kept * n] * (kept > 0)
+    results = [with_kept_memory(numpy.empty, ((rows, width), own.dtype)) for width in widths]
+    hiddens, memories = results[0], results[1] if len(states) == 2 else None
+    gates = results[len(states)] if kept else None
+    arrays = (own, weight, bias, hidden, memory, hiddens, memories, gates) + (None,) * 7
+    _run_moments(list(_CELLS).index(cell), False, reverse, arrays, ends, (batch, n), _threads(own.size * n))
+    return tuple(results)
+
+
+def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
+    """The cotangents of `own` and of the state's parts, the states before, and the cotangents of the first states.
+
+    of_states: those of the states among the results, or None. None for other arrays.
+    """
+    (hidden, memory), (of_hiddens, of_memories) = (*states, None)[:2], (*of_states, None)[:2]
+    (parts, kept), n_states = _CELLS[cell], len(states)
+    memories, gates = results[1] if n_states == 2 else None, results[n_states] if kept else None
+    arrays = (weight, hidden, memory, results[0], memories, gates, of_hiddens, of_memories)
+    arrays = _rows_alike(*arrays)
+    if arrays is None or [array.ndim for array in (weight, hidden, results[0])] != [2, 2, 2]:
+        return None
+    weight, hidden, memory, hiddens, memories, gates, of_hiddens, of_memories = arrays
+    (batch, n), rows = hidden.shape, hiddens.shape[0]
+    ends = _ends(sizes, rows, batch)
+    if ends is None or weight.shape != (parts * n, n) or hiddens.shape != (rows, n):
+        return None
+    of_own, befores = [with_kept_memory(numpy.empty, ((rows, width), hidden.dtype)) for width in (parts * n, n)]
+    of_before = numpy.empty_like(of_own) if cell == "gru" else of_own
+    of_first = [numpy.empty_like(hidden) for _ in states]
+    arrays = (None, weight, None, hidden, memory, hiddens, memories, gates, of_hiddens, of_memories, of_own, of_before)
+    arrays += (of_first[0], of_first[1] if n_states == 2 else None, befores)
+    _run_moments(list(_CELLS).index(cell), True, reverse, arrays, ends, (batch, n), _threads(of_own.size * n))
+    return of_own, of_before, befores, *of_first
+
+
 if there:
 
     def use_kind(number):
@@ -350,3 +439,25 @@ if there:
         size = x.itemsize
         work = adj_loop_of(number, size, _kind)
         share(work, cython.address(job), threads if job.parts > 1 else 1)
+
+    def _run_moments(cell, is_back, reverse, arrays, ends, sizes, threads):
+        """Run a network over sequences; arrays in the order of adj_sequence_job, those that are missing None."""
+        own, weight, bias, hidden, memory, hiddens, memories, gates = arrays[:8]
+        of_hiddens, of_memories, of_own, of_before, of_hidden, of_memory, befores = arrays[8:]
+        job.own, job.weight, job.bias = adj_bytes_or_null(own), adj_bytes_or_null(weight), adj_bytes_or_null(bias)
+        job.hidden, job.memory = adj_bytes_or_null(hidden), adj_bytes_or_null(memory)
+        job.hiddens, job.memories = adj_bytes_or_null(hiddens), adj_bytes_or_null(memories)
+        job.gates, job.befores = adj_bytes_or_null(gates), adj_bytes_or_null(befores)
+        job.of_hiddens, job.of_memories = adj_bytes_or_null(of_hiddens), adj_bytes_or_null(of_memories)
+        job.of_own, job.of_before = adj_bytes_or_null(of_own), adj_bytes_or_null(of_before)
+        job.of_hidden, job.of_memory = adj_bytes_or_null(of_hidden), adj_bytes_or_null(of_memory)
+        job.next, job.failed = 0, 0
+        job.cell, job.is_back, job.reverse = cell, is_back, reverse
+        job.samples, job.units = sizes
+        job.ends, job.moments = cython.cast("int64_t *", adj_bytes_or_null(ends)), ends.size - 1
+        job.piece = min(_SAMPLES, max(_tile, -(-job.samples // threads)))
+        size = weight.itemsize
+        work = adj_loop_of(_SEQUENCE, size, _kind)
+        share(work, cython.address(job), threads)
+        if job.failed:
+            raise MemoryError("no memory for the sequences at work")

@@ -126,10 +126,13 @@ class RNNBase(Module):
         """The states as a tuple: the hidden one, and LSTM's cell."""
         return tuple(hx) if self.mode == "LSTM" else (hx,)
 
-    def _zeros(self, batch: int, like: Tensor) -> tuple[Tensor, ...]:
+    def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
         n = self.num_layers * (2 if self.bidirectional else 1)
         hidden = (n, batch, self.proj_size or self.hidden_size)
-        shapes = [hidden, (n, batch, self.hidden_size)] if self.mode == "LSTM" else [hidden]
+        return [hidden, (n, batch, self.hidden_size)] if self.mode == "LSTM" else [hidden]
+
+    def _zeros(self, batch: int, like: Tensor) -> tuple[Tensor, ...]:
+        shapes = self._state_shapes(batch)
         return tuple(creation.zeros(shape, dtype=like.dtype, device=like.device) for shape in shapes)
 
     def check_forward_args(self, input: Tensor, states: tuple[Tensor, ...], batch: int) -> None:
@@ -144,10 +147,10 @@ class RNNBase(Module):
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-        for k, (state, zeros) in enumerate(zip(states, self._zeros(batch, input), strict=True)):
-            if state.shape != zeros.shape:
+        for k, (state, shape) in enumerate(zip(states, self._state_shapes(batch), strict=True)):
+            if tuple(state.shape) != shape:
                 name = f"hidden[{k}]" if self.mode == "LSTM" else "hidden"
-                raise RuntimeError(f"Expected {name} size {tuple(zeros.shape)}, got {list(state.shape)}")
+                raise RuntimeError(f"Expected {name} size {shape}, got {list(state.shape)}")
 
     def _check_ranks(self, states: tuple[Tensor, ...], batched: bool) -> None:
         n = 3 if batched else 2
