@@ -5,10 +5,20 @@ anew from the operating system takes longer than most arithmetic. Only arrays th
 are concerned. No more is held than was once in use, and what lies idle has a limit.
 """
 
+from adjoint.runtime import batch_budget as _batch_budget
 from adjoint.runtime import memory as _memory
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 
-__all__ = ["empty_cache", "get_cache_limit", "get_num_threads", "memory_stats", "set_cache_limit", "set_num_threads"]
+__all__ = [
+    "empty_cache",
+    "get_batch_budget",
+    "get_cache_limit",
+    "get_num_threads",
+    "memory_stats",
+    "set_batch_budget",
+    "set_cache_limit",
+    "set_num_threads",
+]
 
 
 def memory_stats() -> dict[str, int]:
@@ -61,3 +71,31 @@ def set_cache_limit(n_bytes: int) -> int:
     if n_bytes < 0:
         raise ValueError(f"set_cache_limit(): expected a number of bytes, got {n_bytes}")
     return _memory.set_limit(n_bytes)
+
+
+def get_batch_budget() -> int:
+    """The bytes that members of a batch which run at a time may take, where `jacrev`, `jacfwd`, `hessian`, `laplacian`
+    or `vmap(chunk_size="auto")` chooses how many.
+
+    >>> import adjoint
+    >>> adjoint.memory.get_batch_budget()
+    33554432
+    """
+    return _batch_budget.get()
+
+
+def set_batch_budget(n_bytes: int) -> int:
+    """Set the budget in bytes; one member runs at a time where no more fit. Returns the earlier budget.
+
+    Raises ValueError unless the number is positive.
+
+    >>> import adjoint
+    >>> before = adjoint.memory.set_batch_budget(2**20)
+    >>> square = adjoint.vmap(lambda x: x * x, chunk_size="auto")
+    >>> square(adjoint.arange(4))
+    tensor([0, 1, 4, 9])
+    >>> _ = adjoint.memory.set_batch_budget(before)
+    """
+    if n_bytes <= 0:
+        raise ValueError(f"set_batch_budget(): expected a positive number of bytes, got {n_bytes}")
+    return _batch_budget.set(n_bytes)

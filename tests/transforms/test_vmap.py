@@ -19,7 +19,7 @@ from adjoint import vmap
 from adjoint.autograd import grad
 from adjoint.core.graph import new_tensor
 from adjoint.rules import TABLE
-from adjoint.transforms.batching.vmap import spans
+from adjoint.transforms.chunks import Chunks
 
 F64 = adjoint.float64
 
@@ -101,9 +101,9 @@ def test_gradient_of_a_result_that_is_the_same_for_all_members(function: Any, sl
 
 
 def test_spans() -> None:
-    assert spans(5, 2) == [(0, 2), (2, 4), (4, 5)]
-    assert spans(5, None) == [(0, 5)]
-    assert spans(0, None) == spans(0, 3) == [(0, 0)]
+    assert list(Chunks(5, 2)) == [(0, 2), (2, 4), (4, 5)]
+    assert list(Chunks(5, 5)) == [(0, 5)]
+    assert list(Chunks(0, 3)) == [(0, 0)]
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 3, 7, 10])

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.tensor.creation import rand, randn, randperm
 from adjoint.tensor.table import ops
-from adjoint.transforms.batching.vmap import spans, vmap
-from adjoint.transforms.func import check_chunk_size, grad, jvp, places_of, vjp
-from adjoint.transforms.jacobians import basis, step_within_budget
+from adjoint.transforms.batching.vmap import vmap
+from adjoint.transforms.chunks import ChunkSize, check_chunk_size
+from adjoint.transforms.func import grad, jvp, places_of, vjp
+from adjoint.transforms.jacobians import basis, within_budget
 from adjoint.transforms.jets import check_primal, jet
 from adjoint.transforms.passing import for_calls, for_primals
 
@@ -53,7 +54,7 @@ def laplacian(
     *,
     samples: int | None = None,
     directions: str = "rademacher",
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Function:
     """A function that gives the Laplacian of `func`: the sum of its second derivatives by each element of an argument.
 
@@ -66,7 +67,7 @@ def laplacian(
         samples: estimate from so many random directions, drawn anew at each call; None for all axes, exactly.
         directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once), where a
             second derivative along an axis is cheap or the off-diagonal elements of the Hessian are large.
-        chunk_size: so many directions at once (default: as many as fit into 32 MB).
+        chunk_size: so many directions at once, as in `jacrev`.
 
     Raises:
         TypeError: the argument is no Tensor of real floating-point numbers.
@@ -101,9 +102,10 @@ def laplacian(
         drawn, weight = (None, 1.0) if samples is None else DIRECTIONS[directions](x.detach(), samples)
         along = vmap(second, randomness="same")
         total: Any = None
-        for start, stop in spans(n, step_within_budget(x) if chunk_size is None else chunk_size):
+        chunks = within_budget(x, n, chunk_size)
+        for start, stop in chunks:
             vectors = basis(x, start, stop, 1) if drawn is None else drawn[start:stop].reshape(-1, *x.shape)
-            part = ops.sum(along(vectors), (0,))
+            part = ops.sum(chunks.run(along, vectors), (0,))
             total = part if total is None else total + part
         return total if weight == 1 else total * weight
 

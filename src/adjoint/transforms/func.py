@@ -30,6 +30,7 @@ from adjoint.tensor import differentiate
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
 from adjoint.transforms.batching.vmap import described, vmap
+from adjoint.transforms.chunks import ChunkSize, check_chunk_size
 from adjoint.transforms.jacobians import Block, Job, zero_block
 from adjoint.transforms.passing import for_calls, for_primals, values
 
@@ -480,12 +481,6 @@ def linear_transpose(func: Function, *primals: Tree) -> Function:
 # Jacobians ------------------------------------------------------------------------------------------------------------
 
 
-def check_chunk_size(name: str, chunk_size: int | None) -> None:
-    """Raise ValueError unless vectors can be taken so many at a time."""
-    if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"{name}: `chunk_size` should be greater than 0.")
-
-
 def in_structures(
     rows: list[list[Tensor]], outer: TreeDef, inner: Callable[[list[Tensor]], list[Tree]], argnums: Argnums
 ) -> Tree:
@@ -500,13 +495,14 @@ def jacrev(
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     compile: bool = False,
 ) -> Function:
     """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
 
-    chunk_size: how many elements at once (default: all, or as many as fit into 32 MB or an
-        eighth of the Jacobian), for less memory. compile: as in `grad_and_value`.
+    chunk_size: how many elements at once. "auto": as many as fit into the budget that `adjoint.memory.set_batch_budget`
+        sets (32 MB), or into an eighth of the Jacobian; passes of one and of two elements are measured. By default the
+        same, but all at once without measuring where the argument is small. compile: as in `grad_and_value`.
 
     For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
     result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines the entries for
@@ -536,7 +532,7 @@ def jacrev(
     return replayed(wrapper, compile)
 
 
-def by_rows(recording: Recording, argnums: Argnums, chunk_size: int | None) -> Tree:
+def by_rows(recording: Recording, argnums: Argnums, chunk_size: ChunkSize) -> Tree:
     """The Jacobian of a recorded run, by reverse mode."""
 
     def pull(number: int, cotangents: Tensor) -> list[Tensor]:
@@ -553,17 +549,25 @@ def by_rows(recording: Recording, argnums: Argnums, chunk_size: int | None) -> T
 
 
 @for_calls
-def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
+def jacobian(
+    func: Function,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: ChunkSize = None,
+    compile: bool = False,
+) -> Function:
     """A function that gives the Jacobian of `func`, by reverse or forward mode, whichever takes fewer passes.
 
     Where the results have more elements than the arguments, `func` is run again, in forward mode. Structure, shapes,
-    errors, compile and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
+    errors, chunk_size, compile and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
 
     >>> import adjoint, numpy
     >>> adjoint.jacobian(lambda x: x**2)(numpy.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
     """
+    check_chunk_size("jacobian", chunk_size)
 
     @wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -573,8 +577,8 @@ def jacobian(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, com
         recording.check_outputs()
         n_results, n_arguments = (sum(t._array.size for t in ts) for ts in (recording.outputs, recording.inputs))
         if n_results > n_arguments:
-            return jacfwd(func, argnums, has_aux)(*args, **kwargs)
-        result = by_rows(recording, argnums, None)
+            return jacfwd(func, argnums, has_aux, chunk_size=chunk_size)(*args, **kwargs)
+        result = by_rows(recording, argnums, chunk_size)
         return (result, recording.released(aux)) if has_aux else result
 
     return replayed(wrapper, compile)
@@ -587,7 +591,7 @@ def jacfwd(
     has_aux: bool = False,
     *,
     randomness: str = "error",
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
     compile: bool = False,
 ) -> Function:
     """A function that gives the Jacobian of `func` by forward mode, for all elements of an argument in one mapped run.
@@ -596,9 +600,7 @@ def jacfwd(
     which it may change in place. It runs under `vmap`, once for each argument; with has_aux, or without elements to
     differentiate by, also once as it is, which gives aux and the shapes of the results.
 
-    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: how many elements at once (default: all, or as
-        many as fit into 32 MB or an eighth of the Jacobian).
-    compile: as in `grad_and_value`.
+    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: as in `jacrev`. compile: as in `grad_and_value`.
 
     Raises:
         RuntimeError: a result is no Tensor; there is no argument of such a number; randomness is not one of "error",
@@ -663,14 +665,15 @@ def jacfwd(
 
 
 @for_calls
-def hessian(func: Function, argnums: Argnums = 0, *, compile: bool = False) -> Function:
+def hessian(func: Function, argnums: Argnums = 0, *, chunk_size: ChunkSize = None, compile: bool = False) -> Function:
     """A function that gives the Hessian of `func`, the Jacobian of its Jacobian: forward mode over reverse mode.
 
-    compile: as in `grad_and_value`.
+    chunk_size: how many rows at once, as in `jacrev`. compile: as in `grad_and_value`.
 
     >>> import adjoint
     >>> adjoint.func.hessian(lambda x: (x**3).sum())(adjoint.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(func, argnums), argnums, compile=compile)
+    check_chunk_size("hessian", chunk_size)
+    return jacfwd(jacrev(func, argnums), argnums, chunk_size=chunk_size, compile=compile)

@@ -28,6 +28,7 @@ from adjoint.tensor.differentiate import check_implicit, grad, make_cotangent, n
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import vmap
+from adjoint.transforms.chunks import ChunkSize, check_chunk_size
 from adjoint.transforms.jacobians import Job, Pull, Push, n_directions, zero_block
 from adjoint.transforms.passing import for_primals
 
@@ -283,7 +284,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
     *,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Any:
     """The Jacobian of a function.
 
@@ -291,7 +292,8 @@ def jacobian(
         func, inputs, create_graph, strict: as in `vjp`.
         vectorize: compute many rows (or columns) in one pass, by vmap, instead of one pass for each.
         strategy: "reverse-mode", row by row; "forward-mode", column by column; "auto", whichever are fewer.
-        chunk_size: with vectorize, how many rows at a time (default: all), which bounds the memory that a pass takes.
+        chunk_size: with vectorize, how many rows at a time, as in `adjoint.func.jacrev`, which bounds the memory that a
+            pass takes.
 
     Returns:
         In the structure of the outputs, for each output in the structure of the inputs, a Tensor of shape
@@ -329,7 +331,7 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
     *,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Any:
     """The Hessian of a scalar function: the Jacobian of its gradient.
 
@@ -571,7 +573,7 @@ class Settings(NamedTuple):
     create_graph: bool
     strict: bool
     vectorize: bool
-    chunk_size: int | None
+    chunk_size: ChunkSize
 
 
 def is_forward(name: str, strategy: str, strict: bool, message: str) -> bool | None:
@@ -595,8 +597,8 @@ def check_settings(settings: Settings) -> None:
             f"{settings.name}: chunk_size={settings.chunk_size} bounds how many rows are vectorized at a time; "
             "pass vectorize=True with it"
         )
-    if settings.chunk_size < 1:
-        raise ValueError(f"{settings.name}: chunk_size must be a positive number, but got {settings.chunk_size}")
+    message = "{name}: chunk_size must be a positive number, but got {size}"
+    check_chunk_size(settings.name, settings.chunk_size, message)
 
 
 def full_jacobian(evaluate: Evaluation, arguments: Tree, by_columns: bool | None, settings: Settings) -> Any:

@@ -24,8 +24,9 @@ from adjoint.arrays.namespace import namespace, underlying
 from adjoint.core.graph import new_tensor
 from adjoint.core.locations import warn_caller
 from adjoint.core.modes.state import current
+from adjoint.runtime import batch_budget
 from adjoint.tensor.table import ops
-from adjoint.transforms.batching.vmap import spans
+from adjoint.transforms.chunks import Chunks, ChunkSize
 from adjoint.transforms.progress import Progress
 
 if TYPE_CHECKING:
@@ -48,11 +49,11 @@ NOT_HOLOMORPHIC = (
 class Job:
     """The making of one Jacobian.
 
-    name: its name in messages. step: the number of vectors in a batch, None for all. mixed: an output and an input of
-    which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
+    name: its name in messages. step: the number of vectors in a batch, "auto" or None for as many as fit. mixed: an
+    output and an input of which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
     """
 
-    def __init__(self, name: str, step: int | None) -> None:
+    def __init__(self, name: str, step: ChunkSize) -> None:
         self.name = name
         self.step = step
         self.mixed: tuple[int, int] | None = None
@@ -72,9 +73,8 @@ class Job:
         parts = []
         for unit in units(output):
             chunks = []
-            for cotangents in self._batches(output, unit, progress):
-                cotangents_in = pull(number, cotangents)
-                chunks.append([(g, (len(cotangents), *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
+            for cotangents_in, n in self._batches(output, unit, progress, pull, number):
+                chunks.append([(g, (n, *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
             parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
         return [self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)]
 
@@ -90,8 +90,7 @@ class Job:
         parts = []
         for unit in units(x):
             rows: list[Rows] = []
-            for tangents in self._batches(x, unit, progress):
-                columns = push(k, tangents)
+            for columns, _ in self._batches(x, unit, progress, push, k):
                 rows = rows or [Rows(x.numel()) for _ in columns]
                 for own, column in zip(rows, columns, strict=True):
                     own.add(column)
@@ -101,10 +100,13 @@ class Job:
             for number, output in enumerate(outputs)
         ]
 
-    def _batches(self, tensor: Tensor, unit: complex, progress: Progress) -> Iterator[Tensor]:
-        """The basis of the space of a tensor times unit, in batches."""
-        for start, stop in spans(tensor.numel(), step_within_budget(tensor) if self.step is None else self.step):
-            yield basis(tensor, start, stop, unit)
+    def _batches(
+        self, tensor: Tensor, unit: complex, progress: Progress, move: Pull | Push, number: int
+    ) -> Iterator[tuple[Sequence[Any], int]]:
+        """What becomes of the basis of the space of a tensor times unit, in batches, and the size of each."""
+        chunks = within_budget(tensor, tensor.numel(), self.step)
+        for start, stop in chunks:
+            yield chunks.run(move, number, basis(tensor, start, stop, unit)), stop - start
             progress.advance(stop - start)
 
     def _of_cotangents(self, where: tuple[int, int], output: Tensor, x: Tensor, parts: list[Block]) -> Block:
@@ -146,16 +148,20 @@ class Job:
             warn_caller(NOT_HOLOMORPHIC.format(self.name, *self.mixed))
 
 
-#: What a Jacobian is made of at a time takes about so many bytes, if the user says nothing else.
-BUDGET = 2**25
 #: A mapped run holds about so many arrays like the argument for each direction.
 _ARRAYS_OF_A_RUN = 16
 
 
-def step_within_budget(tensor: Tensor) -> int:
-    """The number of directions whose mapped run fits into the budget, or into an eighth of the Jacobian, if larger."""
+def within_budget(tensor: Tensor, n: int, size: ChunkSize) -> Chunks:
+    """n directions from a tensor in chunks that fit into the budget, or into an eighth of n such tensors, if larger.
+
+    size: as the user asks. With None all run at once where a quarter of the budget is surely enough.
+    """
     of_one = tensor.numel() * tensor._array.dtype.itemsize
-    return max(1, max(BUDGET, of_one * tensor.numel() // 8) // max(1, of_one * _ARRAYS_OF_A_RUN))
+    budget = batch_budget.get()
+    if size is None:
+        size = max(n, 1) if of_one * n * _ARRAYS_OF_A_RUN <= budget // 4 else "auto"
+    return Chunks(n, size, max(budget, of_one * n // 8))
 
 
 class Rows:

@@ -12,7 +12,7 @@ except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
 #: Positions in the chain, outermost first. Each holds at most one interceptor; that of a profiler is a `ProfilerHook`.
-PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY, PROGRAM, STRUCTURE, NODES, ENDS = range(10)
+PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY, PROGRAM, STRUCTURE, NODES, ENDS, METER = range(11)
 
 
 @cython.cclass

@@ -17,6 +17,7 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import passing
 from adjoint.transforms.batching import batch_rules as batch_rules
 from adjoint.transforms.batching.batched import batches_of
+from adjoint.transforms.chunks import Chunks, ChunkSize, check_chunk_size
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -67,7 +68,7 @@ def vmap(
     out_dims: Dims = 0,
     randomness: str = "error",
     *,
-    chunk_size: int | None = None,
+    chunk_size: ChunkSize = None,
 ) -> Callable[..., Any]:
     """A function that runs `func` for all members of a batch at once: `vmap(f)(x)` is f(x[0]), f(x[1]) ... stacked.
 
@@ -77,7 +78,8 @@ def vmap(
             container of numbers, for each. None: the argument is the same for all members. Keyword arguments are.
         out_dims: where the batch axis is to be in each result; None: the result is the same for all members.
         randomness: whether random numbers drawn in `func` are an "error", "different" for each member, or the "same".
-        chunk_size: run so many members at a time, to save memory.
+        chunk_size: run so many members at a time, to save memory. "auto": as many as fit into the budget that
+            `adjoint.memory.set_batch_budget` sets (32 MB); runs of one and of two members are measured.
 
     Raises:
         ValueError: in_dims or out_dims do not fit arguments or results, sizes differ, there is no argument, a result
@@ -91,34 +93,33 @@ def vmap(
     """
     if randomness not in _RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    check_chunk_size("vmap", chunk_size, "vmap: chunk_size should be None or greater than 0. (got {size})")
 
     @wraps(func, updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(args, _is_none)
         dims = checked_in_dims(func, in_dims, args, leaves, structure)
         size = batch_size(leaves, dims)
-        chunks = spans(size, chunk_size)
-        state = get_rng_state() if randomness == "same" and len(chunks) > 1 else None
-        parts = []
-        for start, stop in chunks:
-            if state is not None:
-                set_rng_state(state)
+
+        def run(start: int, stop: int) -> Results:
             part = leaves if stop - start == size else narrowed(leaves, dims, start, stop)
             with running(stop - start, randomness) as batch, transforming("vmap", batch.level):
                 pairs = zip(part, dims, strict=True)
                 members = [leaf if dim is None else lead_in(leaf, dim, batch.level) for leaf, dim in pairs]
-                parts.append(Results(func, func(*structure.unflatten(members), **kwargs), out_dims, batch))
+                return Results(func, func(*structure.unflatten(members), **kwargs), out_dims, batch)
+
+        if chunk_size is None or size < 2:
+            return joined([run(0, size)])
+        state = get_rng_state() if randomness == "same" else None
+        chunks = Chunks(size, chunk_size)
+        parts = []
+        for start, stop in chunks:
+            if state is not None:
+                set_rng_state(state)
+            parts.append(chunks.run(run, start, stop))
         return joined(parts)
 
     return mapped
-
-
-def spans(n: int, step: int | None) -> list[tuple[int, int]]:
-    """The numbers from 0 to n in pieces, as (start, stop); one piece if no step is given, or n is 0."""
-    step = max(n, 1) if step is None else step
-    return [(start, min(start + step, n)) for start in range(0, max(n, 1), step)]
 
 
 def narrowed(leaves: list[Any], dims: list[int | None], start: int, stop: int) -> list[Any]:
