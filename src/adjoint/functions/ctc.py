@@ -127,9 +127,8 @@ def ctc_loss(
     skip[:, 2:][(states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])] = 0
     position, end = numpy.arange(states.shape[1]), 2 * lengths[:, None]
     last = numpy.where((position == end) | (position == end - 1), 0, _NEVER)
-    flat = (numpy.arange(moments)[:, None] * samples + numpy.arange(samples))[..., None] * classes + states
     kind = log_probs._array.dtype
-    losses = ops.ctc_loss(log_probs, flat, skip.astype(kind), last.astype(kind), steps, zero_infinity)
+    losses = ops.ctc_loss(log_probs, states, skip.astype(kind), last.astype(kind), steps, zero_infinity)
     if zero_infinity:
         losses = ops.where(ops.isinf(losses), 0, losses)
     if reduction == "mean":

@@ -7,7 +7,8 @@ way back makes one array of the input's size and no more.
 from math import nan, prod
 
 from adjoint.arrays.kernels import scatter
-from adjoint.arrays.namespace import count_true, first_outside, underlying
+from adjoint.arrays.kernels.vectors import places_of_states, run_paths
+from adjoint.arrays.namespace import count_true, first_outside, native, underlying
 
 from .activations import require_real
 from .declare import TABLE, Array, Constant, general, linear
@@ -317,9 +318,9 @@ def _(size, shape, dim, over):
 
 # connectionist temporal classification ------------------------------------------------------------------------------
 # Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one
-# moment to the next it stays, moves on by one, or skips a blank between different labels. `places` (T, N, L) is where
-# in the flattened logarithms of probabilities each state of each sample finds its class; `skip` and `last` (N, L) are 0
-# where a state may be skipped to, or be the last, and _NEVER elsewhere: a number so low that its exponential is 0, and
+# moment to the next it stays, moves on by one, or skips a blank between different labels. `states` (N, L) are the
+# classes of each sample's states; `skip` and `last` (N, L) are 0 where a state may be skipped to, or be the last, and
+# _NEVER elsewhere: a number so low that its exponential is 0, and
 # not -inf, so that nothing undefined arises in any order of differentiation.
 
 _NEVER = -1e30
@@ -363,8 +364,9 @@ def _remaining(ops, emitted, skip, last, steps):
     return scores[::-1]
 
 
-def _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity):
+def _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity):
     """The derivative of the loss along log_softmax: the probabilities of classes less those given the target."""
+    places = places_of_states(states, log_probs.shape)
     emitted = ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
     reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
     total = ops.logsumexp(reached[-1] + last, 1, True)
@@ -392,9 +394,9 @@ class _Kernels:
         return TABLE[name].kernel(self.xp)
 
 
-@general(batching="joint", shown=dict.fromkeys(("places", "skip", "last", "steps", "lead")), **_own)
+@general(batching="joint", shown=dict.fromkeys(("states", "skip", "last", "steps", "lead")), **_own)
 def ctc_loss(
-    xp, log_probs: Array, places, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
+    xp, log_probs: Array, states, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
 ):
     """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any.
 
@@ -402,7 +404,10 @@ def ctc_loss(
     1, as PyTorch's does: it is that of the loss of log_softmax(log_probs).
     """
     require_real("ctc_loss_cpu", log_probs)
-    ops = _Kernels(xp)
+    losses = None if lead else run_paths(log_probs, states, skip, last, steps)
+    if losses is not None:
+        return losses
+    ops, places = _Kernels(xp), places_of_states(states, log_probs.shape[lead:])
     flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
     emitted = xp.maximum(xp.moveaxis(xp.take(flat, places, axis=lead), lead, 0), _NEVER)
     reached = _reached(ops, emitted, skip, steps)
@@ -416,10 +421,13 @@ def _(lead):
 
 
 @ctc_loss.vjp("log_probs")
-def _(ops, g, log_probs, places, skip, last, steps, zero_infinity):
-    return _ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity) * g[:, None]
+def _(ops, g, log_probs, states, skip, last, steps, zero_infinity):
+    cotangent = native(run_paths, log_probs, states, skip, last, steps, g, zero_infinity)
+    if cotangent is not None:
+        return cotangent
+    return _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity) * g[:, None]
 
 
 @ctc_loss.jvp("log_probs")
-def _(ops, t, log_probs, places, skip, last, steps, zero_infinity):
-    return ops.sum(_ctc_slope(ops, log_probs, places, skip, last, steps, zero_infinity) * t, (0, 2))
+def _(ops, t, log_probs, states, skip, last, steps, zero_infinity):
+    return ops.sum(_ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity) * t, (0, 2))

@@ -66,7 +66,7 @@ STATES = index([0, 1, 0, 1, 0], [0, 2, 0, 0, 0])
 NEVER = -1e30
 CTC: Sample = {
     "log_probs": draw(4, 2, 3, low=-3.0, then=log_probabilities),
-    "places": (np.arange(4)[:, None] * 2 + np.arange(2))[..., None] * 3 + STATES,
+    "states": STATES,
     "skip": np.full((2, 5), NEVER),
     "last": np.array([[NEVER, NEVER, NEVER, 0, 0], [NEVER, 0, 0, NEVER, NEVER]]),
     "steps": index(4, 3),

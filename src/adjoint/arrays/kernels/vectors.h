@@ -50,6 +50,16 @@ typedef struct {
     int cell, reverse, is_back, failed;
 } adj_sequence_job;
 
+/* Scores (moments, samples, classes); states (samples, length) by their classes; where a state may be leapt to, and be
+   the last. `out` has the losses, or with g, their cotangents, the cotangents of the scores. */
+typedef struct {
+    char *log_probs, *skip, *last, *g, *out;
+    int64_t *states, *steps, moments, samples, classes, length, next;
+    int zero_infinity, failed;
+} adj_paths_job;
+/* a logarithm whose exponential is 0 */
+#define ADJ_NEVER (-1e30)
+
 /* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates are kept. */
 enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
 
@@ -96,7 +106,7 @@ static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, 
 #define ADJ_LOOP(name) {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)}
 static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
-    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back), ADJ_LOOP(adj_sequence),
+    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back), ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -58,6 +58,16 @@ cdef extern from "vectors.h":
         int64_t *ends
         int64_t moments, samples, units, piece, next
         int cell, reverse, is_back, failed
+    ctypedef struct adj_paths_job:
+        char *log_probs
+        char *skip
+        char *last
+        char *g
+        char *out
+        int64_t *states
+        int64_t *steps
+        int64_t moments, samples, classes, length, next
+        int zero_infinity, failed
 
 cdef object numpy, _FLOATS
 
@@ -72,3 +82,6 @@ cdef object _run_rows(int number, int mode, tuple arrays, tuple sizes, double ep
 
 @cython.locals(job=adj_sequence_job, size=cython.int, work=work_function)
 cdef object _run_moments(int cell, bint is_back, bint reverse, tuple arrays, object ends, tuple sizes, int threads)
+
+@cython.locals(job=adj_paths_job, size=cython.int, work=work_function)
+cdef object _run_paths(tuple arrays, object states, object steps, object out, bint zero_infinity)

@@ -27,9 +27,10 @@ from adjoint.runtime.threads import get_num_threads
 from .processor import kind_in_use
 
 #: The loops' numbers in vectors.h.
-_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE = range(7)
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS = range(8)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+_INT64 = numpy.dtype("int64")
 
 
 def kinds():
@@ -390,6 +391,32 @@ def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
     return of_own, of_before, befores, *of_first
 
 
+# paths ----------------------------------------------------------------------------------------------------------------
+
+
+def places_of_states(states, shape):
+    """Where in flattened scores of a shape (T, N, C) the states (N, L) find their classes: (T, N, L)."""
+    moments, samples, classes = shape
+    return (numpy.arange(moments * samples) * classes).reshape(moments, samples, 1) + states
+
+
+def run_paths(log_probs, states, skip, last, steps, g=None, zero_infinity=False):
+    """The losses of connectionist temporal classification, or with their cotangents those of log_probs.
+
+    Arrays as `rules/losses.py` has them; None for others.
+    """
+    arrays = _rows_alike(log_probs, skip, last, g)
+    if arrays is None or log_probs.ndim != 3 or type(steps) is not numpy.ndarray or steps.dtype != _INT64:
+        return None
+    if skip.shape != states.shape or last.shape != states.shape or len(states) != log_probs.shape[1]:
+        return None
+    if steps.shape != states.shape[:1] or (g is not None and g.shape != steps.shape):
+        return None
+    out = numpy.empty(steps.shape if g is None else log_probs.shape, log_probs.dtype)
+    _run_paths(tuple(arrays), numpy.ascontiguousarray(states), numpy.ascontiguousarray(steps), out, zero_infinity)
+    return out
+
+
 if there:
 
     def use_kind(number):
@@ -461,3 +488,21 @@ if there:
         share(work, cython.address(job), threads)
         if job.failed:
             raise MemoryError("no memory for the sequences at work")
+
+    def _run_paths(arrays, states, steps, out, zero_infinity):
+        log_probs, skip, last, g = arrays
+        job.log_probs, job.skip, job.last = (
+            adj_bytes_or_null(log_probs),
+            adj_bytes_or_null(skip),
+            adj_bytes_or_null(last),
+        )
+        job.g, job.out = adj_bytes_or_null(g), adj_bytes_or_null(out)
+        job.states = cython.cast("int64_t *", adj_bytes_or_null(states))
+        job.steps = cython.cast("int64_t *", adj_bytes_or_null(steps))
+        job.moments, job.samples, job.classes = log_probs.shape
+        job.length, job.next, job.failed, job.zero_infinity = states.shape[1], 0, 0, zero_infinity
+        size = log_probs.itemsize
+        work = adj_loop_of(_PATHS, size, _kind)
+        share(work, cython.address(job), min(job.samples, _threads(16 * job.moments * states.size)))
+        if job.failed:
+            raise MemoryError("no memory for the paths at work")

@@ -546,6 +546,7 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
 /* the bit of the sign */
 #define ADJ_SIGN_BIT ((ADJ_INTEGER)1 << (8 * sizeof(T) - 1))
 #include "sequences_loops.h"
+#include "paths_loops.h"
 
 #undef ADJ_SIGN_BIT
 #undef W
