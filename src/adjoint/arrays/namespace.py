@@ -182,10 +182,13 @@ def is_array(value: object) -> bool:
     >>> is_array(numpy.zeros(3)), is_array([0.0])
     (True, False)
     """
-    if isinstance(value, _NUMBERS):
-        # results without axes are frequent
+    kind = type(value)
+    if kind in _namespaces:
+        return True
+    if kind in _NO_ARRAYS or isinstance(value, _NUMBERS):
+        # tensors and results without axes are frequent
         return False
-    return type(value) in _namespaces or isinstance(value, numpy.ndarray) or _is_other_array(value)
+    return isinstance(value, numpy.ndarray) or _is_other_array(value)
 
 
 def held_array(array: Any) -> Any:

@@ -71,6 +71,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return tuple(shapes[0])
     ndim = max(map(len, shapes), default=0)
     result = [1] * ndim
     for shape in shapes:

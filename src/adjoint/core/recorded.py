@@ -73,7 +73,7 @@ class RawOps:
         self._xp = xp
 
     def __getattr__(self, name):
-        kernel = operation_named(name).kernel.kernel_for(self._xp)
+        kernel = operation_named(name).kernel.for_formulas(self._xp)
         setattr(self, name, kernel)
         return kernel
 
@@ -940,7 +940,8 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     numbers = elementwise and formula.is_saved_value
     fused = Fused(on_numpy, (), numbers)
     identity = elementwise and formula.is_identity
-    return Term(product, positions, arguments, fused, formula.native, identity, elementwise)
+    small = elementwise or (rule.is_elementwise and not is_complex)
+    return Term(product, positions, arguments, fused, formula.native, identity, small)
 
 
 def slot_of(arguments, name):

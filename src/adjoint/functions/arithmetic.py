@@ -146,7 +146,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     first, second = input._array, other._array
     if first.shape != second.shape:
         return False
-    if isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
+    if first.size > _PIECE and isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
         # in pieces, as a difference is mostly seen at once
         first, second = first.reshape(-1), second.reshape(-1)
         pieces = [slice(start, start + _PIECE) for start in range(0, first.size, _PIECE)]

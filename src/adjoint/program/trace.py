@@ -318,6 +318,17 @@ class Symbol:
             raise Untraceable(f"max with {', '.join(options)}")
         return array._reduce(numpy.maximum, array, axis=axis, keepdims=keepdims)  # type: ignore[no-any-return]
 
+    def _astype_of(self, array: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Symbol:
+        return array.astype(dtype, copy)  # type: ignore[no-any-return]
+
+    def _result_type(self, *values: Any) -> Any:
+        return numpy.result_type(*[value.dtype if isinstance(value, Symbol) else value for value in values])
+
+    def _round_of(self, array: Any, decimals: int = 0, **options: Any) -> Any:
+        if decimals or options:
+            raise Untraceable("round to places")
+        return numpy.rint(array)
+
     def _reshape_of(self, array: Any, shape: Any, **_: Any) -> Symbol:
         return array.reshape(shape)  # type: ignore[no-any-return]
 
@@ -355,6 +366,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     numpy.where: Symbol._where,
     numpy.max: Symbol._max,
     numpy.reshape: Symbol._reshape_of,
+    numpy.round: Symbol._round_of,
+    numpy.astype: Symbol._astype_of,
+    numpy.result_type: Symbol._result_type,
 }
 _POWERS = {2: numpy.square, 1: numpy.positive, -1: numpy.reciprocal, 0.5: numpy.sqrt}
 

@@ -28,12 +28,17 @@ def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter:
     return result
 
 
+#: From more pairs on, a search in order takes less time than the comparison of all.
+_PAIRS = 1 << 10
+
+
 @constant(dtypes="same", scalars=True, core="(),(n)->()", method=False, function=False)
 def among(xp, elements: Array, test_elements: Array, invert=False):
     """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
-    if test_elements.ndim == 1:
+    elements = xp.asarray(elements)
+    if test_elements.ndim == 1 and elements.size * test_elements.size > _PAIRS:
         return xp.isin(elements, test_elements, invert=invert)
-    is_member = xp.any(xp.asarray(elements)[..., None] == test_elements, axis=-1)
+    is_member = xp.any(elements[..., None] == test_elements, axis=-1)
     return ~is_member if invert else is_member
 
 

@@ -519,7 +519,14 @@ def clamp_max(xp, input: Array, max: Array):
     return xp.minimum(input, max)
 
 
-@linear(moves=True, dtypes="same", scalars=True, check=refusals.check_where, explain=refusals.explain_shapes)
+@linear(
+    moves=True,
+    by_element=True,
+    dtypes="same",
+    scalars=True,
+    check=refusals.check_where,
+    explain=refusals.explain_shapes,
+)
 def where(xp, condition: Constant, input: Array, other: Array):
     """input where the condition holds, other elsewhere, broadcast."""
     return xp.where(condition, input, other)

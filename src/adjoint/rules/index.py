@@ -819,6 +819,9 @@ for _rule in (index_add, index_copy):
 
 def check_value(operation, input, value):
     """Raise RuntimeError unless a value is a number or a tensor without axes that the input's type can hold."""
+    if type(value) is float or type(value) is int:
+        check_fits(input, value)
+        return
     if getattr(value, "ndim", 0):
         raise RuntimeError(
             f"{operation}_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -965,10 +968,11 @@ def _check_masked_fill(input, mask, value):
     if kind_of(mask._array) != "b":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.c_name}")
     check_value("masked_fill", input, value)
-    broadcast_shapes(mask.shape, input.shape)
+    broadcast_shapes(mask._array.shape, input._array.shape)
 
 
 @linear(
+    by_element=True,
     inplace=True,
     scalars=True,
     node={"": "MaskedFillBackward1", "value": "MaskedFillBackward0"},

@@ -13,7 +13,7 @@ from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEA
 from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
 from adjoint.runtime.caches import cached
 
-from .declare import Array, Numeric, constant, general, linear
+from .declare import Array, Numeric, constant, elementwise, general, linear
 from .derive import plus
 
 FLOAT64, FLOAT32 = float64.numpy, float32.numpy
@@ -35,6 +35,8 @@ def dims_of(dim, ndim):
 
 def count(shape, dim):
     """How many elements go into each result of a reduction."""
+    if dim is None or dim == ():
+        return prod(shape)
     return prod([shape[axis] for axis in dims_of(dim, len(shape))])
 
 
@@ -42,8 +44,13 @@ def restore(reduced, shape, dim, keepdim):
     """The result of a reduction of an array of this shape, with the reduced axes as axes of size one."""
     if keepdim or not reduced.ndim:
         return reduced  # an array without axes broadcasts as it is
-    dims = dims_of(dim, len(shape))
-    return reduced[tuple([None if axis in dims else slice(None) for axis in range(len(shape))])]
+    return reduced[_new_axes(dim, len(shape))]
+
+
+@cached()
+def _new_axes(dim, ndim):
+    dims = dims_of(dim, ndim)
+    return tuple([None if axis in dims else slice(None) for axis in range(ndim)])
 
 
 def part(dim, start=None, stop=None):
@@ -359,10 +366,11 @@ def _spread_tangent(ops, t, input, dim, correction, keepdim):
     return ops.sum(_real_product(ops, distance * share, t), dim, keepdim)
 
 
-def _safe_inverse(ops, y):
-    # 1 / y where y is not 0, and there 0
-    zero = y == 0
-    return ops.where(zero, 0, 1 / ops.where(zero, 1, y))
+@elementwise(input=lambda y: -y * y, method=False, function=False)
+def inverse_or_zero(xp, input: Array):
+    """1 / input where input is not 0, and 0 there."""
+    zero = input == 0
+    return xp.where(zero, 0, 1 / xp.where(zero, 1, input))
 
 
 def _real_product(ops, a, b):
@@ -394,12 +402,12 @@ def std(xp, input: Array, dim=None, correction: Numeric = 1, keepdim=False):
 
 @std.vjp("input")
 def _(ops, g, y, input, dim, correction, keepdim):
-    return _spread_gradient(ops, g * _safe_inverse(ops, y), input, dim, correction, keepdim)
+    return _spread_gradient(ops, g * ops.inverse_or_zero(y), input, dim, correction, keepdim)
 
 
 @std.jvp("input")
 def _(ops, t, y, input, dim, correction, keepdim):
-    return _spread_tangent(ops, t, input, dim, correction, keepdim) * _safe_inverse(ops, y)
+    return _spread_tangent(ops, t, input, dim, correction, keepdim) * ops.inverse_or_zero(y)
 
 
 def _with_mean(name, spread):
@@ -585,7 +593,7 @@ def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
         return restore(reduced, input.shape, dim, keepdim)
 
     if ord == 2:
-        return input * back(scale * _safe_inverse(ops, y))
+        return input * back(scale * ops.inverse_or_zero(y))
     if ord == 0:
         return ops.zeros_like(input)
     direction = ops.sgn(input)
@@ -596,7 +604,7 @@ def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
         chosen, number = _shares(ops, size, y, dim, keepdim)
         return direction * ops.where(chosen, back(scale / number), 0)
     zero = size == 0
-    ratio = ops.where(zero, 1, size) * back(_safe_inverse(ops, y))
+    ratio = ops.where(zero, 1, size) * back(ops.inverse_or_zero(y))
     flat = zero | (ratio == 0)
     slope = ops.where(flat, 0, ops.where(flat, 1, ratio) ** (ord - 1))
     return direction * (back(scale) * slope)

@@ -1,6 +1,6 @@
 """Checks of the arguments of elementwise operations, and their error messages, in PyTorch's words."""
 
-from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import finfo, float16, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
@@ -89,9 +89,15 @@ def check_number(kind, value):
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
+#: The largest number of half precision, which every floating type of NumPy's holds.
+_LEAST_MAXIMUM = finfo(float16).max
+
+
 def _overflows(kind, value):
     letter = kind.numpy.kind
     if letter == "b" or isinstance(value, bool):
+        return False
+    if letter == "f" and type(value) in (int, float) and -_LEAST_MAXIMUM <= value <= _LEAST_MAXIMUM:
         return False
     if isinstance(value, complex) and not kind.is_complex:
         return value.imag != 0 or _overflows(kind, value.real)

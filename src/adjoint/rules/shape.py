@@ -7,6 +7,7 @@ repeated it sums, where they were dropped it fills in zeros.
 from operator import index
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.arrays.kernels import products_and_sums
 from adjoint.arrays.namespace import copied, underlying
 from adjoint.arrays.shapes import expanded, require_dim, sum_to
 
@@ -205,6 +206,10 @@ def expanded_sizes(input, size):
 @linear(view=True, spread="size", function=False)
 def expand(xp, input: Array, size):
     """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
+    if type(size) is tuple and 1 not in size:
+        view = products_and_sums.expanded(input, size)
+        if view is not None:
+            return view
     return expanded(xp, input, expanded_sizes(input, size))
 
 

@@ -221,8 +221,6 @@ def _trigamma(xp, input):
     for bernoulli in reversed(_BERNOULLI):
         tail = w * (bernoulli + tail)
     total = total + z + 0.5 * w + z * tail
-    if not xp.any(below):
-        return total
     # the numbers below 1/2 by reflection
     sine = xp.sin(PI * xp.where(below, input - xp.round(input), 0.5))
     return xp.where(below, PI * PI / (sine * sine) - total, total)
@@ -653,13 +651,15 @@ POLYNOMIALS = (
 )
 
 
-def _polynomials(xp, x, family, order):
-    """The derivatives of that order of the polynomials of degree 0, 1, 2 ... at x, one after the other."""
+def _polynomials(x, family, order):
+    """The derivatives of that order of the polynomials of degree 0, 1, 2 ... at x, one after the other.
+
+    Where they are the same number for all x, they are this number.
+    """
     slope, value, recurrence = _RECURRENCES[family]
-    zero, one = xp.zeros_like(x), xp.ones_like(x)
     # of two consecutive degrees the derivatives of the orders 0 to `order`; Leibniz' rule takes them to the next degree
-    before = [one, *[zero] * order]
-    now = [slope * x + value, slope * one, *[zero] * order][: order + 1]
+    before = [1.0, *[0.0] * order]
+    now = [slope * x + value, float(slope), *[0.0] * order][: order + 1]
     yield before[order]
     k, factor, multiplied = 1, x, 1
     while True:
@@ -691,19 +691,25 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     x, factor = xp.astype(input, xp.float64), 1.0
     if family.startswith("shifted_"):
         x, factor = 2 * x - 1, 2.0**order
+    rising = _polynomials(x, family.removeprefix("shifted_"), order)
+    if is_number(n) and 0 <= n:
+        _refuse_degree(family, int(n))
+        (values,) = islice(rising, int(n), int(n) + 1)
+        values = xp.full_like(x, values) if is_number(values) else values
+        return xp.astype(values if factor == 1 else factor * values, result_type)
     degrees = xp.trunc(xp.asarray(n, dtype=xp.float64))
     result = xp.zeros(xp.broadcast_shapes(x.shape, degrees.shape), dtype=xp.float64)
     highest = int(xp.max(degrees, initial=-1))
-    if highest > MOST_STEPS:
-        raise RuntimeError(
-            f"{family}(): the degree may be at most {MOST_STEPS}, as the recurrence takes as many steps, "
-            f"but got {highest}"
-        )
-    rising = _polynomials(xp, x, family.removeprefix("shifted_"), order)
-    if not degrees.ndim and highest >= 0:
-        (values,) = islice(rising, highest, highest + 1)
-        return xp.astype(values if factor == 1 else factor * values, result_type)
+    _refuse_degree(family, highest)
     for degree, values in zip(range(highest + 1), rising, strict=False):
         if xp.any(degrees == degree):
             result = xp.where(degrees == degree, values, result)
     return xp.astype(factor * result, result_type)
+
+
+def _refuse_degree(family, degree):
+    if degree > MOST_STEPS:
+        raise RuntimeError(
+            f"{family}(): the degree may be at most {MOST_STEPS}, as the recurrence takes as many steps, "
+            f"but got {degree}"
+        )

@@ -592,6 +592,44 @@ def select(condition: Any, first: Any, second: Any) -> Any:
 _BITS = {numpy.dtype(kind): numpy.dtype(f"i{numpy.dtype(kind).itemsize}") for kind in ("f4", "f8", "c8", "i4", "i8")}
 
 
+def astype(array: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """numpy.astype, without its Python code.
+
+    >>> astype(numpy.array([1, 2]), float)
+    array([1., 2.])
+    """
+    return array.astype(dtype, copy=copy)
+
+
+def argmax(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """numpy.argmax, without its Python code.
+
+    >>> argmax(numpy.array([1, 3, 2]))
+    np.int64(1)
+    """
+    return array.argmax(axis, keepdims=keepdims)
+
+
+def argmin(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """numpy.argmin, without its Python code.
+
+    >>> argmin(numpy.array([2, 1, 3]))
+    np.int64(1)
+    """
+    return array.argmin(axis, keepdims=keepdims)
+
+
+def zeros_like(array: Any, **options: Any) -> Any:
+    """numpy.zeros_like, without its Python code for usual arrays.
+
+    >>> zeros_like(numpy.array([1.0, 2.0]))
+    array([0., 0.])
+    """
+    if type(array) is numpy.ndarray and not options and array.flags.c_contiguous:
+        return numpy.zeros(array.shape, array.dtype)
+    return numpy.zeros_like(array, **options)
+
+
 def softplus(array: Any) -> Any:
     """log(1 + exp(array)) without overflow; numpy.logaddexp takes ten times as long.
 
@@ -750,6 +788,8 @@ class Namespace:
     """numpy and the functions of this file as attributes, each looked up once."""
 
     __name__ = __name__
+    #: Rules bind their kernels to this namespace themselves.
+    kernel_of = None
 
     def __getattr__(self, name: str) -> Any:
         value: Any

@@ -74,6 +74,20 @@ class Kernel:
             kernel = self.kernels[xp] = self.rule.kernel(xp)
         return kernel
 
+    def for_formulas(self, xp):
+        """The kernel as formulas call it: on NumPy's arrays one of several steps for each element is a program."""
+        kernel = self.kernel_for(xp)
+        rule = self.rule
+        if xp is not _numpy or self.is_ufunc or not rule.is_elementwise or len(rule.names) > 1 or rule.outputs:
+            return kernel
+        fused: Fused = self.fused
+
+        def run(input):
+            out = fused.one(input, False) if type(input) is _ndarray else None
+            return kernel(input) if out is None else out
+
+        return run
+
     def one(self, array):
         """The result for one plain array."""
         large: cython.bint = is_large(array)

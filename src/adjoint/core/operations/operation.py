@@ -87,7 +87,7 @@ class Operation:
             and not rule.view
             and (rule.check is None or rule.fast is not None or rule.native is not None)
         )
-        self.kernel = Kernel(self.arguments, self.fast and self.is_elementwise)
+        self.kernel = Kernel(self.arguments, self.fast and rule.is_elementwise)
         self.recorder = Recorder(self.arguments, self.tail)
         self.__name__ = self.__qualname__ = self.name
         if cython.compiled:
