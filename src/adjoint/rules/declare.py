@@ -392,9 +392,7 @@ class Rule:
         # each element of the result is one element of an input, or zero
         self.moves = moves or view
         # each element of the result depends on the elements at its place alone, of whichever kind the rule is
-        self.is_elementwise = (
-            by_element or self.kind == "elementwise" or (core is not None and not core.strip("()->,"))
-        )
+        self.is_elementwise = by_element or self.kind == "elementwise" or (core is not None and not core.strip("()->,"))
         # the factor each of whose elements, along all axes but the first, brings one element of the other input to each
         # element of the result, as the weight of a convolution
         self.taps = taps

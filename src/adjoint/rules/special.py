@@ -692,7 +692,7 @@ def polynomial(xp, input: Array, n: Array, family, order=0):
     if family.startswith("shifted_"):
         x, factor = 2 * x - 1, 2.0**order
     rising = _polynomials(x, family.removeprefix("shifted_"), order)
-    if is_number(n) and 0 <= n:
+    if is_number(n) and n >= 0:
         _refuse_degree(family, int(n))
         (values,) = islice(rising, int(n), int(n) + 1)
         values = xp.full_like(x, values) if is_number(values) else values
