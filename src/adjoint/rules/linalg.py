@@ -520,7 +520,7 @@ def linalg_eigh(xp, A: Array, UPLO="L"):
     return xp.linalg.eigh(A, UPLO=UPLO.upper())
 
 
-def _gaps(values):
+def gaps(values):
     """Element i, j: value j - value i."""
     return values[..., None, :] - values[..., None]
 
@@ -530,14 +530,14 @@ def _(ops, g, y0, y1):
     inner = H(ops, y1) @ g[1]
     without_phase(ops, diagonal(ops, inner), "linalg_eigh_backward")
     # only the skew part can come from a change of the vectors, which stay orthonormal
-    turning = quotient(ops, 0.5 * (inner - H(ops, inner)), _gaps(y0))
+    turning = quotient(ops, 0.5 * (inner - H(ops, inner)), gaps(y0))
     return y1 @ (turning + on_diagonal(ops, g[0])) @ H(ops, y1)
 
 
 @linalg_eigh.jvp("A")
 def _(ops, t, y0, y1):
     inner = H(ops, y1) @ t @ y1
-    return ops.real(diagonal(ops, inner)), y1 @ quotient(ops, inner, _gaps(y0))
+    return ops.real(diagonal(ops, inner)), y1 @ quotient(ops, inner, gaps(y0))
 
 
 @general(
@@ -562,7 +562,7 @@ def _(ops, g, y0, y1):
     without_phase(ops, own, "linalg_eig_backward")
     # the vectors keep their length
     inner = inner - (turned @ y1) * ops.real(own)[..., None, :]
-    core = quotient(ops, inner, ops.conj(_gaps(y0))) + on_diagonal(ops, g[0])
+    core = quotient(ops, inner, ops.conj(gaps(y0))) + on_diagonal(ops, g[0])
     return ops.linalg_solve(turned, core @ turned)
 
 
@@ -595,7 +595,7 @@ def _(ops, g, y0, y1, y2, A_shape):
     u, s, vh = y0[..., :, :k], y1, y2[..., :k, :]
     gu, gs, gvh = g[0][..., :, :k], g[1], g[2][..., :k, :]
     left, right = H(ops, u) @ gu, vh @ H(ops, gvh)
-    squares = _gaps(s * s)
+    squares = gaps(s * s)
     core = quotient(ops, left - H(ops, left), squares) * s[..., None, :]
     core = core + s[..., None] * quotient(ops, right - H(ops, right), squares) + on_diagonal(ops, gs)
     if ops.is_complex_array(u):

@@ -24,6 +24,7 @@ from typing import Any
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels.series.elementwise import LARGEST_BY_PRODUCTS, RICCATI, WAVES
 
+from . import factor_series
 from .declare import Rule
 from .derive import call, jvp, plus
 
@@ -698,6 +699,9 @@ RECURRENCES: dict[str, Recurrence] = {
     **dict.fromkeys(_LINEAR_EQUATIONS, _linear_equation),
     **dict.fromkeys(("prod", "prod_all"), _prod),
     "cumprod": _cumprod,
+    "linalg_eigh": factor_series.eigh,
+    "linalg_qr": factor_series.qr,
+    "linalg_svd": factor_series.svd,
     "linalg_det": _det,
     "linalg_slogdet": _slogdet,
     "linalg_matrix_exp": _matrix_function,

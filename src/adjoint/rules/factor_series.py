@@ -1,0 +1,130 @@
+"""Series of factors of matrices (eigenvectors, singular vectors, QR), order by order from their defining equations.
+
+Coefficient k of a factor F is F[0] times a matrix D. The equation of order k, with all that is known brought to one
+side, gives the part of D that the shape of the other factor leaves free; that the columns stay orthonormal gives the
+part D + H(D) = C. Of the phases of complex vectors, and where two eigenvalues or singular values are equal, the same
+is assumed as by the first derivatives in `linalg.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .derive import plus
+from .linalg import H, diagonal, gaps, on_diagonal, quotient
+
+Rows = list[Any]
+
+
+def inner_products(ops: Any, rows: Rows, k: int) -> Any:
+    """rows[1]^H rows[k - 1] + ... + rows[k - 1]^H rows[1]; None for k = 1."""
+    terms = [H(ops, rows[j]) @ rows[k - j] for j in range(1, k)]
+    return sum(terms[1:], terms[0]) if terms else None
+
+
+def less(x: Any, *terms: Any) -> Any:
+    """x less the terms that are not None."""
+    for term in terms:
+        x = x if term is None else x - term
+    return x
+
+
+def half(x: Any) -> Any:
+    """Minus one half of a sum of inner products: the Hermitian part that keeps columns orthonormal."""
+    return None if x is None else -0.5 * x
+
+
+def turning(ops: Any, rows: Rows, k: int) -> Any:
+    """The imaginary part of the diagonal of F[0]^H F[k] by which the columns of F do not turn: that of F^H F' is 0."""
+    if k == 1:
+        return ops.zeros_like(ops.imag(rows[0][..., 0, :]))
+    terms = [(j - k) / k * ops.imag(diagonal(ops, H(ops, rows[j]) @ rows[k - j])) for j in range(1, k)]
+    return sum(terms[1:], terms[0])
+
+
+def eigh(step: Any) -> Any:
+    """A V = V diag(w), in the basis of the eigenvectors of A[0]."""
+    ops, (values, vectors) = step.ops, step.y
+    a = H(ops, vectors) @ step.series["A"] @ vectors
+    of_gaps = gaps(values)
+    turns, rows = [ops.identity(vectors, *vectors.shape[-2:]) + ops.zeros_like(vectors)], [values]
+    for k in range(1, step.n):
+        known = a[k]
+        for j in range(1, k):
+            known = known + a[j] @ turns[k - j] - turns[j] * rows[k - j][..., None, :]
+        rows.append(ops.real(diagonal(ops, known)))
+        turn = quotient(ops, known, of_gaps)
+        inner = half(inner_products(ops, turns, k))
+        if ops.is_complex_array(turn):
+            turn = turn + 1j * on_diagonal(ops, turning(ops, turns, k))
+        turns.append(turn if inner is None else turn + on_diagonal(ops, diagonal(ops, inner)))
+    return ops.stack(rows, 0), vectors @ ops.stack(turns, 0)
+
+
+def qr(step: Any) -> Any:
+    """A = Q R of tall matrices; the columns behind the square part of wide ones are Q times theirs in R."""
+    ops, (q, r), a = step.ops, step.y, step.series["A"]
+    m, n = a.shape[-2:]
+    if step.values["mode"] == "r" or (step.values["mode"] == "complete" and m > n):
+        return NotImplemented
+    qs, rs = [q], [r[..., :m]]
+    lower = H(ops, rs[0])
+    for k in range(1, step.n):
+        known = less(a[k][..., :m], *[qs[j] @ rs[k - j] for j in range(1, k)])
+        scaled = H(ops, ops.linalg_solve_triangular(lower, H(ops, known), upper=False))
+        inner = half(inner_products(ops, qs, k))
+        free = less(H(ops, q) @ scaled, inner)
+        below = ops.tril(free, -1)
+        skew = below - H(ops, below)
+        if ops.is_complex_array(free):
+            skew = skew + 1j * on_diagonal(ops, ops.imag(diagonal(ops, free)))
+        upper = free - skew
+        rs.append(ops.triu(upper @ rs[0]))
+        qs.append(scaled - q @ upper)
+    of_q, of_r = ops.stack(qs, 0), ops.stack(rs, 0)
+    if m < n:
+        behind = [sum(H(ops, qs[j]) @ a[k - j][..., m:] for j in range(k + 1)) for k in range(step.n)]
+        of_r = ops.cat([of_r, ops.stack(behind, 0)], of_r.ndim - 1)
+    return of_q, of_r
+
+
+def svd(step: Any) -> Any:
+    """A = U diag(S) H(V), for the vectors of all singular values."""
+    ops, (u, s, vh), a = step.ops, step.y, step.series["A"]
+    m, n = a.shape[-2:]
+    if step.values["full_matrices"] and m != n:
+        return NotImplemented
+    v, squares = H(ops, vh), gaps(s * s)
+    by_row, by_column = s[..., None], s[..., None, :]
+    us, ss, vs, scaled = [u], [s], [v], [u * by_column]
+    for k in range(1, step.n):
+        products = [us[j] * ss[k - j][..., None, :] for j in range(1, k)]
+        product = sum(products[1:], products[0]) if products else None
+        known = less(
+            a[k],
+            None if product is None else product @ vh,
+            *[scaled[j] @ H(ops, vs[k - j]) for j in range(1, k)],
+        )
+        of_u, of_v = half(inner_products(ops, us, k)), half(inner_products(ops, vs, k))
+        right, left = known @ v, H(ops, known) @ u
+        core = H(ops, u) @ right
+        free = less(core, None if of_u is None else of_u * by_column, None if of_v is None else by_row * of_v)
+        turned = H(ops, free)
+        turn_u = quotient(ops, free * by_column + by_row * turned, squares)
+        turn_v = quotient(ops, by_row * free + turned * by_column, squares)
+        if ops.is_complex_array(u):
+            # both vectors turn, each by half of the angle between them
+            angle = quotient(ops, ops.imag(diagonal(ops, free)), s)
+            common = turning(ops, us, k) + turning(ops, vs, k)
+            turn_u = turn_u + 0.5j * on_diagonal(ops, common + angle)
+            turn_v = turn_v + 0.5j * on_diagonal(ops, common - angle)
+        ss.append(ops.real(diagonal(ops, free)))
+        next_u, next_v = u @ plus(turn_u, of_u), v @ plus(turn_v, of_v)
+        if m > n:
+            next_u = next_u + quotient(ops, right - u @ core, by_column)
+        if n > m:
+            next_v = next_v + quotient(ops, left - v @ H(ops, core), by_column)
+        us.append(next_u)
+        vs.append(next_v)
+        scaled.append(plus(product, next_u * by_column + u * ss[k][..., None, :]))
+    return ops.stack(us, 0), ops.stack(ss, 0), H(ops, ops.stack(vs, 0))
