@@ -37,7 +37,7 @@ POINTS, SHORT = 10_000, 60
 DTYPES = ("float64", "float32")
 #: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
 LIMIT = 64.0
-#: How many of the worst points are computed with more bits, and how many tell of the condition.
+#: How many of the points with errors are computed with more bits, and how many tell of the condition.
 DOUBTFUL, CONDITIONED = 100, 200
 #: NumPy's names of functions that have others here.
 NUMPY_NAMES = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
@@ -68,17 +68,16 @@ def errors_of(results: Array, exact: ExactValues, number: int, dtype: str) -> Er
     values, function = exact.results[number], exact.functions[number]
     assert values is not None and function is not None
     outside = overflows(exact, dtype) if number else np.zeros(len(exact), bool)
-    while True:
+    error = np.where(outside, np.nan, units(results, values, dtype))
+    doubtful = np.flatnonzero(error > 2)
+    # if more bits change one in some, they may change any
+    if exact.compute_again(number, doubtful[:: max(1, doubtful.size // DOUBTFUL)]):
+        exact.compute_again(number, doubtful)
         error = np.where(outside, np.nan, units(results, values, dtype))
-        finite = np.isfinite(error)
-        if not (finite.any() or np.isinf(error).any()):
-            return None
-        doubtful = np.argsort(np.where(np.isnan(error), -1.0, error))[-DOUBTFUL:]
-        if not exact.compute_again(number, [int(k) for k in doubtful if error[k] > 2]):
-            break
+    finite = np.isfinite(error)
     lost = np.flatnonzero(np.isinf(error))
     if not finite.any():
-        return Errors(math.nan, math.nan, math.nan, exact.place(int(lost[0])), lost.size)
+        return Errors(math.nan, math.nan, math.nan, exact.place(int(lost[0])), lost.size) if lost.size else None
     with np.errstate(all="ignore"):
         unit = np.spacing(np.abs(values.near).astype(dtype)).astype(np.float64)
         normal = error * unit > float(np.finfo(dtype).tiny)

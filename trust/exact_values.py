@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,16 +76,17 @@ def condition_at(function: Function, arguments: Sequence[float]) -> float:
         return math.inf
 
 
-def identity_of(function: Function, seen: frozenset[str] = frozenset()) -> str:
-    """What tells two versions of a function apart: its code, with that of the functions it calls."""
-    code = getattr(function, "__code__", None)
-    if code is None or function.__qualname__ in seen:
-        return repr(getattr(function, "__name__", function))
-    seen |= {function.__qualname__}
-    inner = [cell.cell_contents for cell in function.__closure__ or ()]
-    called = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
-    nested = [identity_of(entry, seen) if callable(entry) else repr(entry) for entry in [*inner, *called]]
-    constants = [repr(entry) if not hasattr(entry, "co_code") else entry.co_code.hex() for entry in code.co_consts]
+def identity_of(entry: Any, seen: frozenset[str] = frozenset()) -> str:
+    """What tells two versions of a function apart: its code, with that of the functions of this package it calls."""
+    code = getattr(entry, "__code__", None)
+    if code is None or not entry.__module__.startswith(__package__) or entry.__qualname__ in seen:
+        named = getattr(entry, "__name__", type(entry).__name__)
+        return repr(entry) if isinstance(entry, (int, float, str, bytes, tuple, type(None))) else str(named)
+    seen |= {entry.__qualname__}
+    inner = [cell.cell_contents for cell in entry.__closure__ or ()]
+    called = [entry.__globals__[name] for name in code.co_names if name in entry.__globals__]
+    constants = [part.co_code.hex() if hasattr(part, "co_code") else repr(part) for part in code.co_consts]
+    nested = [identity_of(part, seen) for part in [*inner, *called]]
     return " ".join([code.co_code.hex(), *code.co_names, *constants, *nested])
 
 
@@ -136,13 +137,13 @@ class ExactValues:
             }
             np.savez(self.file, **arrays)
 
-    def compute_again(self, number: int, points: Sequence[int]) -> bool:
+    def compute_again(self, number: int, points: Iterable[int]) -> bool:
         """Compute a function at some points with more bits; returns whether a result is another one now."""
         function, exact = self.functions[number], self.results[number]
         assert function is not None and exact is not None
         changed = False
         for k in points:
-            near, rest = exact_at(function, self.place(k), MORE_BITS)
+            near, rest = exact_at(function, self.place(int(k)), MORE_BITS)
             same = near == exact.near[k] and abs(rest - exact.rest[k]) < 1e-3
             if not same and not (math.isnan(near) and math.isnan(exact.near[k])):
                 exact.near[k], exact.rest[k] = near, rest

@@ -173,7 +173,18 @@ def threshold_softplus(x: Any) -> Any:
 
 
 def erfcx(x: Any) -> Any:
+    if x > 100:
+        # the asymptotic series (DLMF 7.12.1): its slopes cancel more digits than mpmath's function keeps there
+        z, total, term = -1 / (2 * x * x), mp.mpf(0), mp.mpf(1)
+        for k in range(60):
+            total += term
+            term *= (2 * k + 1) * z
+        return total / (x * root_pi())
     return mp.exp(x * x) * mp.erfc(x)
+
+
+def hazard(x: Any) -> Any:
+    return mp.sqrt(2 / mp.pi) / erfcx(-x / root_2())
 
 
 def lgamma(x: Any) -> Any:
@@ -429,9 +440,9 @@ SPECIAL = [
           Range(1e-300, 2.0, (0.0, 1.0, 2.0))),
     unary("dawsn", dawson, lambda x: 1 - 2 * x * dawson(x), Range(-1e15, 1e15, (0.0, 0.9241388730045916))),
     unary("special_ndtr", normal_cdf, density, Range(-40.0, 40.0, (0.0,))),
-    unary("special_log_ndtr", log_ndtr, lambda x: density(x) / normal_cdf(x), Range(-1e10, 40.0, (0.0,))),
-    unary("normal_hazard", lambda x: density(x) / normal_cdf(x),
-          lambda x: -density(x) / normal_cdf(x) * (x + density(x) / normal_cdf(x)), Range(-1e10, 30.0, (0.0,))),
+    unary("special_log_ndtr", log_ndtr, lambda x: hazard(x), Range(-1e10, 40.0, (0.0,))),
+    unary("normal_hazard", lambda x: hazard(x),
+          lambda x: -hazard(x) * (x + hazard(x)), Range(-1e10, 30.0, (0.0,))),
     unary("special_ndtri", lambda x: -root_2() * inverse_of_erfc(2 * x),
           lambda x: mp.sqrt(2 * mp.pi) * mp.exp(inverse_of_erfc(2 * x) ** 2), Range(1e-300, 1.0, (0.5, 1.0))),
     unary("special_entr", lambda x: -x * mp.log(x), lambda x: -1 - mp.log(x),
@@ -514,28 +525,43 @@ OF_TWO = [
     binary("ellipeinc", mp.ellipe, (lambda p, m: mp.sqrt(1 - m * mp.sin(p) ** 2), None), (ANGLES, PARAMETERS)),
 ]  # fmt: skip
 
-POLYNOMIALS: dict[str, Exact] = {
-    "chebyshev_polynomial_t": mp.chebyt,
-    "chebyshev_polynomial_u": mp.chebyu,
-    "hermite_polynomial_h": mp.hermite,
-    "laguerre_polynomial_l": lambda n, x: mp.laguerre(n, 0, x),
-    "legendre_polynomial_p": mp.legendre,
+#: Recurrences of orthogonal polynomials: P[1] as a factor of x and a number, and P[k + 1] from x, k, P[k] and P[k - 1].
+POLYNOMIALS: dict[str, tuple[tuple[int, int], Exact]] = {
+    "chebyshev_polynomial_t": ((1, 0), lambda x, k, p, q: 2 * x * p - q),
+    "chebyshev_polynomial_u": ((2, 0), lambda x, k, p, q: 2 * x * p - q),
+    "hermite_polynomial_h": ((2, 0), lambda x, k, p, q: 2 * x * p - 2 * k * q),
+    "laguerre_polynomial_l": ((-1, 1), lambda x, k, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)),
+    "legendre_polynomial_p": ((1, 0), lambda x, k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)),
 }
 
 
-def of_degree(function: Exact, degree: int) -> Exact:
-    return lambda x: function(degree, x)
+def of_degree(family: str, degree: int) -> Exact:
+    (slope, value), step = POLYNOMIALS[family]
+
+    def polynomial(x: Any) -> Any:
+        before, now = mp.mpf(1), slope * x + value
+        for k in range(1, degree):
+            before, now = now, step(x, k, now, before)
+        return now
+
+    return polynomial
 
 
 def by_difference(function: Exact) -> Exact:
-    """The slope of a smooth function, at numbers near 1."""
-    return lambda x: mp.diff(function, x)
+    """The slope of a smooth function, by a difference with a step that is far below the digits asked for."""
+
+    def slope(x: Any) -> Any:
+        with mp.workprec(3 * mp.prec):
+            step = mp.mpf(2) ** (-mp.prec // 3)
+            return (function(x + step) - function(x - step)) / (2 * step)
+
+    return slope
 
 
 POLYNOMIAL_ROWS = [
-    unary("polynomial", of_degree(function, 5), by_difference(of_degree(function, 5)), Range(-20.0, 20.0, (0.0, 1.0)),
+    unary("polynomial", of_degree(family, 5), by_difference(of_degree(family, 5)), Range(-20.0, 20.0, (0.0, 1.0)),
           numpy="-", torch="-", family=family, n=5)
-    for family, function in POLYNOMIALS.items()
+    for family in POLYNOMIALS
 ]  # fmt: skip
 
 REFERENCES = [*ARITHMETIC, *ELEMENTARY, *ACTIVATIONS, *SPECIAL, *OF_TWO, *POLYNOMIAL_ROWS]
@@ -555,6 +581,9 @@ UNMEASURED: dict[str, str] = {
     "random numbers": (
         "drawn_around drawn_bernoulli drawn_bernoulli_in_place drawn_cauchy drawn_exponential drawn_geometric "
         "drawn_log_normal drawn_normal drawn_poisson drawn_random drawn_uniform drawn_with_chances"
+    ),
+    "slopes of functions that are measured": (
+        "dawsn_slope digamma_difference erfcx_tail scaled_i_difference scaled_k_difference"
     ),
     "values are SciPy's, slopes others of their family: tests/distributions and tests/rules compare with mpmath": (
         "betainc betaincinv gammainc_derivative gammaincinv gammainccinv stdtr stdtrit carlson_integral elliprg "

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
+from mpmath import mp
 
 import adjoint
 from adjoint.core.recorded import operations
@@ -35,6 +37,88 @@ def test_slopes(name: str, arguments: tuple[float, ...], expected: tuple[float, 
     slopes = adjoint.autograd.grad(operations[name](*leaves).sum(), leaves)
     for slope, exact in zip(slopes, expected, strict=True):
         assert slope.item() == pytest.approx(exact, rel=2e-15, abs=1e-320)
+
+
+def erfcx(x: Any) -> Any:
+    # mpmath's exponential of 1e400 is a number
+    return mp.exp(x * x) * mp.erfc(x) if x < 1e4 else (1 - 1 / (2 * x * x) + 3 / (4 * x**4)) / (x * mp.sqrt(mp.pi))
+
+
+def hazard(x: Any) -> Any:
+    return mp.sqrt(2 / mp.pi) / erfcx(-x / mp.sqrt(2))
+
+
+def scaled_slope(function: Any, order: int, x: Any) -> Any:
+    return mp.diff(lambda t: mp.exp(-abs(t) if function == mp.besseli else t) * function(order, t), x)
+
+
+def inverse_slope(p: Any) -> Any:
+    y = mp.findroot(lambda t: mp.log(mp.erfc(t)) - mp.log(p), scipy.special.erfcinv(float(p)))
+    return -mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+
+
+def ndtri_slope(p: Any) -> Any:
+    return -mp.sqrt(2) * 2 * inverse_slope(2 * p)
+
+
+def j1_slope(x: Any) -> Any:
+    if x < 1e-100:
+        return mp.mpf(1) / 3
+    return mp.diff(lambda t: (mp.sin(t) / t - mp.cos(t)) / t, x)
+
+
+#: Functions whose slopes cancel if they are taken of the values: operation, keywords, arguments, and mpmath's slope.
+DIFFERENCES: list[tuple[str, dict[str, Any], tuple[float, ...], Any]] = [
+    ("special_erfcx", {}, (1.9, 2.1, 30.0, 1e10, 1e200), lambda x: 2 * x * erfcx(x) - 2 / mp.sqrt(mp.pi)),
+    ("normal_hazard", {}, (-2.5, -3.0, -40.0, -1e10), lambda x: -hazard(x) * (x + hazard(x))),
+    ("dawsn", {}, (3.9, 4.1, -6.0, 100.0, 1e8), lambda x: 1 - mp.sqrt(mp.pi) * x * mp.exp(-x * x) * mp.erfi(x)),
+    ("special_i0e", {}, (1.0, -2.1, 7.9, 8.1, 1e4), lambda x: scaled_slope(mp.besseli, 0, x)),
+    ("special_i1e", {}, (1e-5, -2.1, 7.9, 8.1, 1e4), lambda x: scaled_slope(mp.besseli, 1, x)),
+    ("special_scaled_modified_bessel_k0", {}, (0.1, 7.9, 8.1, 1e4), lambda x: scaled_slope(mp.besselk, 0, x)),
+    ("special_scaled_modified_bessel_k1", {}, (0.1, 7.9, 8.1, 1e4), lambda x: scaled_slope(mp.besselk, 1, x)),
+    ("erfcinv", {}, (1e-300, 1e-100, 0.1), inverse_slope),
+    ("special_ndtri", {}, (1e-300, 1e-100, 0.1), ndtri_slope),
+    ("digamma", {}, (-1.9999999999999998, -9.999999999999998, -2.5), lambda x: mp.psi(1, x)),
+    ("lgamma", {}, (-1.9999999999999998, -9.999999999999998, -2.5), lambda x: mp.psi(0, x)),
+    ("ellipk", {}, (-1e10, -0.6, -0.4, 0.4, 0.6, 1 - 2.0**-50), lambda m: mp.diff(mp.ellipk, m)),
+    ("ellipe", {}, (-1e10, -0.6, -0.4, 0.4, 0.6, 1 - 2.0**-50), lambda m: mp.diff(mp.ellipe, m)),
+    ("exprel", {}, (-0.4, -0.03, 0.03, 0.3, 710.5), lambda x: mp.diff(lambda t: mp.expm1(t) / t, x)),
+    ("spherical_bessel_j", {"order": 1}, (1e-309, 0.5), j1_slope),
+    ("bessel_i", {"order": 2}, (-1e-309, 0.5), lambda x: (mp.besseli(1, x) + mp.besseli(3, x)) / 2),
+]
+
+
+@pytest.mark.parametrize(("name", "keywords", "points", "exact"), DIFFERENCES, ids=[entry[0] for entry in DIFFERENCES])
+def test_slopes_that_are_differences(name: str, keywords: dict[str, Any], points: Any, exact: Any) -> None:
+    x = adjoint.tensor(points, dtype=adjoint.float64).requires_grad_()
+    (slopes,) = adjoint.autograd.grad(operations[name](x, **keywords).sum(), [x])
+    with mp.workdps(150):
+        expected = [float(exact(mp.mpf(point))) for point in points]
+    assert slopes.tolist() == pytest.approx(expected, rel=64 * 2.0**-52, abs=1e-320)
+
+
+@pytest.mark.parametrize("name", ["beta", "betaln"])
+@pytest.mark.parametrize(("a", "b"), [(100.0, 0.001), (0.001, 100.0), (1e15, 2.0), (0.5, 0.25), (-0.5, 0.25)])
+def test_slopes_of_eulers_integral(name: str, a: float, b: float) -> None:
+    leaves = [adjoint.tensor([value], dtype=adjoint.float64).requires_grad_() for value in (a, b)]
+    y = operations[name](*leaves)
+    slopes = adjoint.autograd.grad(y.sum(), leaves)
+    with mp.workdps(50):
+        exact = [float(mp.psi(0, mp.mpf(own)) - mp.psi(0, mp.mpf(a) + b)) for own in (a, b)]
+    factor = y.item() if name == "beta" else 1.0
+    assert [slope.item() for slope in slopes] == pytest.approx([factor * value for value in exact], rel=64 * 2.0**-52)
+
+
+def test_values_that_are_infinite_or_not() -> None:
+    big = adjoint.tensor([-800.0, 800.0], dtype=adjoint.float64)
+    assert operations["bessel_i"](big, 2).tolist() == [math.inf, math.inf]
+    near = adjoint.tensor(710.5, dtype=adjoint.float64)
+    assert operations["exprel"](near).item() == pytest.approx(math.exp(710.5 - math.log(710.5)), rel=1e-12)
+    assert adjoint.nn.functional.hardswish(adjoint.tensor(1.5e308, dtype=adjoint.float64)).item() == 1.5e308
+    (slope,) = adjoint.autograd.grad(
+        operations["ellipk"](one := adjoint.tensor([1.0], dtype=adjoint.float64).requires_grad_()).sum(), [one]
+    )
+    assert slope.item() == math.inf
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

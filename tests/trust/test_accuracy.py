@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from mpmath import mp
-from trust.exact_values import Exact, ExactValues, condition_at, exact_at
+from trust.exact_values import Exact, ExactValues, condition_at, exact_at, identity_of
 from trust.references import REFERENCES, Reference, missing
 
-from trust import accuracy, accuracy_page, exact_sums, points
+from trust import accuracy, accuracy_page, exact_sums, points, references
 
 DTYPES = ("float64", "float32")
 
@@ -31,7 +31,7 @@ def test_each_elementwise_rule_is_measured_or_listed() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("reference", REFERENCES, ids=lambda reference: reference.label)
 def test_errors(reference: Reference, dtype: str) -> None:
-    row = accuracy.measure(reference, dtype, accuracy.SHORT)
+    row = accuracy.measure(reference, dtype, accuracy.SHORT, seconds=0.2)
     assert accuracy.unlisted_faults(row) == []
 
 
@@ -44,6 +44,11 @@ def test_points_are_of_all_sizes(dtype: str) -> None:
     assert {info.max, info.min} <= set(drawn.tolist())
     assert np.count_nonzero((sizes > 0) & (sizes < info.tiny)) > 100
     assert np.count_nonzero(np.abs(sizes - 1) < 1e-6) > 100
+
+
+def test_each_listed_error_is_one() -> None:
+    faults = {name for row in accuracy_page.stored().rows for name in accuracy.faults(row)}
+    assert set(accuracy.listed()) - faults == set()
 
 
 def exact_square(arguments: Sequence[float]) -> ExactValues:
@@ -77,6 +82,13 @@ def test_exact_values_get_the_bits_they_need() -> None:
     assert exact.results[0] is not None and exact.results[0].near[0] != 1 / 3
     errors = accuracy.errors_of(np.array([1 / 3]), exact, 0, "float64")
     assert errors is not None and errors.worst == 0
+
+
+def test_the_name_of_kept_values_is_that_of_other_processes() -> None:
+    names = [identity_of(function) for reference in REFERENCES for function in (reference.value, *reference.slopes)]
+    assert not any(" at 0x" in name for name in names)
+    assert identity_of(references.sigmoid) != identity_of(references.softplus)
+    assert "mpf" in identity_of(references.one)
 
 
 def test_poles_and_complex_results_have_no_exact_value() -> None:

@@ -243,7 +243,8 @@ def _hardswish_product(ops, g, input):
 def hardswish(xp, input: Array):
     """input * hardsigmoid(input)"""
     require_real("hardswish_cpu", input)
-    return input * xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
+    # the gate first: the product may be infinite where the sixth of it is not
+    return input * (xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6))
 
 
 @elementwise(input=lambda ops, g, input, lambd: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd), **_own)

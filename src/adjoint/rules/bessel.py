@@ -5,12 +5,12 @@ the modified functions are integrals, of which the trapezoidal rule gives all di
 processes and the von Mises-Fisher distribution need them.
 """
 
-from math import comb, pi
+from math import comb, factorial, pi
 
 from adjoint.arrays.dtypes import kind_of
 
 from .declare import Array, Numeric, elementwise
-from .special import TWO_OVER_ROOT_PI, alike, no_derivative, real_only
+from .special import TWO_OVER_ROOT_PI, alike, growth_of_tail, no_derivative, real_only
 
 # Bessel functions C[v]: the slope is f * C[v-1] + g * C[v+1] (DLMF 10.6.1, 10.29.1) ----------------------------------
 
@@ -200,22 +200,47 @@ def _own(name, partial, doc):
 
 
 _own("erfi", lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(input * input), "-i erf(i * input) (DLMF 7.2).")
-_own("dawsn", lambda input, y: 1 - 2 * input * y, "Dawson's integral (DLMF 7.10.4).")
-_own("erfcinv", lambda ops, y: ops.exp(y * y) / -TWO_OVER_ROOT_PI, "The inverse of erfc.")
+_own(
+    "dawsn",
+    lambda ops, input, y: 1 - 2 * input * y if kind_of(input) == "c" else ops.dawsn_slope(input),
+    "Dawson's integral (DLMF 7.10.4).",
+)
+_own(
+    "erfcinv",
+    lambda ops, input, y: growth_of_tail(ops, y, ops.minimum(input, 2 - input), -1 / TWO_OVER_ROOT_PI),
+    "The inverse of erfc.",
+)
 _own("expi", lambda ops, input: ops.exp(input) / input, "The exponential integral Ei (DLMF 6.2.5).")
 _own("exp1", lambda ops, input: -ops.exp(-input) / input, "The exponential integral E1 (DLMF 6.2.1).")
 _own("spence", lambda ops, input: ops.log(input) / (1 - input), "The integral of log(t) / (1 - t) from 1 to input.")
-_own("exprel", lambda ops, input: exprel_slope(ops, input), "(exp(input) - 1) / input, 1 at 0.")
+
+
+#: Coefficients k / (k + 1)! of the derivative of exprel by powers.
+_EXPREL_SERIES = [k / factorial(k + 1) for k in range(1, 15)]
 
 
 def exprel_slope(ops, input):
     """The derivative of (exp(input) - 1) / input."""
-    small = abs(input) < 0.02
-    x = ops.where(small, input, 0)
-    # the series of (1 + exp(x) * (x - 1)) / x ** 2
-    series = 0.5 + x * (1 / 3 + x * (1 / 8 + x * (1 / 30 + x * (1 / 144 + x * (1 / 840 + x / 5760)))))
+    small = abs(input) < 0.35
+    x, series = ops.where(small, input, 0), 0.0
+    # of (1 + exp(x) * (x - 1)) / x ** 2
+    for coefficient in reversed(_EXPREL_SERIES):
+        series = coefficient + x * series
     big = ops.where(small, 1, input)
-    return ops.where(small, series, ops.exp(big) / big * ((big - 1) / big) + 1 / (big * big))
+    # in two factors, as the exponential may be infinite where the quotient is not
+    root = ops.exp(0.5 * big)
+    return ops.where(small, series, root / big * ((big - 1) / big) * root + 1 / (big * big))
+
+
+@elementwise(input=lambda ops, input: exprel_slope(ops, input), dtypes="float", method=False, function=False)
+def exprel(xp, input: Array):
+    """(exp(input) - 1) / input, 1 at 0."""
+    values = xp.special.exprel(input)
+    high = xp.isinf(values) & (input < xp.inf)
+    if not xp.any(high):
+        return values
+    root = xp.exp(0.5 * xp.where(high, input, 1))
+    return xp.where(high, root / xp.where(high, input, 1) * root, values)
 
 
 @elementwise(
@@ -257,13 +282,25 @@ _pair(
 
 # elliptic integrals (DLMF 19.5.1-2) -----------------------------------------------------------------------------------
 
-_own(
-    "ellipk",
-    lambda ops, input: 0.125 * pi * ops.special_function(input, "hyp2f1", (1.5, 1.5, 2.0)),
-    "The complete elliptic integral of the first kind, of the parameter m = k ** 2.",
-)
-_own(
-    "ellipe",
-    lambda ops, input: -0.125 * pi * ops.special_function(input, "hyp2f1", (0.5, 1.5, 2.0)),
-    "The complete elliptic integral of the second kind, of the parameter m = k ** 2.",
-)
+
+def _by_parameter(ops, m, near, far):
+    """A slope by a hypergeometric function up to abs(m) = 1/2, and by both integrals beyond (DLMF 19.4.1-2)."""
+    is_near = ops.abs(m) <= 0.5
+    by_series = 0.125 * pi * ops.special_function(ops.where(is_near, m, 0), "hyp2f1", near)
+    return ops.where(is_near, by_series, far(ops.where(is_near, 0.5, m)))
+
+
+def _ellipk_partial(ops, input, y):
+    def far(m):
+        rest = ops.where(m == 1, 0, 1 - m) * ops.where(m == 1, 0, y)
+        return (ops.ellipe(input) - rest) / (2 * m * (1 - m))
+
+    return _by_parameter(ops, input, (1.5, 1.5, 2.0), far)
+
+
+def _ellipe_partial(ops, input, y):
+    return -_by_parameter(ops, input, (0.5, 1.5, 2.0), lambda m: (ops.ellipk(input) - y) / (2 * m))
+
+
+_own("ellipk", _ellipk_partial, "The complete elliptic integral of the first kind, of the parameter m = k ** 2.")
+_own("ellipe", _ellipe_partial, "The complete elliptic integral of the second kind, of the parameter m = k ** 2.")

@@ -277,7 +277,7 @@ def _euler(name, factor, doc):
     def by(own):
         def partial(ops, a, b, y):
             a, b = array_of(ops, a, y), array_of(ops, b, y)
-            slope = ops.digamma(a if own == "a" else b) - ops.digamma(a + b)
+            slope = -(ops.digamma_difference(a, b) if own == "a" else ops.digamma_difference(b, a))
             return y * slope if factor else slope
 
         return partial

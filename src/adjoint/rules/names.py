@@ -22,6 +22,7 @@ RULES = {
         zeros_like
     """,
     "adjoint.rules.cumulative": "cummax cummin logcumsumexp neighbour_difference",
+    "adjoint.rules.differences": "dawsn_slope digamma_difference erfcx_tail scaled_i_difference scaled_k_difference",
     "adjoint.rules.distances": "cdist renorm",
     "adjoint.rules.distributions": """
         beta betainc betaincinv betaln gamma gammainc_derivative gammainccinv gammaincinv stdtr stdtrit

@@ -74,6 +74,15 @@ def array_of(ops, value, model):
 
 # error functions and the normal distribution (DLMF 7.2, 7.10) -------------------------------------------------------
 
+
+def growth_of_tail(ops, y, tail, factor):
+    """factor * exp(y ** 2), where erfc(abs(y)) is known: far out a rounded y would tell less of it."""
+    size = ops.abs(y)
+    far = (size > 2) & (size < float("inf"))
+    by_tail = factor * ops.special_erfcx(ops.where(far, size, 2)) / ops.where(far, tail, 1)
+    return ops.where(far, by_tail, factor * ops.exp(ops.square(ops.where(far, 0, y))))
+
+
 erf = unary(
     "erf",
     "erf",
@@ -98,7 +107,7 @@ erfinv = unary(
 erfcx = unary(
     "special_erfcx",
     "erfcx",
-    lambda input, y: 2 * input * y - TWO_OVER_ROOT_PI,
+    lambda ops, input, y: -2 * y * ops.erfcx_tail(input),
     doc="exp(input ** 2) * erfc(input).",
 )
 ndtr = unary(
@@ -110,7 +119,9 @@ ndtr = unary(
 )
 
 
-@elementwise(input=lambda input, y: -y * (input + y), method=False, function=False)
+@elementwise(
+    input=lambda ops, input, y: -ROOT_TWO * y * ops.erfcx_tail(input / -ROOT_TWO), method=False, function=False
+)
 def normal_hazard(xp, input: Array):
     """The derivative of log_ndtr: the normal density over the distribution function."""
     return (2 / ROOT_TWO_PI) / xp.special.erfcx(input / -ROOT_TWO)
@@ -125,7 +136,7 @@ log_ndtr = unary(
 ndtri = unary(
     "special_ndtri",
     "ndtri",
-    lambda ops, y: ROOT_TWO_PI * ops.exp(0.5 * y * y),
+    lambda ops, input, y: growth_of_tail(ops, y / ROOT_TWO, 2 * ops.minimum(input, 1 - input), ROOT_TWO_PI),
     doc="The inverse of ndtr; infinite at 0 and 1.",
 )
 
@@ -205,7 +216,7 @@ def _check_order(input, n):
 
 
 #: Bernoulli's numbers of the orders 2, 4, 6 ...
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 
 
 def _trigamma(xp, input):
@@ -218,7 +229,7 @@ def _trigamma(xp, input):
     z = 1 / (x + 8)
     w = z * z
     tail = w * 0.0
-    for bernoulli in reversed(_BERNOULLI):
+    for bernoulli in reversed(BERNOULLI):
         tail = w * (bernoulli + tail)
     total = total + z + 0.5 * w + z * tail
     # the numbers below 1/2 by reflection
@@ -237,19 +248,29 @@ def polygamma(xp, input: Array, n: Numeric):
     """The n-th derivative of digamma."""
     real_only("polygamma", input)
     if n == 0:
-        return xp.special.psi(input)
+        return _digamma(xp, input)
     if n == 1:
         return xp.astype(_trigamma(xp, xp.astype(input, xp.float64)), input.dtype)
     return xp.astype(xp.special.polygamma(n, input), input.dtype)
 
 
-digamma = unary(
-    "digamma",
-    "psi",
-    lambda ops, input: ops.polygamma(input, 1),
-    label="digamma",
-    doc="The derivative of lgamma.",
-)
+def _digamma(xp, input):
+    """SciPy's values, but close to the poles: there it multiplies by pi before it takes the rest."""
+    values = xp.special.psi(input)
+    rest = input - xp.round(input)
+    near = (input < -0.5) & (xp.abs(rest) < 0.25) & (rest != 0)
+    if not xp.any(near):
+        return values
+    # by reflection (DLMF 5.5.4)
+    rest = xp.where(near, rest, 0.25)
+    return xp.where(near, xp.special.psi(xp.where(near, 1 - input, 1)) - PI / xp.tan(PI * rest), values)
+
+
+@elementwise(input=lambda ops, input: ops.polygamma(input, 1), dtypes="float", inplace=True)
+def digamma(xp, input: Array):
+    """The derivative of lgamma."""
+    real_only("digamma", input)
+    return _digamma(xp, input)
 
 
 @elementwise(input=lambda ops, input: ops.digamma(input), dtypes="float", inplace=True)
@@ -345,7 +366,7 @@ def _tail_of_zeta(xp, s, a, order):
     integral = [(-1) ** k * factorial(k) / (s - 1) ** (k + 1) for k in range(order + 1)]
     total = a * _product_rule(integral, powers) + 0.5 * powers[order]
     rising = [s, 1.0, *[0.0] * order][: order + 1]
-    for j, bernoulli in enumerate(_BERNOULLI):
+    for j, bernoulli in enumerate(BERNOULLI):
         scale = bernoulli / factorial(2 * j + 2)
         total = total + scale * _product_rule(rising, powers) * a ** (-2 * j - 1)
         for step in (2 * j + 1, 2 * j + 2):
@@ -420,7 +441,9 @@ def _second_order(xp, input, zeroth, first, sign):
     small = xp.abs(input) < 1
     divisor = xp.where(small, 1, input)
     by_series = _series(xp, xp.where(small, input, 0), 2, sign)
-    return xp.where(small, by_series, sign * (zeroth - 2 * first / divisor))
+    # I0 and I1 are infinite together
+    difference = xp.where(xp.isinf(zeroth), 0, 2 * first / divisor)
+    return xp.where(small, by_series, sign * (zeroth - difference))
 
 
 def _j(ops, input, order):
@@ -453,6 +476,16 @@ def _i_partial(ops, input, order, scaled):
     return slope - ops.sign(input) * _i(ops, input, order, scaled) if scaled else slope
 
 
+def _without_denormal(xp, function, order, input):
+    """SciPy's function of an order from 2 on, which is 0 where its argument is so small that SciPy's is NaN."""
+    small = xp.abs(input) < 1e-170
+    return (
+        xp.where(small, 0 * input, function(order, xp.where(small, 1, input)))
+        if xp.any(small)
+        else function(order, input)
+    )
+
+
 def _scaled_i(xp, order, input):
     """exp(-abs(input)) I, from orders 0 and 1 by recurrence where SciPy's is NaN for arguments as large as these."""
     far = xp.abs(input) > 1e8
@@ -469,13 +502,20 @@ def _scaled_i(xp, order, input):
 def bessel_i(xp, input: Array, order, scaled=False):
     """The modified Bessel function of the first kind of an order from 2 on; times exp(-abs(input)) if scaled."""
     if order > 2:
-        return _scaled_i(xp, order, input) if scaled else xp.special.iv(order, input)
+        return _scaled_i(xp, order, input) if scaled else _without_denormal(xp, xp.special.iv, order, input)
     if not scaled:
         return _second_order(xp, input, xp.special.i0(input), xp.special.i1(input), 1)
     unscaled = xp.where(xp.abs(input) < 1, input, 0)
     below_one = _series(xp, unscaled, 2, 1) * xp.exp(-xp.abs(unscaled))
     above = _second_order(xp, input, xp.special.i0e(input), xp.special.i1e(input), 1)
     return xp.where(xp.abs(input) < 1, below_one, above)
+
+
+def _i1e_partial(ops, input, y):
+    far = ops.abs(input) > 2
+    return ops.where(
+        far, ops.scaled_i_difference(input) - y / ops.where(far, input, 2), _i_partial(ops, input, 1, True)
+    )
 
 
 i0 = unary(
@@ -494,14 +534,14 @@ i1 = unary(
 i0e = unary(
     "special_i0e",
     "i0e",
-    lambda ops, input, y: ops.special_i1e(input) - ops.sign(input) * y,
+    lambda ops, input: -ops.sign(input) * ops.scaled_i_difference(input),
     doc="exp(-abs(input)) * i0(input).",
     node="SpecialI0EBackward0",
 )
 i1e = unary(
     "special_i1e",
     "i1e",
-    lambda ops, input: _i_partial(ops, input, 1, True),
+    _i1e_partial,
     doc="exp(-abs(input)) * i1(input).",
     node="SpecialI1EBackward0",
 )
@@ -554,13 +594,13 @@ modified_bessel_k1 = unary(
 scaled_modified_bessel_k0 = unary(
     "special_scaled_modified_bessel_k0",
     "k0e",
-    lambda ops, input, y: y - ops.special_scaled_modified_bessel_k1(input),
+    lambda ops, input: -ops.scaled_k_difference(input),
     doc="exp(input) * modified_bessel_k0(input).",
 )
 scaled_modified_bessel_k1 = unary(
     "special_scaled_modified_bessel_k1",
     "k1e",
-    lambda ops, input, y: y - ops.special_scaled_modified_bessel_k0(input) - y / input,
+    lambda ops, input, y: ops.scaled_k_difference(input) - y / input,
     doc="exp(input) * modified_bessel_k1(input).",
 )
 
@@ -584,7 +624,7 @@ def spherical_bessel_j(xp, input: Array, order=0):
         return xp.astype(_spherical_j1(xp, xp.astype(input, wide)), input.dtype)
     if order == 0:
         return _spherical_j0(xp, input)
-    return xp.astype(xp.special.spherical_jn(order, input), input.dtype)
+    return xp.astype(_without_denormal(xp, xp.special.spherical_jn, order, input), input.dtype)
 
 
 def _spherical_j0(xp, x):

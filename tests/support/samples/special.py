@@ -17,6 +17,9 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
     "special_bessel_j1": (-4.0, 4.0),
     "special_bessel_y0": _POSITIVE,
     "special_bessel_y1": _POSITIVE,
+    "digamma_difference": _POSITIVE,
+    "scaled_i_difference": _POSITIVE,
+    "scaled_k_difference": _POSITIVE,
     "special_entr": _POSITIVE,
     "special_i0e": (-3.0, -0.1),
     "special_i1e": _POSITIVE,
@@ -33,6 +36,8 @@ DOMAINS: dict[str, tuple[float, float] | dict[str, tuple[float, float]]] = {
 _COMPLEX = {"sinc", "spherical_bessel_j"}
 _FAMILY = {"airy_ai", "bessel_i", "bessel_j", "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma"}
 _FAMILY |= {"logit", "mvlgamma", "normal_hazard", "polygamma", "polynomial", "xlogy"}
+_DIFFERENCES = {"dawsn_slope", "digamma_difference", "erfcx_tail", "scaled_i_difference", "scaled_k_difference"}
+_FAMILY |= _DIFFERENCES
 _FAMILY |= {name for name in TABLE if name.startswith("special_")}
 
 #: Operations on real numbers only.
@@ -51,6 +56,8 @@ MORE: dict[str, list[Sample]] = {
     "spherical_bessel_j": [{"input": draw(2, 3), "order": 2}, {"input": draw(4, then=lambda a: a * 1e-3)}],
     "sinc": [{"input": draw(4, then=lambda a: a * 1e-6)}],
     "airy_ai": [{"input": draw(2, 3, low=-3.0, high=3.0), "order": 1}],
+    # where they are series, and where both
+    **{name: [{"input": draw(6, low=1.0, high=12.0)}] for name in _DIFFERENCES - {"digamma_difference"}},
 }
 
 #: Samples instead of derived ones.
