@@ -109,7 +109,8 @@ def forget_level(level: int) -> None:
     """Drop the tangents of a derivation that has ended, everywhere."""
     _propagations.pop(level, None)
     series_levels.pop(level, None)
-    for holder in list(holders.pop(level)):
+    of_level = holders.pop(level)
+    for holder in list(of_level) if of_level else ():
         tangents = holder()
         if tangents is not None:
             tangents.pop(level, None)

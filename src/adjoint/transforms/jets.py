@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels.series.loops import line as series_of_line
-from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.state import SET, current, with_modes
@@ -20,6 +19,7 @@ from adjoint.transforms.batching.vmap import described
 from adjoint.transforms.func import output_leaves
 from adjoint.transforms.jacobians import is_plain
 from adjoint.transforms.passing import for_primals
+from adjoint.transforms.tangents import taken_series
 from adjoint.transforms.taylor import TaylorLevel
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
     name = "taylor(f, x, order)"
     check_order(name, order)
     leaves, structure = ([x], LEAF) if isinstance(x, TensorBase) else flatten((x,))
-    values: list[Any] = list(leaves)
+    values: list[Any] = leaves
     for value in values:
         check_primal(name, value)
     coefficients = [line(value, order) for value in values]
@@ -132,6 +132,7 @@ def propagate(
     structure: that of the tuple of arguments; LEAF for one Tensor.
     """
     propagation = TaylorLevel()
+    inputs: list[Tensor] = []
     number, run = forward.new_level(propagation), transforming("jvp")
     try:
         inputs = [propagation.dual(value, series) for value, series in zip(values, coefficients, strict=True)]
@@ -143,14 +144,16 @@ def propagate(
         result = with_modes(changes, func, arguments)
         outputs, tree = output_leaves(result, name)
         series = [propagation.read(output, order + 1) for output in outputs]
-        run.hand_out([*outputs, *series])
+        run.hand_out(outputs)
+        run.hand_out(series)
         for output in outputs:
-            if output._tangents is not None:
-                output._tangents.pop(number, None)
+            taken_series(output, number)
     except ValueError as error:
         show_cause(error)
         raise
     finally:
+        for value in inputs:
+            taken_series(value, number)
         forward.forget_level(number)
         run.close()
     return result, series, tree
@@ -171,10 +174,10 @@ def check_primal(name: str, value: Any) -> None:
     """Raise unless a primal is a Tensor that can have a series."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"{name}: expected Tensors, got {type(value).__name__}")
-    dtype = from_numpy_dtype(value._array.dtype)
-    if not errors.is_differentiable(dtype):
+    if kind_of(value._array) not in "fc":
         raise TypeError(
-            f"{name}: series are of floating-point or complex numbers, got {dtype}; convert x by x.double()"
+            f"{name}: series are of floating-point or complex numbers, got {from_numpy_dtype(value._array.dtype)}; "
+            "convert x by x.double()"
         )
 
 

@@ -19,6 +19,10 @@ cdef object _ndarray
 cpdef object set_tangent(TensorBase tensor, object number, object tangent)
 
 
+cpdef object with_series(object array, object counter, object number, object series)
+cpdef object taken_series(TensorBase tensor, object number)
+
+
 cdef class QuickSeries(Interceptor):
     cdef dict __dict__
     @cython.locals(grad_enabled=bint)

@@ -42,6 +42,20 @@ def set_tangent(tensor: TensorBase, number, tangent) -> None:
     tangents[number] = tangent
 
 
+def with_series(array, counter, number, series):
+    """A Tensor of an array that has a series at a level; who makes it takes the series away, by `taken_series`."""
+    tensor: TensorBase = new_tensor(array)
+    tensor._counter = counter
+    tensor._tangents = Tangents()
+    tensor._tangents[number] = series
+    return tensor
+
+
+def taken_series(tensor: TensorBase, number):
+    """The series that a Tensor has at a level, which it has no longer; None where there is none."""
+    return None if tensor._tangents is None else tensor._tangents.pop(number, None)
+
+
 def series_of(operand, value, number, grad_enabled):
     """The array of the series of an operand; None for a constant, and `value` for one that the general way has."""
     if not isinstance(operand, TensorBase):

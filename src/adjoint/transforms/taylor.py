@@ -27,6 +27,7 @@ from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
 from adjoint.transforms import forward
 from adjoint.transforms.batching.batched import BatchedArray
+from adjoint.transforms.tangents import with_series
 
 
 class TaylorLevel(forward.Propagation):
@@ -96,13 +97,11 @@ class TaylorLevel(forward.Propagation):
     def dual(self, primal: Any, series: Any) -> Any:
         """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels.
 
-        It is made while the level is not open yet.
+        It is made while the level is not open yet; who makes it forgets its series.
         """
         if is_plain(primal):
-            result: Any = new_tensor(primal._array)
-            result._counter = counter_of(primal)
-        else:
-            result = with_plain_results(ops.view, (primal, primal._array.shape))
+            return with_series(primal._array, counter_of(primal), self.number, self.fit(series, primal))
+        result = with_plain_results(ops.view, (primal, primal._array.shape))
         forward.set_tangent(result, self.number, self.fit(series, result))
         return result
 
@@ -136,7 +135,7 @@ class TaylorLevel(forward.Propagation):
         series = forward.tangent_of(result, self.number) if series is None else series
         if series is None:
             series = constant(result, n)
-        return series if series.shape[0] == n else series[:n]
+        return series if series._array.shape[0] == n else series[:n]
 
     def run(self, function: Callable[..., Any], *series: Any) -> Any:
         """The series of a function of Tensors that have these series."""

@@ -30,17 +30,11 @@ def _of_wave(other, rise, fall):
     return lambda x, value, y: kernels.wave(x, y, kernel(value), rise, fall)
 
 
-def _one(series):
-    ones = numpy.zeros(series.shape, series.dtype)
-    ones[0] = 1
-    return ones
-
-
 #: From the series of x, its value and that of the result to the series of the result.
 OF_ONE = {
-    "neg": lambda x, value, y: numpy.negative(x),
+    "neg": lambda x, value, y: kernels.negative(x),
     "square": lambda x, value, y: kernels.of_two(kernels.PRODUCT, x, x),
-    "reciprocal": lambda x, value, y: kernels.of_two(kernels.QUOTIENT, _one(x), x),
+    "reciprocal": lambda x, value, y: kernels.of_two(kernels.QUOTIENT, kernels.constant(x, 1), x),
     "log": lambda x, value, y: kernels.log(x, y),
     "sqrt": lambda x, value, y: kernels.power(x, y, 0.5),
     "rsqrt": lambda x, value, y: kernels.power(x, y, -0.5),
@@ -53,7 +47,7 @@ def _started(series, y):
     """A copy of the series whose first coefficient is y; None if the series is broadcast."""
     if series.shape[1:] != y.shape:
         return None
-    series = series.copy()
+    series = with_kept_memory(numpy.positive, (series,))
     series[0] = y
     return series
 
@@ -74,17 +68,16 @@ def _sum(a, b, left, right, y):
 def _difference(a, b, left, right, y):
     if a is not None and b is not None:
         return with_kept_memory(numpy.subtract, (a, b)) if a.shape == b.shape else None
-    return _started(a, y) if b is None else _started(-b, y)
+    return _started(a, y) if b is None else _started(kernels.negative(b), y)
 
 
 def _quotient(a, b, left, right, y):
     if b is None:
         return with_kept_memory(numpy.divide, (a, right)) if a.ndim == y.ndim + 1 else None
     if a is None:
-        a = numpy.zeros(b.shape, b.dtype)
-        if a.shape[1:] != y.shape:
+        if b.shape[1:] != y.shape:
             return None
-        a[0] = left
+        a = kernels.constant(b, left)
     return kernels.of_two(kernels.QUOTIENT, a, b) if a.shape == b.shape else None
 
 

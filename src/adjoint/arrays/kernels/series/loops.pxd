@@ -16,7 +16,7 @@ cdef extern from "series.h":
     bint adj_is_coefficient(object array, object series)
     void adj_set_coefficient(object series, Py_ssize_t k, object coefficient)
     int adj_itemsize(object array)
-    object adj_series_line(object x, Py_ssize_t n)
+    void adj_fill_line(object x, object series)
     Py_ssize_t adj_order(object series)
     void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y) nogil
     void adj_series_riccati(
@@ -40,7 +40,19 @@ cdef inline object series_like(object model):
     return new_kept_array(adj_descr(model), adj_ndim(model), adj_lengths(model), False)
 
 
+cdef inline object line_like(object x, Py_ssize_t n):
+    """A new array, not filled, of n coefficients like x."""
+    cdef Py_ssize_t shape[65]
+    cdef int i, ndim = adj_ndim(x)
+    shape[0] = n
+    for i in range(ndim):
+        shape[i + 1] = adj_lengths(x)[i]
+    return new_kept_array(adj_descr(x), ndim + 1, shape, False)
+
+
 cpdef object line(object x, Py_ssize_t n)
+cpdef object negative(object x)
+cpdef object constant(object model, object value)
 cdef object begun(object x, object start)
 
 @cython.locals(

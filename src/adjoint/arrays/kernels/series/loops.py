@@ -28,7 +28,10 @@ def can_do(*arrays):
 def line(x, n):
     """The series of x + t, of n coefficients."""
     if compiled and adj_precision(x) >= 0:
-        return adj_series_line(x, n)
+        x = without_gaps(x)
+        y = line_like(x, n)
+        adj_fill_line(x, y)
+        return y
     y = numpy.zeros((n, *x.shape), x.dtype)
     y[0] = x
     y[1:2] = 1
@@ -36,6 +39,19 @@ def line(x, n):
 
 
 if compiled:
+
+    def negative(x):
+        """The negative of a series."""
+        y = series_like(x)
+        numpy.negative(x, y)
+        return y
+
+    def constant(model, value):
+        """The series of a number or of numbers, like another one."""
+        y = series_like(model)
+        y[1:] = 0
+        y[0] = value
+        return y
 
     def begun(x, start):
         """A new series like x, of which the first coefficient alone is filled."""

@@ -84,25 +84,16 @@ static void adj_set_coefficient(PyObject *series, npy_intp k, PyObject *coeffici
     memcpy(adj_bytes(series) + k * bytes, adj_bytes(coefficient), bytes);
 }
 
-/* The series of x + t, of n coefficients, with float or double elements. */
-static PyObject *adj_series_line(PyObject *array, npy_intp n) {
-    PyArrayObject *x = (PyArrayObject *)adj_without_gaps(array);
-    if (x == NULL) return NULL;
-    int ndim = PyArray_NDIM(x), is_double = PyArray_TYPE(x) == NPY_DOUBLE;
-    npy_intp shape[NPY_MAXDIMS + 1], size = adj_n_elements((PyObject *)x);
-    shape[0] = n;
-    for (int i = 0; i < ndim; i++) shape[i + 1] = PyArray_DIM(x, i);
-    PyArrayObject *y = adj_new_array(x, ndim + 1, shape);
-    if (y != NULL) {
-        char *data = PyArray_BYTES(y);
-        memcpy(data, PyArray_BYTES(x), PyArray_NBYTES(x));
-        memset(data + PyArray_NBYTES(x), 0, PyArray_NBYTES(y) - PyArray_NBYTES(x));
-        for (npy_intp i = size; i < 2 * size && n > 1; i++)
-            if (is_double) ((double *)data)[i] = 1;
-            else ((float *)data)[i] = 1;
-    }
-    Py_DECREF(x);
-    return (PyObject *)y;
+/* Writes the series of x + t, with float or double elements. */
+static void adj_fill_line(PyObject *array, PyObject *series) {
+    PyArrayObject *x = (PyArrayObject *)array, *y = (PyArrayObject *)series;
+    npy_intp size = adj_n_elements(array), n = adj_order(series);
+    char *data = PyArray_BYTES(y);
+    memcpy(data, PyArray_BYTES(x), PyArray_NBYTES(x));
+    memset(data + PyArray_NBYTES(x), 0, PyArray_NBYTES(y) - PyArray_NBYTES(x));
+    for (npy_intp i = size; i < 2 * size && n > 1; i++)
+        if (PyArray_TYPE(x) == NPY_DOUBLE) ((double *)data)[i] = 1;
+        else ((float *)data)[i] = 1;
 }
 
 /* Products (which is 0), correlations (1) and quotients (2). */
