@@ -224,8 +224,8 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: getitem_slice, mul_number, add, sub, div_number,\n"
     "    cat.":
         "gradient",
-    "Derivative: the chain rule through the recorded operations: reshape, getitem_select, add, mul (saves other,\n"
-    "    self), sub, true_divide (saves other), where (saves condition), stack, sample (saves places, self, weight).":
+    "Derivative: the chain rule through the recorded operations: reshape, grid_corners (saves points), sample (saves\n"
+    "    places, self, weight).":
         "grid_sampler grid_sampler_2d grid_sampler_3d nn.functional.grid_sample",
     "Derivative: the chain rule through the recorded operations: reshape, native_group_norm (saves input).":
         "group_norm nn.functional.group_norm",

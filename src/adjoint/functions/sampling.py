@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -21,6 +20,7 @@ from adjoint.functions.composite import composite, described, functional, ops
 from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
+from adjoint.rules.sampling import MODES, PADDINGS
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -295,108 +295,6 @@ def _corners_unsaid() -> None:
     )
 
 
-class _Axis:
-    """One axis of the image: the position of a coordinate between -1 and 1, and the position used beyond the ends."""
-
-    def __init__(self, n: int, padding: str, align_corners: bool) -> None:
-        self.n, self.padding, self.align_corners = n, padding, align_corners
-
-    def position_of(self, coordinate: Tensor) -> Tensor:
-        """From -1 and 1, the first and last element or their outer edges, to 0 .. n - 1."""
-        if self.align_corners:
-            return (coordinate + 1) * ((self.n - 1) / 2)
-        return ((coordinate + 1) * self.n - 1) / 2
-
-    def bounded(self, position: Tensor) -> Tensor:
-        """The position on the axis that replaces one beyond it."""
-        if self.padding == "reflection":
-            position = self._reflected(position)
-        if self.padding != "zeros":
-            position = ops.where(position <= 0, 0.0, position)
-            position = ops.where(position >= self.n - 1, float(self.n - 1), position)
-        # NaN has no position
-        there = ops.abs(position.detach()) < 2.0**31
-        return ops.where(there, position, -100.0)
-
-    def _reflected(self, position: Tensor) -> Tensor:
-        low, span = (0.0, self.n - 1.0) if self.align_corners else (-0.5, float(self.n))
-        if span == 0:
-            return position * 0
-        away = position - low
-        away = ops.where(away < 0, -away, away)
-        turns = ops.floor(away.detach() / span)
-        rest = away - turns * span
-        return ops.where(ops.remainder(turns, 2) == 0, rest, span - rest) + low
-
-
-def _flat_places(axes: Sequence[_Axis], wholes: Sequence[Tensor], steps: Sequence[Sequence[int]]) -> Tensor:
-    """Places in the flat image of whole numbers along each axis, and of neighbours; -1 for those outside of it."""
-    return ops.corner_places(ops.stack(wholes, -1), tuple([axis.n for axis in axes]), tuple(steps))
-
-
-def _product(factors: Sequence[Tensor]) -> Tensor:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result * factor
-    return result
-
-
-Corners: TypeAlias = "tuple[list[Tensor], Tensor]"
-
-
-def _nearest_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
-    """The nearest element, ties to even. The weight hangs on the grid, with a gradient of zero, as in torch."""
-    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
-    nowhere = ops.zeros_like(coordinates[0]).bool()
-    weight = _product([ops.where(nowhere, position, 1.0) for position in positions])
-    return [weight], _flat_places(axes, [ops.round(position.detach()) for position in positions], [(0,) * len(axes)])
-
-
-def _linear_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
-    """The corners of the cell around a place, each weighted by the volume between the place and the opposite corner."""
-    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(axes, coordinates, strict=True)]
-    lows = [ops.floor(position.detach()) for position in positions]
-    parts = [position - low for position, low in zip(positions, lows, strict=True)]
-    shares = [(1 - part, part) for part in parts]
-    corners = list(product((0, 1), repeat=len(axes)))
-    weights = [_product([pair[step] for step, pair in zip(steps, shares, strict=True)]) for steps in corners]
-    return weights, _flat_places(axes, lows, corners)
-
-
-def _cubic_weights(part: Tensor) -> list[Tensor]:
-    """Weights of four neighbours by cubic convolution with parameter -3/4, a part of the way from second to third."""
-    a = -0.75
-
-    def near(x: Tensor) -> Tensor:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Tensor) -> Tensor:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
-
-
-def _cubic_corners(axes: Sequence[_Axis], coordinates: Sequence[Tensor]) -> Corners:
-    """Sixteen neighbours; those beyond the image are looked for each on its own."""
-    everywhere = [_Axis(axis.n, "zeros", axis.align_corners) for axis in axes]
-    positions = [axis.bounded(axis.position_of(x)) for axis, x in zip(everywhere, coordinates, strict=True)]
-    lows = [ops.floor(position.detach()) for position in positions]
-    factors = [_cubic_weights(position - low) for position, low in zip(positions, lows, strict=True)]
-    weights, corners = [], []
-    for steps in product(range(4), repeat=len(axes)):
-        weights.append(_product([four[step] for step, four in zip(steps, factors, strict=True)]))
-        wholes = [axis.bounded(low + (step - 1)) for axis, step, low in zip(axes, steps, lows, strict=True)]
-        corners.append(_flat_places(axes, [ops.round(whole) for whole in wholes], [(0,) * len(axes)]))
-    return weights, ops.cat(corners, -1)
-
-
-_CORNERS: dict[str, Callable[[Sequence[_Axis], Sequence[Tensor]], Corners]] = {
-    "nearest": _nearest_corners,
-    "bilinear": _linear_corners,
-    "bicubic": _cubic_corners,
-}
-
-
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
     own, other = listed(input.shape), listed(grid.shape)
     if input.shape[:1] != grid.shape[:1]:
@@ -456,11 +354,11 @@ def grid_sample(
     >>> adjoint.nn.functional.grid_sample(image, adjoint.zeros(1, 1, 1, 2), align_corners=True)
     tensor([[[[2.5000]]]])
     """
-    if mode not in _CORNERS:
+    if mode not in MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         )
-    if padding_mode not in ("zeros", "border", "reflection"):
+    if padding_mode not in PADDINGS:
         raise ValueError(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
             f"'{padding_mode}'"
@@ -474,14 +372,10 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_co
     input, grid = as_tensor("grid_sample", "input", 1, input), as_tensor("grid_sample", "grid", 2, grid)
     _check_grid(input, grid, mode)
     image, results = tuple(input.shape[2:]), tuple(grid.shape[1:-1])
-    axes = [_Axis(n, padding_mode, align_corners) for n in image]
-    points = grid.reshape((grid.shape[0], prod(results), len(image)))
-    # the grid names the last axis first
-    coordinates = [points.select(-1, len(image) - 1 - i) for i in range(len(image))]
-    weights, corners = _CORNERS[mode](axes, coordinates)
-    flat = input.reshape((*input.shape[:2], prod(image)))
-    sampled = ops.sample(flat, ops.stack(weights, -1), corners)
-    return sampled.reshape((*input.shape[:2], *results))
+    points = ops.reshape(grid, (grid.shape[0], prod(results), len(image)))
+    weights, places = ops.grid_corners(points, image, mode, padding_mode, align_corners)
+    sampled = ops.sample(ops.reshape(input, (*input.shape[:2], prod(image))), weights, places)
+    return ops.reshape(sampled, (*input.shape[:2], *results))
 
 
 _GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
@@ -498,8 +392,7 @@ _GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers i
 def _grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
-    return _sampled(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+    return _sampled(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
 
 
 @composite(method=False)

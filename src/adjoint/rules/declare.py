@@ -612,6 +612,17 @@ class Table(LazyTable[str, Rule]):
 
 TABLE = Table(by_name(RULES), import_module)
 
+
+class Kernels:
+    """The kernels of all operations on one library's arrays, under the names that formulas call them by."""
+
+    def __init__(self, xp: Any) -> None:
+        self.xp = xp
+
+    def __getattr__(self, name: str) -> Function:
+        return TABLE[name].kernel(self.xp)
+
+
 _OPTIONS = set(inspect.signature(Rule.__init__).parameters) - {"self", "name", "kernel", "arrays"}
 
 

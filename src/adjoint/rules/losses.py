@@ -11,7 +11,7 @@ from adjoint.arrays.kernels.vectors import places_of_states, run_paths
 from adjoint.arrays.namespace import count_true, first_outside, native, underlying
 
 from .activations import require_real
-from .declare import TABLE, Array, Constant, general, linear
+from .declare import Array, Constant, Kernels, general, linear
 from .reduce import axes_of, count, dims_of, restore
 
 _own = {"method": False, "function": False}
@@ -384,16 +384,6 @@ def _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity):
     return ops.exp(log_probs) * counted - slope
 
 
-class _Kernels:
-    """The kernels of all operations, under the names that formulas call them by."""
-
-    def __init__(self, xp):
-        self.xp = xp
-
-    def __getattr__(self, name):
-        return TABLE[name].kernel(self.xp)
-
-
 @general(batching="joint", shown=dict.fromkeys(("states", "skip", "last", "steps", "lead")), **_own)
 def ctc_loss(
     xp, log_probs: Array, states, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
@@ -407,7 +397,7 @@ def ctc_loss(
     losses = None if lead else run_paths(log_probs, states, skip, last, steps)
     if losses is not None:
         return losses
-    ops, places = _Kernels(xp), places_of_states(states, log_probs.shape[lead:])
+    ops, places = Kernels(xp), places_of_states(states, log_probs.shape[lead:])
     flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
     emitted = xp.maximum(xp.moveaxis(xp.take(flat, places, axis=lead), lead, 0), _NEVER)
     reached = _reached(ops, emitted, skip, steps)

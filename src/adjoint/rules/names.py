@@ -73,7 +73,7 @@ RULES = {
         log_softmax logsumexp max_all mean mean_all min_all prod prod_all recurrence softmax std std_mean sum sum_all
         var var_mean
     """,
-    "adjoint.rules.sampling": "corner_places sample sample_input sample_weight",
+    "adjoint.rules.sampling": "grid_corners sample sample_input sample_weight",
     "adjoint.rules.series": """
         series_correlation series_log series_power series_product series_quotient series_riccati series_wave
     """,

@@ -5,13 +5,17 @@ results. A place of -1 is none. The three operations are one trilinear form with
 derivatives of each are the other two.
 """
 
+from itertools import product
 from math import prod
 
 from adjoint.arrays.kernels import scatter
+from adjoint.arrays.namespace import native
 
-from .declare import Array, Constant, constant, multilinear
+from .declare import Array, Constant, Kernels, general, multilinear
+from .derive import plus
 
-_OPTIONS = {"method": False, "function": False, "batching": "joint", "node": "GridSamplerBackward0"}
+_OWN = {"method": False, "function": False}
+_OPTIONS = {**_OWN, "batching": "joint", "node": "GridSamplerBackward0"}
 
 
 def _rows(xp, array):
@@ -55,23 +59,150 @@ def _column(xp, weight, t):
     return xp.reshape(weight[..., t], (-1, 1))
 
 
-@constant(method=False, function=False, core="(n)->(m)")
-def corner_places(xp, wholes: Array, lengths, steps):
-    """The places in flat images of points (.., n), given by whole numbers along each axis, and of neighbours.
+# corners --------------------------------------------------------------------------------------------------------------
+#
+# Along one axis a coordinate between -1 and 1 has a position from 0 to n - 1, beyond the ends of the axis another one,
+# and around it one, two or four elements with a weight each. The corners of a point are their products over the axes.
 
-    steps: how far along each axis the neighbours lie from a point. -1 for what lies outside of the image.
-    """
-    if scatter.can_do(wholes) and wholes.size:
-        return scatter.corner_places(wholes, lengths, steps)
-    flat = inside = None
-    for axis, length in enumerate(lengths):
-        step = xp.asarray([step[axis] for step in steps], dtype=wholes.dtype)
-        whole = wholes[..., axis : axis + 1] + step
-        here = (whole >= 0) & (whole < length)
-        number = xp.astype(xp.where(here, whole, 0), xp.int64)
-        flat = number if flat is None else flat * length + number
-        inside = here if inside is None else inside & here
-    return xp.where(inside, flat, -1)
+#: The modes and paddings by their numbers in sampling.h, which are torch's.
+MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def _position(ops, coordinate, n, align_corners):
+    """From -1 and 1, the first and last element or their outer edges, to 0 .. n - 1; and its slope."""
+    one = ops.ones_like(coordinate)
+    if align_corners:
+        return (coordinate + 1) * ((n - 1) / 2), one * ((n - 1) / 2)
+    return ((coordinate + 1) * n - 1) / 2, one * (n / 2)
+
+
+def _bounded(ops, position, slope, n, padding, align_corners):
+    """The position that replaces one beyond the axis, and its slope."""
+    if padding == "reflection":
+        position, slope = _reflected(ops, position, slope, n, align_corners)
+    if padding != "zeros":
+        inside = (position > 0) & (position < n - 1)
+        slope = ops.where(inside, slope, 0)
+        position = ops.where(position <= 0, 0, ops.where(position >= n - 1, n - 1, position))
+    # NaN has no position
+    there = ops.abs(position) < 2.0**31
+    return ops.where(there, position, -100), ops.where(there, slope, 0)
+
+
+def _reflected(ops, position, slope, n, align_corners):
+    low, span = (0.0, n - 1.0) if align_corners else (-0.5, float(n))
+    if span == 0:
+        return position * 0, slope * 0
+    away = position - low
+    before = away < 0
+    away = ops.where(before, -away, away)
+    turns = ops.floor(away / span)
+    rest, even = away - turns * span, ops.remainder(turns, 2) == 0
+    slope = ops.where(before, -slope, slope)
+    return ops.where(even, rest, span - rest) + low, ops.where(even, slope, -slope)
+
+
+#: Cubic convolution with parameter -3/4: near and far from the point, as polynomials, the highest power first.
+_NEAR, _FAR = (1.25, -2.25, 0.0, 1.0), (-0.75, 3.75, -6.0, 3.0)
+
+
+def _polynomial(x, coefficients):
+    result = coefficients[0]
+    for each in coefficients[1:]:
+        result = result * x + each
+    return result
+
+
+def _derivative(coefficients):
+    n = len(coefficients) - 1
+    return tuple([(n - k) * each for k, each in enumerate(coefficients[:-1])])
+
+
+def _cubic(part, near, far):
+    return [
+        _polynomial(part + 1, far),
+        _polynomial(part, near),
+        _polynomial(1 - part, near),
+        _polynomial(2 - part, far),
+    ]
+
+
+def _factors(ops, coordinate, n, mode, padding, align_corners):
+    """Along one axis: the elements around a coordinate, -1 for none, their weights, and the weights' slopes."""
+    position, slope = _position(ops, coordinate, n, align_corners)
+    position, slope = _bounded(ops, position, slope, n, "zeros" if mode == "bicubic" else padding, align_corners)
+    if mode == "nearest":
+        return [_element(ops, ops.round(position), n)], [ops.ones_like(position)], [ops.zeros_like(position)]
+    low = ops.floor(position)
+    part = position - low
+    if mode == "bilinear":
+        return [_element(ops, low, n), _element(ops, low + 1, n)], [1 - part, part], [-slope, slope]
+    wholes = [_bounded(ops, low + step, slope, n, padding, align_corners)[0] for step in (-1, 0, 1, 2)]
+    near, far = _derivative(_NEAR), _derivative(_FAR)
+    first, second, third, fourth = _cubic(part, near, far)
+    slopes = [first * slope, second * slope, -third * slope, -fourth * slope]
+    return [_element(ops, ops.round(whole), n) for whole in wholes], _cubic(part, _NEAR, _FAR), slopes
+
+
+def _element(ops, whole, n):
+    return ops.where((whole >= 0) & (whole < n), whole, -1)
+
+
+def _of_axes(ops, points, lengths, options):
+    # the grid names the last axis first
+    k = len(lengths)
+    return [_factors(ops, points[..., k - 1 - axis], n, *options) for axis, n in enumerate(lengths)]
+
+
+def _product(factors):
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def _corners(axes):
+    # for each corner the number of its element along each axis
+    return list(product(*[range(len(weights)) for _, weights, _ in axes]))
+
+
+@general(outputs=("weights", "places"), differentiable=(True, False), core="(p,k)->(p,t),(p,t)", **_OWN)
+def grid_corners(xp, points: Array, lengths, mode, padding, align_corners):
+    """The weights and places (.., P, T) of the corners around points (.., P, k) in images of these lengths."""
+    if scatter.can_do(points) and points.size:
+        return scatter.grid_corners(points, lengths, MODES.index(mode), PADDINGS.index(padding), align_corners)
+    ops = Kernels(xp)
+    axes = _of_axes(ops, points, lengths, (mode, padding, align_corners))
+    weights, places = [], []
+    for corner in _corners(axes):
+        weights.append(_product([factors[i] for i, (_, factors, _) in zip(corner, axes, strict=True)]))
+        flat = inside = None
+        for i, (elements, _, _), n in zip(corner, axes, lengths, strict=True):
+            number = xp.astype(elements[i], xp.int64)
+            flat = number if flat is None else flat * n + number
+            inside = number >= 0 if inside is None else inside & (number >= 0)
+        places.append(xp.where(inside, flat, -1))
+    return xp.stack(weights, axis=-1), xp.stack(places, axis=-1)
+
+
+@grid_corners.vjp("points")
+def _(ops, g, points, lengths, mode, padding, align_corners):
+    options = MODES.index(mode), PADDINGS.index(padding), align_corners
+    cotangent = native(scatter.grid_corners_back, points, g[0], lengths, *options)
+    if cotangent is not None:
+        return cotangent
+    axes = _of_axes(ops, points, lengths, (mode, padding, align_corners))
+    of_coordinates = []
+    for own in range(len(axes)):
+        total = None
+        for t, corner in enumerate(_corners(axes)):
+            parts = [axis[2 if k == own else 1][i] for k, (i, axis) in enumerate(zip(corner, axes, strict=True))]
+            total = plus(total, _product(parts) * g[0][..., t])
+        of_coordinates.append(total)
+    return ops.stack(of_coordinates[::-1], points.ndim - 1)
+
+
+# sums -----------------------------------------------------------------------------------------------------------------
 
 
 @multilinear(**_OPTIONS)

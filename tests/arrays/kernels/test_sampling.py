@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint.arrays.kernels import scatter
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.rules import TABLE
+from adjoint.rules.sampling import MODES, PADDINGS
 
 pytestmark = pytest.mark.skipif(not scatter.compiled, reason="these loops are compiled")
 
@@ -50,12 +51,36 @@ def test_places_outside_are_refused() -> None:
             scatter.samples(np.ones((1, 1, 3)), np.ones((1, 1, 1)), np.array([[[place]]]))
 
 
+#: Coordinates where a position is whole, at an end or in the middle between two, far away, and none.
+EDGES = (-1, 1, 0, -0.75, 0.5, 1.25, -1.75, 3, -7.5, 1e9, -1e30, np.inf, -np.inf, np.nan)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_axes", [1, 2, 3])
-def test_corners(monkeypatch: pytest.MonkeyPatch, n_axes: int, dtype: Any) -> None:
-    wholes = np.random.default_rng(0).integers(-3, 7, (2, 9, n_axes)).astype(dtype)
-    wholes[0, 0, 0], wholes[0, 1, 0] = -(2.0**31), 1e9
-    steps = tuple(product((0, 1), repeat=n_axes))
-    result, expected = both(monkeypatch, "corner_places", wholes, (3, 4, 5)[:n_axes], steps)
-    np.testing.assert_array_equal(result, expected)
-    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("lengths", [(4,), (4, 1), (5, 4), (1, 3, 4)])
+def test_corners(
+    monkeypatch: pytest.MonkeyPatch, lengths: Any, mode: str, padding: str, align_corners: bool, dtype: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.uniform(-2, 2, (2, 40, len(lengths))), rng.choice(EDGES, (2, 40, len(lengths)))], 1)
+    points = points.astype(dtype)
+    arguments = lengths, mode, padding, align_corners
+    result, expected = both(monkeypatch, "grid_corners", points, *arguments)
+    epsilon = np.finfo(dtype).eps
+    for one, other in zip(result, expected, strict=True):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+    np.testing.assert_allclose(result[0], expected[0], rtol=0, atol=100 * epsilon)
+    np.testing.assert_array_equal(result[1], expected[1])
+    g = rng.normal(size=result[0].shape).astype(dtype)
+    gradients = []
+    for replaced in (False, True):
+        with monkeypatch.context() as patch:
+            if replaced:
+                patch.setattr(scatter, "grid_corners_back", lambda *_: None)
+            leaf = adjoint.from_numpy(points).requires_grad_()
+            weights, _ = adjoint.core.graph.registry.tensor_ops.grid_corners(leaf, *arguments)
+            gradients.append(adjoint.autograd.grad(weights, leaf, adjoint.from_numpy(g))[0].numpy())
+    np.testing.assert_allclose(*gradients, rtol=1e3 * epsilon, atol=1e3 * epsilon)

@@ -21,6 +21,9 @@ MEANS = (axis_maps.adaptive_means(4, 1), axis_maps.means(5, 3, 2, 1, 3, False))
 PLACES = index([[3, 0], [1, 1]], [[2, 3], [-1, 2]])
 
 #: Samples instead of derived ones.
+#: Points of a grid, some of them beyond the ends, none of them where a weight has a kink.
+POINTS = np.array([[[-0.71, 0.23], [0.41, 0.87], [1.32, -1.43]], [[-2.11, 0.05], [0.17, -0.37], [0.63, 1.09]]])
+
 SAMPLES: dict[str, list[Sample]] = {
     "convolution": [
         {"input": draw(2, 2, 5), "weight": draw(3, 2, 3), "bias": draw(3), **PLAIN},
@@ -64,12 +67,11 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "pad": (1, -1, 0, 2), "value": 0.5},
         {"input": draw(3), "pad": (2, 1)},
     ],
-    "corner_places": [
-        {
-            "wholes": np.array([[0.0, 1.0], [2.0, -1.0], [1.0, 4.0]]),
-            "lengths": (3, 4),
-            "steps": ((0, 0), (1, 0), (-1, 1)),
-        }
+    "grid_corners": [
+        {"points": POINTS, "lengths": (3, 4), "mode": "bilinear", "padding": "zeros", "align_corners": False},
+        {"points": POINTS, "lengths": (5, 3), "mode": "bicubic", "padding": "reflection", "align_corners": True},
+        {"points": POINTS, "lengths": (2, 4), "mode": "bilinear", "padding": "reflection", "align_corners": False},
+        {"points": POINTS[..., :1], "lengths": (4,), "mode": "bilinear", "padding": "border", "align_corners": True},
     ],
     "sample": [{"input": draw(2, 3, 4), "weight": draw(2, 2, 2), "places": PLACES}],
     "sample_input": [{"grad": draw(2, 3, 2), "weight": draw(2, 2, 2), "places": PLACES, "size": 4}],

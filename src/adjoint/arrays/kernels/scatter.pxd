@@ -2,6 +2,7 @@ cimport cython
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes(object array)
+    char *adj_bytes_or_null(object array)
 
 cdef extern from "scatter.h":
     void adj_add_elements(
@@ -24,9 +25,12 @@ cdef extern from "sampling.h":
     void adj_sample(
         int item, int which, adj_sampling n, char *places, char *image, char *weights, char *results,
     ) nogil
-    void adj_corner_places(
-        const double *wholes, Py_ssize_t n, int ndim, const int64_t *lengths, const int64_t *steps,
-        Py_ssize_t n_steps, int64_t *out,
+    ctypedef struct adj_corners:
+        Py_ssize_t n
+        int ndim, mode, padding, align
+        int64_t lengths[3]
+    void adj_grid_corners(
+        int item, const adj_corners *job, char *points, char *g, char *out, char *places,
     ) nogil
 
 
@@ -62,7 +66,9 @@ cdef bint _along_axis(int what, object array, object index, int axis, object val
 cdef object _sample(object which, object places, object image, object weights, object results, object shape)
 
 @cython.locals(
-    n=Py_ssize_t, ndim=cython.int, n_steps=Py_ssize_t, first=cython.p_char, second=cython.p_char, third=cython.p_char,
+    job=adj_corners, i=cython.int, item=cython.int, first=cython.p_char, second=cython.p_char, third=cython.p_char,
     fourth=cython.p_char,
 )
-cpdef object corner_places(object wholes, object lengths, object steps)
+cdef object _grid_corners(
+    object points, object g, object lengths, int mode, int padding, bint align_corners, object out, object places,
+)

@@ -12,6 +12,8 @@ except ModuleNotFoundError:
 
 import numpy
 
+from adjoint.runtime.memory import with_kept_memory
+
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
 
@@ -147,7 +149,7 @@ if compiled:
             if which == ADJ_SAMPLES:
                 result[...] = 0
             return result
-        if places.size and (places.min() < -1 or places.max() >= shape[len(shape) - 1]):
+        if not adj_all_within(adj_bytes(places), places.size, -1, shape[len(shape) - 1]):
             raise IndexError(f"a place lies outside of an image of {shape[len(shape) - 1]} elements")
         n.channels, n.size = shape[len(shape) - 2], shape[len(shape) - 1]
         n.results, n.places = places.shape[places.ndim - 2], places.shape[places.ndim - 1]
@@ -159,20 +161,36 @@ if compiled:
             adj_sample(item, kind, n, fourth, first, second, third)
         return result
 
-    def corner_places(wholes, lengths, steps):
-        """The places in a flat image of points and their neighbours, -1 outside.
-
-        wholes: whole numbers (.., ndim); lengths: those of the axes; steps: (n_steps, ndim). The result: (.., n_steps).
-        """
-        wholes = numpy.ascontiguousarray(wholes, numpy.float64)
-        lengths, steps = numpy.array(lengths, numpy.int64), numpy.ascontiguousarray(steps, numpy.int64)
-        out = numpy.empty((*wholes.shape[: wholes.ndim - 1], steps.shape[0]), numpy.int64)
-        n_steps, ndim = steps.shape
-        n = wholes.size // ndim
-        first, second, third, fourth = adj_bytes(wholes), adj_bytes(lengths), adj_bytes(steps), adj_bytes(out)
+    def _grid_corners(points, g, lengths, mode, padding, align_corners, out, places):
+        job.ndim, job.mode, job.padding, job.align = len(lengths), mode, padding, align_corners
+        for i in range(job.ndim):
+            job.lengths[i] = lengths[i]
+        job.n = points.size // job.ndim
+        item = points.itemsize
+        first, second, third = adj_bytes(points), adj_bytes_or_null(g), adj_bytes(out)
+        fourth = adj_bytes_or_null(places)
         with cython.nogil:
-            adj_corner_places(
-                cython.cast("const double *", first), n, ndim, cython.cast("const int64_t *", second),
-                cython.cast("const int64_t *", third), n_steps, cython.cast("int64_t *", fourth),
-            )  # fmt: skip
-        return out
+            adj_grid_corners(item, cython.address(job), first, second, third, fourth)
+
+
+#: So many elements lie around a point along one axis, by the numbers of the modes in sampling.h.
+_AROUND = (2, 1, 4)
+
+
+def grid_corners(points, lengths, mode, padding, align_corners):
+    """The weights and places of the corners around points (.., P, k), as `rules/sampling.py` says."""
+    points = numpy.ascontiguousarray(points)
+    shape = (*points.shape[: points.ndim - 1], _AROUND[mode] ** len(lengths))
+    weights, places = [with_kept_memory(numpy.empty, (shape, kind)) for kind in (points.dtype, _INT64)]
+    _grid_corners(points, None, lengths, mode, padding, align_corners, weights, places)
+    return weights, places
+
+
+def grid_corners_back(points, g, lengths, mode, padding, align_corners):
+    """The cotangent of the points from that of the weights; None for arrays without loops."""
+    if not can_do(points, g) or not points.size:
+        return None
+    points, g = numpy.ascontiguousarray(points), numpy.ascontiguousarray(g)
+    out = numpy.empty(points.shape, points.dtype)
+    _grid_corners(points, g, lengths, mode, padding, align_corners, out, None)
+    return out
