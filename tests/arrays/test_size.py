@@ -36,6 +36,9 @@ def test_size_is_a_tuple():
     assert (4,) + size == (4, 2, 3) and size * 2 == (2, 3, 2, 3) and size[::-1] == (3, 2)
     assert [type(n) for n in Size([np.int64(3), True])] == [int, int]
     assert pickle.loads(pickle.dumps(size)) == size
+    lengths = [4]
+    lengths += size
+    assert lengths == [4, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,20 @@ def test_files(tmp_path: Path) -> None:
         assert loaded.to_dense().tolist() == dense().tolist()
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 4)])
+@pytest.mark.parametrize("name", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_tensors_without_values(name: str, shape: tuple[int, int], tmp_path: Path) -> None:
+    s = adjoint.zeros(shape).to_sparse(layout=getattr(adjoint, name))
+    assert s.to_dense().shape == shape and s.values().numel() == 0
+    adjoint.save(s, tmp_path / "file")
+    assert adjoint.load(tmp_path / "file").to_dense().shape == shape
+    assert (s @ adjoint.ones(shape[1], 2)).tolist() == [[0, 0]] * shape[0]
+    if name != "sparse_coo":
+        parts = (s.crow_indices(), s.col_indices()) if name == "sparse_csr" else (s.ccol_indices(), s.row_indices())
+        again = getattr(adjoint, f"{name}_tensor")(*parts, s.values(), shape)
+        assert again.to_dense().tolist() == s.to_dense().tolist()
+
+
 BROKEN = [
     ("strided", (2, 3), (np.zeros((2, 1), int),), np.ones(1), "a layout and a shape"),
     ("sparse_coo", (2, -3), (np.zeros((2, 1), int),), np.ones(1), "a layout and a shape"),
@@ -202,6 +216,10 @@ BROKEN = [
     ("sparse_coo", (2, 3), (np.zeros((2, 1)),), np.ones(1), "do not fit together"),
     ("sparse_coo", (2, 3), (np.zeros((2, 1), int),), np.ones(2), "do not fit together"),
     ("sparse_csr", (2, 3), (np.array([0, 1, 1]), np.array([7])), np.ones(1), "out of range"),
+    ("sparse_csr", (2, 3), (np.array([0, 2, 1]), np.array([2])), np.ones(1), "do not fit together"),
+    ("sparse_csr", (2, 3), (np.array([0, 2**56, 1]), np.array([2])), np.ones(1), "do not fit together"),
+    ("sparse_csr", (2, 3), (np.array([0, 0, 1]), np.array([-1])), np.ones(1), "out of range"),
+    ("sparse_csr", (2**60, 3), (np.array([0, 0, 1]), np.array([1])), np.ones(1), "do not fit together"),
 ]
 
 

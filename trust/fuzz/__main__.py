@@ -123,7 +123,7 @@ def main(words: list[str]) -> int:
         share = 60 * options.minutes * k / len(chosen) if options.minutes else float("inf")
         run = run_kind(name, options, begin + share)
         if not options.long:
-            recorder.figures.rows[KINDS[name].label] = run.next - options.first
+            recorder.figures.rows[KINDS[name].label] = (run.next - options.first) * KINDS[name].each
             recorder.figures.findings += report(run, options.torch)
     if options.long:
         describe_all(recorder, options.torch)
@@ -135,11 +135,13 @@ def describe_all(recorder: Recorder, torch: str | None) -> None:
     for name, kind in KINDS.items():
         run = stored(name, LONG_SEED)
         if run.next:
-            recorder.figures.rows[kind.label] = run.next
+            recorder.figures.rows[kind.label] = run.next * kind.each
             recorder.figures.findings += report(run, torch)
             recorder.earlier += run.seconds
         if run.next < kind.long:
-            recorder.figures.not_run.append(f"{kind.label}: {kind.long - run.next:,} of {kind.long:,}")
+            recorder.figures.not_run.append(
+                f"{kind.label}: {(kind.long - run.next) * kind.each:,} of {kind.long * kind.each:,}"
+            )
 
 
 if __name__ == "__main__":

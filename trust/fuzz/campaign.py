@@ -73,6 +73,8 @@ class Worker:
 
     def done(self) -> bool:
         """Look at the child; true when the range is finished."""
+        if self.next >= self.last:
+            return True
         code = self.process.poll()
         number = self.number()
         if code is None:
@@ -103,7 +105,8 @@ class Worker:
         self.gather()
         self.run.faults[number] = fault
         self.next = number + 1
-        self.start()
+        if self.next < self.last:
+            self.start()
 
 
 def go_on(

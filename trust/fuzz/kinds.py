@@ -14,7 +14,7 @@ class Kind:
 
     module: the module of trust.fuzz whose class `Cases` has them. label: what the figures call them. short, long: how
     many cases the two forms take. at_once: how many a process takes before it is replaced. torch: the cases are
-    compared with PyTorch's, whose interpreter `--torch` names.
+    compared with PyTorch's, whose interpreter `--torch` names. each: what a case counts for in the figures.
     """
 
     module: str
@@ -23,6 +23,7 @@ class Kind:
     long: int
     at_once: int
     torch: bool = False
+    each: int = 1
 
     def cases(self, seed: int, torch: str | None = None) -> Cases:
         make = importlib.import_module(f"trust.fuzz.{self.module}").Cases
@@ -36,6 +37,7 @@ KINDS = {
     "torch": Kind("beside_torch", "programs and calls against PyTorch", 200, 100_000, 1000, torch=True),
     "transforms": Kind("nests", "nests of transforms", 60, 100_000, 300),
     "compile": Kind("compilation", "compiled programs against eager ones", 60, 100_000, 300),
+    "files": Kind("files", "spoilt files", 8, 30_000, 100, each=300),
     "planted": Kind("planted", "planted faults", 0, 0, 10),
     "calls": Kind("calls", "calls of the whole public surface", 800, 1_000_000, 400),
 }

@@ -73,7 +73,8 @@ class Size(tuple[int, ...]):
 
     def __radd__(self, other: object) -> Size:
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type_name(other)}) to adjoint.Size")
+            # a list that is extended asks here first
+            return NotImplemented
         return Size(other + tuple(self))
 
     def __mul__(self, times: SupportsIndex) -> Size:

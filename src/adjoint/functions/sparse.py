@@ -13,8 +13,10 @@ from adjoint.arrays.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc
 from adjoint.arrays.libraries.sparse_arrays import (
     SparseArray,
     SparsePattern,
+    checked_pattern,
     compressed_pattern,
     coo_pattern,
+    index_names,
     unsupported,
 )
 from adjoint.arrays.size import check_shape
@@ -185,7 +187,7 @@ _COMPRESSED = """A sparse tensor of layout {layout}: {what}.
 
 
 def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
-    major, minor = ("ccol_indices", "row_indices") if kind.by_columns else ("crow_indices", "col_indices")
+    major, minor = index_names(kind)
 
     def make(
         compressed: Any,
@@ -200,9 +202,7 @@ def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
         check_invariants: bool | None = None,
     ) -> Tensor:
         own = _as_values(values, dtype, device)
-        pattern = _compressed_parts(
-            kind, (major, minor), (_whole_numbers(compressed), _whole_numbers(plain)), own, size
-        )
+        pattern = checked_pattern(kind, (_whole_numbers(compressed), _whole_numbers(plain)), own, size)
         return _finished(own, pattern, requires_grad)
 
     make.__name__ = make.__qualname__ = name
@@ -227,85 +227,6 @@ def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
         ),
     )
     return make
-
-
-def _compressed_parts(
-    kind: Layout, names: tuple[str, str], indices: tuple[Any, Any], values: Tensor, size: Any
-) -> SparsePattern:
-    """The pattern of a compressed tensor, checked."""
-    starts, minor = indices
-    if starts.ndim != minor.ndim:
-        raise RuntimeError(
-            f"{names[0]} and {names[1]} dimensionalities must be equal but got {starts.ndim} and {minor.ndim}, "
-            "respectively"
-        )
-    batch = starts.ndim - 1
-    n_block = 2 if kind.has_blocks else 0
-    if values.ndim <= batch + n_block:
-        raise RuntimeError(
-            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {n_block}) but got "
-            f"{values.ndim}"
-        )
-    block = tuple(values.shape[batch + 1 : batch + 1 + n_block])
-    dense = tuple(values.shape[batch + 1 + n_block :])
-    height, width = block or (1, 1)
-    by = (width, height) if kind.by_columns else (height, width)
-    if size is None:
-        lengths = [(starts.shape[-1] - 1) * by[0], (int(minor.max(initial=-1)) + 1) * by[1]]
-        size = (*values.shape[:batch], *(lengths[::-1] if kind.by_columns else lengths), *dense)
-    shape = check_shape(f"{kind.name}_tensor", (tuple(size),))
-    if len(shape) != batch + 2 + len(dense):
-        raise RuntimeError(
-            "tensor dimensionality must be sum of batch, base, and dense dimensionalities "
-            f"(={batch} + 2 + {len(dense)}) but got {len(shape)}"
-        )
-    for axis, length in enumerate((height, width)):
-        if shape[batch + axis] % length:
-            raise RuntimeError(
-                f"tensor shape[{batch + axis}] (={shape[batch + axis]}) must be divisible with blocksize[{axis}] "
-                f"(={length}) as defined by values shape"
-            )
-    counts = shape[batch] // height, shape[batch + 1] // width
-    n_major, n_minor = counts[::-1] if kind.by_columns else counts
-    nnz = values.shape[batch]
-    _check_compressed(kind, names, starts, minor, nnz, n_major, n_minor)
-    return SparsePattern(kind, shape, (starts, minor), len(dense), batch, block)
-
-
-def _check_compressed(
-    kind: Layout, names: tuple[str, str], starts: Any, minor: Any, nnz: int, n_major: int, n_minor: int
-) -> None:
-    """Raise RuntimeError for indices of a compressed tensor that do not fit together."""
-    first, second = names
-    rows, columns = ("columns", "nrows") if kind.by_columns else ("rows", "ncols")
-    short = "ncols" if kind.by_columns else "nrows"
-    if starts.shape[-1] != n_major + 1:
-        raise RuntimeError(
-            f"{first}.shape[-1] must be equal to the number of {rows} + 1 (={n_major + 1}), but got {starts.shape[-1]}"
-        )
-    if minor.shape[-1] != nnz:
-        raise RuntimeError(
-            f"{second}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{minor.ndim - 1}], but got "
-            f"{minor.shape[-1]}"
-        )
-    steps = numpy.diff(starts, axis=-1)
-    is_sorted = True
-    if (starts[..., 0] != 0).any():
-        raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
-    if (starts[..., -1] != nnz).any():
-        raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
-    if ((steps < 0) | (steps > n_minor)).any():
-        raise RuntimeError(f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {columns}` is not satisfied.")
-    if minor.size and (minor.min() < 0 or minor.max() >= n_minor):
-        raise RuntimeError(f"`0 <= {second} < {columns}` is not satisfied.")
-    for count, row in zip(steps.reshape(-1, n_major), minor.reshape(-1, nnz), strict=True):
-        keys = numpy.repeat(numpy.arange(n_major), count) * n_minor + row
-        is_sorted = is_sorted and bool((keys[1:] > keys[:-1]).all())
-    if not is_sorted:
-        raise RuntimeError(
-            f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., {short} are sorted and distinct "
-            "along the last dimension values` is not satisfied."
-        )
 
 
 sparse_csr_tensor = composite(method=False)(_compressed("sparse_csr_tensor", sparse_csr))
@@ -582,7 +503,7 @@ def _convert(self: Tensor, kind: Layout, block: Any = None, dense: int | None = 
         pattern = self._array.pattern.to(kind, size, dense)
         return of_values(values_of(self, pattern), pattern)
     span = tuple(self.shape[: self.ndim - dense])
-    raw = self._array.reshape(math.prod(span), -1)
+    raw = self._array.reshape(math.prod(span), math.prod(self.shape[len(span) :]))
     places = numpy.flatnonzero((raw != 0).any(axis=1))
     shape = tuple(self.shape)
     make = (

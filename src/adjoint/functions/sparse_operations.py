@@ -20,6 +20,7 @@ from adjoint.arrays.layout import SPARSE_LAYOUTS, sparse_coo, strided
 from adjoint.arrays.libraries.sparse_arrays import (
     SparseArray,
     SparsePattern,
+    checked_pattern,
     compressed_pattern,
     coo_pattern,
     empty_like,
@@ -754,10 +755,19 @@ def rebuilt(
         raise ValueError(f"a sparse tensor has a layout and a shape, got {name!r} and {shape}")
     if not all(type(array) is numpy.ndarray for array in arrays) or len(indices) != 1 + kind.is_compressed:
         raise ValueError("a sparse tensor has arrays of indices and of values")
+    if any(array.dtype != numpy.int64 or not array.ndim for array in indices):
+        raise ValueError(f"indices of a sparse tensor of shape {shape} do not fit together: they are arrays of int64")
+    if kind.is_compressed:
+        # places are counted by what the indices say: before they are, the indices have to fit
+        try:
+            checked_pattern(kind, tuple(indices), values, shape)
+        except RuntimeError as error:
+            wrong = f"indices of a sparse tensor of shape {shape} do not fit together or are out of range"
+            raise ValueError(f"{wrong}: {error}") from error
     pattern = SparsePattern(
         kind, tuple(shape), tuple(indices), dense_dim, batch_dim, tuple(block), is_coalesced is True
     )
-    if any(array.dtype != numpy.int64 or not array.ndim for array in indices) or values.shape != pattern.values_shape:
+    if values.shape != pattern.values_shape:
         raise ValueError(f"indices and values of a sparse tensor of shape {shape} do not fit together")
     places = pattern.places
     is_whole = places.shape == pattern.entries_shape[:1]

@@ -25,11 +25,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         trace = view.read_trace(options.trace)
+        table = view.text(trace, options.sort_by, options.limit) if options.text else ""
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
     if options.text:
-        print(view.text(trace, options.sort_by, options.limit), end="")
+        print(table, end="")
     elif options.html is not None:
         options.html.write_text(view.page(trace, options.trace.name), encoding="utf-8")
         print(f"written to {options.html}")

@@ -78,3 +78,31 @@ def test_bad_files(trace, tmp_path):
     (tmp_path / "text.prof").write_text("no database " * 200)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
         load_nvprof(tmp_path / "text.prof")
+
+
+def test_tables_that_are_programs_are_refused(trace):
+    """A view runs when it is read, and may never end."""
+    path = trace()
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE StringTable")
+    endless = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n) SELECT k AS _id_, 'a' AS value FROM n"
+    connection.execute(f"CREATE VIEW StringTable AS {endless}")
+    connection.commit()
+    connection.close()
+    with pytest.raises(sqlite3.DatabaseError, match="a trace of nvprof has a table StringTable"):
+        load_nvprof(path)
+
+
+@pytest.mark.parametrize(("name", "start"), [(99, 1000), (1, "soon")])
+def test_rows_of_other_contents_are_one_error(trace, name, start):
+    with pytest.raises(sqlite3.DatabaseError, match="the trace is broken"):
+        load_nvprof(trace([(1, 2, start, name), (1, 4, 2000, 0)]))
+
+
+def test_names_of_files_have_no_meaning(trace, tmp_path):
+    """What follows a question mark in a URI would change how the file is opened."""
+    with pytest.raises(sqlite3.OperationalError):
+        load_nvprof(tmp_path / "made?mode=rwc")
+    assert not (tmp_path / "made").exists()
+    path = trace().rename(tmp_path / "100% #1?.prof")
+    assert len(load_nvprof(path)) == 3

@@ -138,6 +138,44 @@ def test_page_holds_all_that_it_needs(trace_file):
     assert "<title>&lt;trace&gt;</title>" in page and not re.search("@[A-Z]+@", page)
 
 
+def test_page_of_a_trace_that_would_end_its_element():
+    trace = {"traceEvents": [{"ph": "X", "name": "<!--<script></script><img src=x>"}]}
+    held, _ = Outline(view.page(trace, "trace")).scripts
+    assert json.loads(held) == trace and "<" not in held
+
+
+BROKEN = {
+    "no time": '[{"ph": "X", "name": "a", "pid": 1, "tid": 1}]',
+    "a time that is text": '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": "soon"}]',
+    "a time without end": '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "args": {"flops": 1e999}}]',
+    "arguments that are a list": '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "args": []}]',
+    "a process that is a list": '[{"ph": "X", "name": "a", "pid": [], "tid": 1, "ts": 1}]',
+    "a counter without a name": '[{"ph": "C", "args": {"a": 1}}]',
+    "a counter of text": '[{"ph": "C", "name": "memory", "args": {"a": "b"}}]',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_entries_of_other_contents_are_one_error(name, tmp_path, capsys):
+    path = tmp_path / "trace.json"
+    path.write_text(BROKEN[name])
+    with pytest.raises(ValueError, match="an entry that export_chrome_trace\\(\\) does not write"):
+        view.text(view.read_trace(path))
+    assert main(["view", str(path), "--text"]) == 2
+    assert "does not write" in capsys.readouterr().err
+
+
+def test_files_that_hold_no_text_are_one_error(tmp_path, monkeypatch):
+    path = tmp_path / "trace.json.gz"
+    whole = gzip.compress(b'{"traceEvents": []}')
+    monkeypatch.setattr(view, "LARGEST", 1000)
+    bomb = gzip.compress(b"[" + b" " * 10**6 + b"]")
+    for contents in (b"[" * 100_000, "[]".encode("utf-16"), whole[:-4], whole[:12] + b"0" + whole[13:], bomb):
+        path.write_bytes(contents)
+        with pytest.raises(ValueError, match=r"trace.json.gz (is|has)"):
+            view.read_trace(path)
+
+
 LOGIC = """
 const page = require(process.argv[1]);
 const trace = JSON.parse(require("fs").readFileSync(process.argv[2]));

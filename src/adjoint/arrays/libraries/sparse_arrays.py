@@ -18,6 +18,7 @@ from adjoint.arrays.kernels.sparse import SparseLayout
 from adjoint.arrays.layout import layout, sparse_coo, sparse_csc, sparse_csr
 from adjoint.arrays.libraries.numpy_namespace import xp as numpy_namespace
 from adjoint.arrays.namespace import register
+from adjoint.arrays.size import check_shape
 
 NOT_FOR_NUMPY = "can't convert {kind} layout tensor to numpy. Use Tensor.to_dense() first."
 UNSUPPORTED = (
@@ -232,6 +233,90 @@ class SparsePattern:
 
     def __repr__(self) -> str:
         return f"<{self.layout.name} pattern of {self.nnz} values, {'×'.join(map(str, self.shape))}>"
+
+
+def index_names(kind: layout) -> tuple[str, str]:
+    """How the two arrays of indices of a compressed layout are called."""
+    return ("ccol_indices", "row_indices") if kind.by_columns else ("crow_indices", "col_indices")
+
+
+def checked_pattern(kind: layout, indices: tuple[Any, Any], values: Any, size: Any) -> SparsePattern:
+    """The pattern of a compressed tensor. Raises RuntimeError for parts that do not fit together."""
+    starts, minor = indices
+    names = index_names(kind)
+    if starts.ndim != minor.ndim:
+        raise RuntimeError(
+            f"{names[0]} and {names[1]} dimensionalities must be equal but got {starts.ndim} and {minor.ndim}, "
+            "respectively"
+        )
+    batch = starts.ndim - 1
+    n_block = 2 if kind.has_blocks else 0
+    if values.ndim <= batch + n_block:
+        raise RuntimeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {n_block}) but got "
+            f"{values.ndim}"
+        )
+    block = tuple(values.shape[batch + 1 : batch + 1 + n_block])
+    dense = tuple(values.shape[batch + 1 + n_block :])
+    height, width = block or (1, 1)
+    by = (width, height) if kind.by_columns else (height, width)
+    if size is None:
+        lengths = [(starts.shape[-1] - 1) * by[0], (int(minor.max(initial=-1)) + 1) * by[1]]
+        size = (*values.shape[:batch], *(lengths[::-1] if kind.by_columns else lengths), *dense)
+    shape = check_shape(f"{kind.name}_tensor", (tuple(size),))
+    if len(shape) != batch + 2 + len(dense):
+        raise RuntimeError(
+            "tensor dimensionality must be sum of batch, base, and dense dimensionalities "
+            f"(={batch} + 2 + {len(dense)}) but got {len(shape)}"
+        )
+    for axis, length in enumerate((height, width)):
+        if shape[batch + axis] % length:
+            raise RuntimeError(
+                f"tensor shape[{batch + axis}] (={shape[batch + axis]}) must be divisible with blocksize[{axis}] "
+                f"(={length}) as defined by values shape"
+            )
+    counts = shape[batch] // height, shape[batch + 1] // width
+    n_major, n_minor = counts[::-1] if kind.by_columns else counts
+    nnz = values.shape[batch]
+    _check_compressed(kind, names, starts, minor, nnz, n_major, n_minor)
+    return SparsePattern(kind, shape, (starts, minor), len(dense), batch, block)
+
+
+def _check_compressed(
+    kind: layout, names: tuple[str, str], starts: Any, minor: Any, nnz: int, n_major: int, n_minor: int
+) -> None:
+    """Raise RuntimeError for indices of a compressed tensor that do not fit together."""
+    first, second = names
+    rows, columns = ("columns", "nrows") if kind.by_columns else ("rows", "ncols")
+    short = "ncols" if kind.by_columns else "nrows"
+    if starts.shape[-1] != n_major + 1:
+        raise RuntimeError(
+            f"{first}.shape[-1] must be equal to the number of {rows} + 1 (={n_major + 1}), but got {starts.shape[-1]}"
+        )
+    if minor.shape[-1] != nnz:
+        raise RuntimeError(
+            f"{second}.shape[-1] must be equal to nnz (={nnz}) as defined by values.shape[{minor.ndim - 1}], but got "
+            f"{minor.shape[-1]}"
+        )
+    steps = numpy.diff(starts, axis=-1)
+    is_sorted = True
+    if (starts[..., 0] != 0).any():
+        raise RuntimeError(f"`{first}[..., 0] == 0` is not satisfied.")
+    if (starts[..., -1] != nnz).any():
+        raise RuntimeError(f"`{first}[..., -1] == nnz` is not satisfied.")
+    if ((steps < 0) | (steps > n_minor)).any():
+        raise RuntimeError(f"`0 <= {first}[..., 1:] - {first}[..., :-1] <= {columns}` is not satisfied.")
+    if minor.size and (minor.min() < 0 or minor.max() >= n_minor):
+        raise RuntimeError(f"`0 <= {second} < {columns}` is not satisfied.")
+    n_matrices = math.prod(starts.shape[:-1])
+    for count, row in zip(steps.reshape(n_matrices, n_major), minor.reshape(n_matrices, nnz), strict=True):
+        keys = numpy.repeat(numpy.arange(n_major), count) * n_minor + row
+        is_sorted = is_sorted and bool((keys[1:] > keys[:-1]).all())
+    if not is_sorted:
+        raise RuntimeError(
+            f"`{second}[..., {first}[..., i - 1]:{first}[..., i]] for all i = 1, ..., {short} are sorted and distinct "
+            "along the last dimension values` is not satisfied."
+        )
 
 
 def coo_pattern(

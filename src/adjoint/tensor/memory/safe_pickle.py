@@ -32,6 +32,9 @@ _BROKEN = (EOFError, LookupError, TypeError, ValueError, AttributeError, Arithme
 #: The number of bytes per allocation.
 _CHUNK = 1 << 24
 _DEEPEST_KEY = 50
+#: So many times as much as a file has may its calls copy.
+_COPIES = 4
+_COPIED = (bytes, bytearray, str, list, tuple)
 _MOST_AXES = 64
 
 
@@ -39,7 +42,10 @@ class SafeUnpickler(pickle._Unpickler):
     """Makes nothing but tensors, arrays, numbers and containers of these."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(_Source(file))
+        self.source = _Source(file)
+        super().__init__(self.source)
+        #: How much of what the file has brought was copied by calls.
+        self.copied = 0
         self.unfinished: dict[int, numpy.ndarray] = {}
 
     def load(self) -> Any:
@@ -90,6 +96,7 @@ class SafeUnpickler(pickle._Unpickler):
         maker = self.maker(function) if isinstance(function, collections.abc.Hashable) else None
         if maker is None or type(arguments) is not tuple:
             raise _refusal(f"calls {_shown(function)}")
+        self.count_copies(arguments)
         try:
             result = maker(*arguments)
         except (TypeError, ValueError, OverflowError, RuntimeError, LookupError) as error:
@@ -97,6 +104,12 @@ class SafeUnpickler(pickle._Unpickler):
         if function is _numpy_reconstruct:
             self.unfinished[id(result)] = result
         self.stack[-1] = result
+
+    def count_copies(self, arguments: tuple[Any, ...]) -> None:
+        """Raise where the file has the same values copied again and again: save() writes each once."""
+        self.copied += sum(len(each) for each in arguments if type(each) in _COPIED)
+        if self.copied > _COPIES * self.source.n_read + _CHUNK:
+            raise _refusal("copies what it has brought again and again")
 
     def build(self) -> None:
         """Finish an array or a dtype by the state that follows it."""
@@ -156,8 +169,14 @@ class _Source:
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
+        self.n_read = 0
 
     def read(self, size: int) -> bytes:
+        data = self.pieces(size)
+        self.n_read += len(data)
+        return data
+
+    def pieces(self, size: int) -> bytes:
         if size <= _CHUNK:
             return self.file.read(size)
         parts = []
@@ -167,7 +186,9 @@ class _Source:
         return b"".join(parts)
 
     def readline(self) -> bytes:
-        return self.file.readline()
+        line = self.file.readline()
+        self.n_read += len(line)
+        return line
 
 
 # the instructions ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import io
 import pickle
+import stat
 import struct
 import sys
 import zipfile
@@ -199,6 +200,8 @@ class _Archive:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
+        #: The bytes of the file that no entry has taken.
+        self.rest = _length(archive.fp)
         self.folder = next(
             name.rpartition("/")[0] for name in archive.namelist() if name.rpartition("/")[2] == "data.pkl"
         )
@@ -207,9 +210,13 @@ class _Archive:
         self.swapped = (self.read("byteorder") if says_order else b"little") != sys.byteorder.encode()
 
     def read(self, name: str) -> bytes:
-        """The contents of an entry, which is not compressed: no more bytes than the file has."""
+        """The contents of an entry, which is not compressed; all entries together have no more bytes than the file."""
         entry = self.archive.getinfo(f"{self.folder}/{name}")
-        check(entry.compress_type == zipfile.ZIP_STORED, "entries are not compressed")
+        is_plain = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
+        check(is_plain, "entries are not compressed")
+        check(not stat.S_ISLNK(entry.external_attr >> 16), "entries are no links")
+        self.rest -= entry.file_size
+        check(self.rest >= 0, "entries do not overlap")
         return self.archive.read(entry)
 
     def storage(self, reference: Any) -> _Storage:
@@ -227,6 +234,14 @@ class _Archive:
         found = self.storages[key]
         check(found.kind == STORAGES.get(cls.name), "a storage has one class")
         return found
+
+
+def _length(file: Any) -> int:
+    """How many bytes a file has."""
+    place = file.tell()
+    length: int = file.seek(0, io.SEEK_END)
+    file.seek(place)
+    return length
 
 
 def _tensor(
@@ -249,13 +264,15 @@ def _tensor(
     check(0 in size or (last + 1) * dtype.itemsize <= len(storage.data), "a tensor lies within its storage")
     data = storage.bytes_for(dtype)
     memory = numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8)
+    if type(metadata) is dict and metadata.get("conj"):
+        # of the elements in memory: strides of 0 can make many more of them
+        whole = len(data) // dtype.itemsize * dtype.itemsize
+        memory = memory[:whole].view(dtype).conj().view(numpy.uint8)
     strides = tuple(step * dtype.itemsize for step in stride)
     if 0 in size:
         array = numpy.empty(size, dtype)
     else:
         array = numpy.ndarray(tuple(size), dtype, memory, offset * dtype.itemsize, strides)
-    if type(metadata) is dict and metadata.get("conj"):
-        array = array.conj()
     return _rebuild(Tensor, array, requires_grad, {})
 
 

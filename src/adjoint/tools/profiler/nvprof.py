@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
-from os import PathLike
+from os import PathLike, fspath
+from typing import Any
+from urllib.parse import quote
 
 from adjoint.tools.profiler.events import EventList, FunctionEvent
 from adjoint.tools.profiler.unique import EnforceUnique
@@ -16,6 +19,14 @@ MARKERS = """
     WHERE begin.name != 0 AND finish.name = 0
     ORDER BY start, finish DESC
 """
+#: The tables that are read, and how their definitions begin; a virtual table is read by a program.
+TABLES = (
+    "StringTable",
+    "CUPTI_ACTIVITY_KIND_MARKER",
+    "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+)
+PLAIN = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
 #: Kernels with the calls that launched them.
 KERNELS = """
     SELECT launch.start AS launched, kernel.name AS name, kernel.deviceId AS device,
@@ -24,6 +35,17 @@ KERNELS = """
     INNER JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS launch ON launch.correlationId = kernel.correlationId
     ORDER BY kernel.start
 """
+
+
+def check_tables(connection: Any) -> None:
+    """Raise unless what is read are plain tables: a view is a program that runs when it is read."""
+    import sqlite3
+
+    kinds = {row["name"]: row for row in connection.execute("SELECT name, type, sql FROM sqlite_master")}
+    for name in TABLES:
+        row = kinds.get(name)
+        if row is None or row["type"] != "table" or not PLAIN.match(str(row["sql"])):
+            raise sqlite3.DatabaseError(f"a trace of nvprof has a table {name}")
 
 
 def load_nvprof(path: str | PathLike[str]) -> EventList:
@@ -49,22 +71,32 @@ def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
     """
     import sqlite3
 
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+    # a name may have what a URI gives a meaning
+    with closing(sqlite3.connect(f"file:{quote(fspath(path))}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
-        strings = dict(connection.execute("SELECT _id_, value FROM StringTable").fetchall())
-        unique = EnforceUnique()
-        events = []
-        for row in connection.execute(MARKERS):
-            unique.see(row["id"])
-            start, end = row["start"] / 1000, row["finish"] / 1000
-            events.append(
-                FunctionEvent(row["id"], strings[row["name"]], 0, start, end, node_id=0, stack=[], use_device="cuda")
-            )
-        for row in connection.execute(KERNELS):
-            launched = row["launched"] / 1000
-            around = [event for event in events if event.time_range.start <= launched <= event.time_range.end]
-            if around:
-                innermost = max(around, key=lambda event: event.time_range.start)
-                name = strings.get(row["name"], str(row["name"]))
-                innermost.append_kernel(name, row["device"], (row["finish"] - row["start"]) / 1000)
+        try:
+            check_tables(connection)
+            return events_of(connection)
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+            raise sqlite3.DatabaseError(f"the trace is broken ({type(error).__name__}: {error})") from error
+
+
+def events_of(connection: Any) -> list[FunctionEvent]:
+    """The events of an open trace."""
+    strings = dict(connection.execute("SELECT _id_, value FROM StringTable").fetchall())
+    unique = EnforceUnique()
+    events = []
+    for row in connection.execute(MARKERS):
+        unique.see(row["id"])
+        start, end = row["start"] / 1000, row["finish"] / 1000
+        events.append(
+            FunctionEvent(row["id"], strings[row["name"]], 0, start, end, node_id=0, stack=[], use_device="cuda")
+        )
+    for row in connection.execute(KERNELS):
+        launched = row["launched"] / 1000
+        around = [event for event in events if event.time_range.start <= launched <= event.time_range.end]
+        if around:
+            innermost = max(around, key=lambda event: event.time_range.start)
+            name = strings.get(row["name"], str(row["name"]))
+            innermost.append_kernel(name, row["device"], (row["finish"] - row["start"]) / 1000)
     return events

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import zlib
+from collections.abc import Iterator
 from functools import partial
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +19,11 @@ from adjoint.tools.profiler.export.formats import format_memory
 
 Trace = dict[str, Any]
 
+#: The largest trace in bytes, decompressed: a short file can stand for a very long text of equal bytes.
+LARGEST = 2 << 30
+#: What reading entries of other contents than a trace's raises.
+WRONG_ENTRY = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+
 
 def read_trace(path: str | Path) -> Trace:
     """A trace in the trace-event format, `.gz` compressed or not.
@@ -24,10 +32,10 @@ def read_trace(path: str | Path) -> Trace:
     """
     content = Path(path).read_bytes()
     if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
+        content = decompressed(path)
     try:
-        trace: Any = json.loads(content)
-    except ValueError as error:
+        trace: Any = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON, so no trace: {error}") from error
     if isinstance(trace, list):
         trace = {"traceEvents": trace}
@@ -38,18 +46,45 @@ def read_trace(path: str | Path) -> Trace:
     return trace
 
 
+def decompressed(path: str | Path) -> bytes:
+    """The text of a compressed trace."""
+    try:
+        with gzip.open(path) as file:
+            content = file.read(LARGEST + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is broken: {error}") from error
+    if len(content) > LARGEST:
+        raise ValueError(f"{path} has more than {LARGEST >> 30} GiB of text, which is no trace")
+    return content
+
+
+@contextlib.contextmanager
+def entries_of_a_trace() -> Iterator[None]:
+    """A block that reads entries; what is wrong with one is a ValueError."""
+    try:
+        yield
+    except WRONG_ENTRY as error:
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"the trace has an entry that export_chrome_trace() does not write ({what})") from error
+
+
 def page(trace: Trace, title: str) -> str:
     """One HTML page that shows a trace; everything that it needs is in it."""
     folder = files("adjoint.tools.profiler")
-    # "</" would end the element that holds the trace
-    trace_text = json.dumps(trace).replace("</", "<\\/")
+    # "<" begins what ends the element that holds the trace
+    trace_text = json.dumps(trace).replace("<", "\\u003c")
     text = (folder / "page.html").read_text(encoding="utf-8").replace("@TITLE@", escape(title))
     text = text.replace("@SCRIPT@", (folder / "page.js").read_text(encoding="utf-8"))
     return text.replace("@TRACE@", trace_text)
 
 
 def events_of_trace(trace: Trace) -> EventList:
-    """The calls of a trace as events."""
+    """The calls of a trace as events. Raises ValueError for entries that are no calls."""
+    with entries_of_a_trace():
+        return _events(trace)
+
+
+def _events(trace: Trace) -> EventList:
     calls = [entry for entry in trace["traceEvents"] if entry["ph"] == "X" and entry.get("cat") != "Trace"]
     threads = {(entry["pid"], entry["tid"]): 0 for entry in calls}
     threads = {key: number for number, key in enumerate(threads, 1)}
@@ -77,7 +112,15 @@ def events_of_trace(trace: Trace) -> EventList:
 
 
 def text(trace: Trace, sort_by: str = "self_cpu_time_total", row_limit: int = 40) -> str:
-    """A trace as a table of sums by name, and the peak of memory if the trace knows it."""
+    """A trace as a table of sums by name, and the peak of memory if the trace knows it.
+
+    Raises ValueError for entries that export_chrome_trace() does not write.
+    """
+    with entries_of_a_trace():
+        return _text(trace, sort_by, row_limit)
+
+
+def _text(trace: Trace, sort_by: str, row_limit: int) -> str:
     lines = [events_of_trace(trace).key_averages().table(sort_by=sort_by, row_limit=row_limit)]
     counters = [entry for entry in trace["traceEvents"] if entry["ph"] == "C" and "mem" in entry["name"].lower()]
     if counters:
