@@ -128,12 +128,12 @@ def _linear(step: Step) -> Any:
     """The operation on each coefficient; inputs without a series have zeros from order 1 on."""
     rule, values = step.rule, step.values
     if all(_has_all(step, name) for name in rule.inputs):
-        return step.level.over_orders(rule, {**values, **step.series}, list(_slots(step)))
+        return step.level.over_orders(rule, {**values, **step.series}, list(slots_of(step)))
     rest = {name: _rest(s) for name, s in step.series.items()}
-    filled = {name: _zeros(step.ops, values[name], rest.get(name)) for name in rule.inputs}
+    filled = {name: zeros_for(step.ops, values[name], rest.get(name)) for name in rule.inputs}
     if step.n == 1:
         return _started_by_name(step, None)
-    return _started_by_name(step, step.level.over_orders(rule, {**values, **filled}, list(_slots(step))))
+    return _started_by_name(step, step.level.over_orders(rule, {**values, **filled}, list(slots_of(step))))
 
 
 def _has_all(step: Step, name: str) -> bool:
@@ -150,11 +150,11 @@ def _rest(series: Any) -> Any:
     return series[1:]
 
 
-def _zeros(ops: Any, value: Any, series: Any) -> Any:
+def zeros_for(ops: Any, value: Any, series: Any) -> Any:
     """The series of an input; zeros without an axis of orders for arrays that have none."""
     if isinstance(value, (list, tuple)):
         members = [None] * len(value) if series is None else series
-        return [_zeros(ops, member, s) for member, s in zip(value, members, strict=True)]
+        return [zeros_for(ops, member, s) for member, s in zip(value, members, strict=True)]
     if series is not None or value is None:
         return series
     return 0 if isinstance(value, (bool, int, float, complex)) else ops.zeros_like(value)
@@ -171,15 +171,15 @@ def _started_by_name(step: Step, rest: Any) -> Any:
 
 def _multilinear(step: Step) -> Any:
     """The convolution of the series of all factors that have one."""
-    slots = list(_slots(step))
-    return _convolution(step, step.values, slots, [_at(step.series, slot) for slot in slots])
+    slots = list(slots_of(step))
+    return _convolution(step, step.values, slots, [member_at(step.series, slot) for slot in slots])
 
 
 #: An input, and for a member of a sequence its number.
 Slot = tuple[str, "int | None"]
 
 
-def _slots(step: Step) -> Iterator[Slot]:
+def slots_of(step: Step) -> Iterator[Slot]:
     """The factors that have series."""
     for name, series in step.series.items():
         if isinstance(series, list):
@@ -188,12 +188,12 @@ def _slots(step: Step) -> Iterator[Slot]:
             yield name, None
 
 
-def _at(arguments: dict[str, Any], slot: Slot) -> Any:
+def member_at(arguments: dict[str, Any], slot: Slot) -> Any:
     name, i = slot
     return arguments[name] if i is None else arguments[name][i]
 
 
-def _replaced(arguments: dict[str, Any], slots: list[Slot], arrays: list[Any]) -> dict[str, Any]:
+def replaced(arguments: dict[str, Any], slots: list[Slot], arrays: list[Any]) -> dict[str, Any]:
     """The arguments with other arrays for some factors."""
     arguments = dict(arguments)
     for (name, i), array in zip(slots, arrays, strict=True):
@@ -208,7 +208,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
     """The convolution of the series of factors, the other factors being constants."""
 
     def on(*arrays: Any) -> Any:
-        return step.level.over_orders(step.rule, _replaced(values, slots, list(arrays)), slots)
+        return step.level.over_orders(step.rule, replaced(values, slots, list(arrays)), slots)
 
     if len(slots) == 1:
         return on(series[0])
@@ -217,7 +217,7 @@ def _convolution(step: Step, values: dict[str, Any], slots: list[Slot], series: 
     total = None
     n = series[0].shape[0]
     for k in range(n):
-        fixed = _replaced(values, slots[:1], [series[0][k]])
+        fixed = replaced(values, slots[:1], [series[0][k]])
         part = _convolution(step, fixed, slots[1:], [s[: n - k] for s in series[1:]])
         part = step.ops.cat([*[step.ops.zeros_like(part[:1])] * k, part], 0)
         total = part if total is None else total + part

@@ -25,6 +25,8 @@ BRANCHLESS, THREADED_TRANSFORM = 1 << 13, 1 << 17
 #: tile when they are reduced. Rows shorter than the third are no rows for a program that does no more than reduce them:
 #: `kernels/reductions.h` has loops for these.
 SHORTEST_ROW, LONGEST_ROW, SHORTEST_LONE_ROW = 8, 1 << 15, 129
+#: Directions from which on a Laplacian by collapsed series pays.
+COLLAPSED = 8
 
 _ndarray = numpy.ndarray
 _LARGE = KEPT_MEMORY

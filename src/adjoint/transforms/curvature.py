@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from adjoint.runtime.crossovers import COLLAPSED
 from adjoint.tensor.creation import rand, randn, randperm
 from adjoint.tensor.table import ops
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.chunks import ChunkSize, check_chunk_size
+from adjoint.transforms.collapsed import NotCollapsed, sum_of_seconds
 from adjoint.transforms.func import grad, jvp, places_of, vjp
 from adjoint.transforms.jacobians import basis, within_budget
 from adjoint.transforms.jets import check_primal, jet
@@ -58,7 +61,8 @@ def laplacian(
 ) -> Function:
     """A function that gives the Laplacian of `func`: the sum of its second derivatives by each element of an argument.
 
-    One pass of Taylor mode of order 2 along all axes at once, without gradients or Hessians. In high dimensions an
+    One pass of Taylor mode of order 2 along all axes at once, without gradients or Hessians; from 8 directions on with
+    the sum of the second derivatives instead of each (a forward Laplacian). In high dimensions an
     estimate from a few random directions: the mean of v^T H v over them has the Laplacian as its expectation.
 
     Args:
@@ -100,12 +104,19 @@ def laplacian(
 
         n = x.numel() if samples is None else samples
         drawn, weight = (None, 1.0) if samples is None else DIRECTIONS[directions](x.detach(), samples)
-        along = vmap(second, randomness="same")
+        each = vmap(second, randomness="same")
+
+        def along(vectors: Tensor) -> Any:
+            if len(vectors) >= COLLAPSED:
+                with suppress(NotCollapsed):
+                    return sum_of_seconds(of_argument, x, vectors)
+            return ops.sum(each(vectors), (0,))
+
         total: Any = None
         chunks = within_budget(x, n, chunk_size)
         for start, stop in chunks:
             vectors = basis(x, start, stop, 1) if drawn is None else drawn[start:stop].reshape(-1, *x.shape)
-            part = ops.sum(chunks.run(along, vectors), (0,))
+            part = chunks.run(along, vectors)
             total = part if total is None else total + part
         return total if weight == 1 else total * weight
 

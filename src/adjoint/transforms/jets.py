@@ -125,13 +125,20 @@ def line(value: Tensor, order: int) -> Tensor:
 
 
 def propagate(
-    name: str, func: Function, structure: TreeDef, values: list[Tensor], coefficients: list[Tensor], order: int
+    name: str,
+    func: Function,
+    structure: TreeDef,
+    values: list[Tensor],
+    coefficients: list[Tensor],
+    order: int,
+    propagation: TaylorLevel | None = None,
 ) -> tuple[Tree, list[Tensor], TreeDef]:
     """The result of a function, the coefficients of its Tensors, and their tree.
 
-    structure: that of the tuple of arguments; LEAF for one Tensor.
+    structure: that of the tuple of arguments; LEAF for one Tensor. propagation: how coefficients pass through
+    operations.
     """
-    propagation = TaylorLevel()
+    propagation = TaylorLevel() if propagation is None else propagation
     inputs: list[Tensor] = []
     number, run = forward.new_level(propagation), transforming("jvp")
     try:
