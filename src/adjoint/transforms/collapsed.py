@@ -1,7 +1,7 @@
 """Collapsed Taylor mode: first derivatives along many directions travel with the sum of the second ones alone.
 
 The tangent of a Tensor at such a level has n + 1 rows: its derivatives along n directions, and the sum over these of
-the second derivatives. Only the last row has terms of second order, and they need no more than sums over the directions:
+the second derivatives. Only the last row has terms of second order, which need no more than sums over the directions:
 
     kind           what the last row has beyond the derivative along the last row of the arguments
     linear         nothing
@@ -152,7 +152,7 @@ def elementwise(step: Step) -> Any:
         known[name] = forward.dual(x, ones, number)
         known["y"] = forward.dual(y, formula.call(ops, ones, *values), number)
         second = forward.tangent_of(formula.call(ops, ones, *[known[need] for need in formula.needs]), number)
-    return of_rows if second is None else with_last(of_rows, second * ops.sum(ops.square(rows[:-1]), (0,)))
+    return of_rows if second is None else with_last(of_rows, second * ops.sum(rows[:-1] * rows[:-1], (0,)))
 
 
 def by_series(step: Step) -> Any:
