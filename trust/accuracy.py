@@ -25,16 +25,16 @@ import scipy.special
 import adjoint
 from adjoint.core.recorded import operations
 
-from . import accuracy_page, exact_sums
+from . import accuracy_page, exact_sums, kinds
 from .accuracy_page import Errors, Row
 from .exact_values import Exact, ExactValues, condition_at
 from .figures import Recorder
 from .points import arguments_of
 from .references import REFERENCES, Reference, missing
+from .slopes import DTYPES, with_slopes
 
 LISTED = Path(__file__).parent / "data" / "accuracy_limits.json"
 POINTS, SHORT = 10_000, 60
-DTYPES = ("float64", "float32")
 #: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
 LIMIT = 64.0
 #: How many of the points with errors are computed with more bits, and how many tell of the condition.
@@ -108,23 +108,6 @@ def beyond_condition(error: Array, function: Callable[..., Any], exact: ExactVal
 
 
 # results ----------------------------------------------------------------------------------------------------------
-
-
-def with_slopes(library: Any, function: Callable[..., Any], arguments: list[Array], reference: Reference) -> list[Any]:
-    """A function's value and slopes in a library of tensors; None for slopes that it has not."""
-    leaves = [library.tensor(values) for values in arguments]
-    for leaf, slope in zip(leaves, reference.slopes, strict=True):
-        leaf.requires_grad_(slope is not None)
-    result = function(*leaves, **reference.keywords)
-    wanted = [k for k, slope in enumerate(reference.slopes) if slope is not None]
-    slopes: list[Any] = [None] * len(leaves)
-    if wanted and result.requires_grad:
-        inputs = [leaves[k] for k in wanted]
-        with suppress(NotImplementedError, RuntimeError):
-            gradients = library.autograd.grad(result, inputs, library.ones_like(result), allow_unused=True)
-            for k, slope in zip(wanted, gradients, strict=True):
-                slopes[k] = None if slope is None else slope.detach().numpy()
-    return [result.detach().numpy(), *slopes]
 
 
 def numpy_function(reference: Reference) -> Callable[..., Any] | None:
@@ -219,9 +202,7 @@ def measured_rows(names: Sequence[str], *, long: bool, seconds: float) -> Iterab
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m trust.accuracy", description=__doc__)
-    parser.add_argument(
-        "names", nargs="*", help="rules that are measured; all without a name. `sums` are the reductions"
-    )
+    parser.add_argument("names", nargs="*", help="rules that are measured; all, `sums` and `kinds` without a name")
     parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
     parser.add_argument("--seconds", type=float, default=300.0, help="for the exact values of a function in one type")
     options = parser.parse_args(arguments)
@@ -233,7 +214,8 @@ def main(arguments: list[str]) -> int:
         if "sums" in (options.names or ["sums"])
         else []
     )
-    tables = accuracy_page.Tables(rows, sums, time.perf_counter() - start)
+    apart = kinds.differences(POINTS if options.long else SHORT) if "kinds" in (options.names or ["kinds"]) else []
+    tables = accuracy_page.Tables(rows, sums, apart, time.perf_counter() - start)
     if options.long:
         tables = accuracy_page.stored().joined(tables)
         accuracy_page.write(tables)

@@ -52,11 +52,24 @@ class Sum(NamedTuple):
     torch: float | None
 
 
+class Difference(NamedTuple):
+    """How far a result on one kind of processor is from that on the best one, in units in the last place.
+
+    most: that of 99 % of the elements. worst: the largest one.
+    """
+
+    kind: str
+    name: str
+    most: float
+    worst: float
+
+
 class Tables(NamedTuple):
-    """All that the page shows."""
+    """All that the page shows. differences: of all results on all kinds of processor."""
 
     rows: list[Row]
     sums: list[Sum]
+    differences: list[Difference]
     seconds: float = 0.0
 
     def joined(self, piece: Tables) -> Tables:
@@ -69,7 +82,8 @@ class Tables(NamedTuple):
         for entry in piece.sums:
             known = sums.get(entry[:3])
             sums[entry[:3]] = entry if entry.torch is not None or known is None else entry._replace(torch=known.torch)
-        return Tables([*rows.values()], [*sums.values()], self.seconds + piece.seconds)
+        differences = piece.differences or self.differences
+        return Tables([*rows.values()], [*sums.values()], differences, self.seconds + piece.seconds)
 
     def counts(self) -> dict[str, str | int | float]:
         """The numbers that docs/trust.md shows."""
@@ -81,6 +95,8 @@ class Tables(NamedTuple):
             "tables of values and slopes within 2 units at 99 % of their points": share(columns, 2),
             "within 8 units": share(columns, 8),
             "reductions of data": len(self.sums),
+            "results compared between kinds of processor": len(self.differences),
+            "of these the same bits": sum(not entry.worst for entry in self.differences),
         }
 
 
@@ -94,10 +110,12 @@ def share(columns: Sequence[Errors], bound: float) -> str:
 def stored() -> Tables:
     """The tables of the last long form; empty ones before the first."""
     if not FILE.exists():
-        return Tables([], [])
+        return Tables([], [], [])
     content = json.loads(FILE.read_text(encoding="utf-8"))
     rows = [Row(*row[:3], *[[errors_of(entry) for entry in column] for column in row[3:]]) for row in content["rows"]]
-    return Tables(rows, [Sum(*entry) for entry in content["sums"]], content["seconds"])
+    sums = [Sum(*entry) for entry in content["sums"]]
+    differences = [Difference(*entry) for entry in content["differences"]]
+    return Tables(rows, sums, differences, content["seconds"])
 
 
 def errors_of(entry: Any) -> Errors | None:
@@ -118,7 +136,12 @@ def entry_of(errors: Errors | None) -> Any:
 def write(tables: Tables) -> None:
     """Write the file and the page."""
     rows = [[*row[:3], *[[entry_of(errors) for errors in column] for column in row[3:]]] for row in tables.rows]
-    parts = {"seconds": round(tables.seconds, 1), "rows": rows, "sums": [list(entry) for entry in tables.sums]}
+    parts = {
+        "seconds": round(tables.seconds, 1),
+        "rows": rows,
+        "sums": [list(entry) for entry in tables.sums],
+        "differences": [list(entry) for entry in tables.differences],
+    }
     lines = [f'"{name}": {listed(part)}' for name, part in parts.items()]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), tables, head(tables)), encoding="utf-8")
@@ -151,7 +174,8 @@ def with_tables(page: str, tables: Tables, first: str) -> str:
     for dtype in ("float64", "float32", "complex128", "complex64"):
         lines = function_table(row for row in tables.rows if row.dtype == dtype)
         page = with_figures(page, dtype, "\n".join(lines))
-    return with_figures(page, "sums", "\n".join(sum_table(tables.sums)))
+    page = with_figures(page, "sums", "\n".join(sum_table(tables.sums)))
+    return with_figures(page, "kinds", "\n".join(kind_table(tables.differences)))
 
 
 def function_table(rows: Iterable[Row]) -> Iterator[str]:
@@ -200,3 +224,14 @@ def sum_table(sums: Sequence[Sum]) -> Iterator[str]:
 
 def sum_figure(error: float) -> str:
     return "lost" if math.isinf(error) else figure(error)
+
+
+def kind_table(differences: Sequence[Difference]) -> Iterator[str]:
+    """Counts for each kind of processor, and the results that are farthest apart."""
+    yield "| kind | results | the same bits | within 1 unit | within 4 | farther apart: 99 % / worst |"
+    yield "|---|---:|---:|---:|---:|---|"
+    for kind in dict.fromkeys(entry.kind for entry in differences):
+        own = [entry for entry in differences if entry.kind == kind]
+        counts = " | ".join(str(sum(entry.worst <= bound for entry in own)) for bound in (0, 1, 4))
+        far = [f"{e.name}: {figure(e.most)} / {figure(e.worst)}" for e in own if e.worst > 4]
+        yield f"| {kind} | {len(own)} | {counts} | {'<br>'.join(far)} |"

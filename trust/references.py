@@ -319,6 +319,7 @@ ARITHMETIC = [
     unary("neg", lambda x: -x, lambda x: mp.mpf(-1), numpy="negative"),
     unary("square", lambda x: x * x, lambda x: 2 * x),
     unary("reciprocal", lambda x: 1 / x, lambda x: -1 / (x * x)),
+    unary("inverse_or_zero", lambda x: 1 / x, lambda x: -1 / (x * x), numpy="-", torch="-"),
     unary("sqrt", mp.sqrt, lambda x: 1 / (2 * mp.sqrt(x)), POSITIVE),
     unary("rsqrt", lambda x: 1 / mp.sqrt(x), lambda x: -1 / (2 * x * mp.sqrt(x)), POSITIVE),
     unary("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), lambda x: 1 / (3 * mp.cbrt(abs(x)) ** 2)),

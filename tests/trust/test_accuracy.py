@@ -13,7 +13,7 @@ from mpmath import mp
 from trust.exact_values import Exact, ExactValues, condition_at, exact_at, identity_of
 from trust.references import REFERENCES, Reference, missing
 
-from trust import accuracy, accuracy_page, exact_sums, points, references
+from trust import accuracy, accuracy_page, exact_sums, kinds, points, references
 
 DTYPES = ("float64", "float32")
 
@@ -21,6 +21,7 @@ DTYPES = ("float64", "float32")
 def test_examples() -> None:
     assert doctest.testmod(points).failed == 0
     assert doctest.testmod(accuracy_page).failed == 0
+    assert doctest.testmod(kinds).failed == 0
 
 
 def test_each_elementwise_rule_is_measured_or_listed() -> None:
