@@ -132,3 +132,15 @@ def test_all_vectors_of_tall_matrices_take_the_general_way() -> None:
     whole = taylor(lambda t: adjoint.linalg.svd(curve(t))[1], START, order=4)
     thin = taylor(lambda t: thin_svd(curve(t))[1], START, order=4)
     np.testing.assert_allclose(whole.numpy(), thin.numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("function", [lambda a: adjoint.linalg.eigh(a), lambda a: thin_svd(a)[1::-1]])
+def test_equal_values_have_no_coefficients_of_order_2(function: Any) -> None:
+    """The first derivatives of functions of all values are right, and what is undefined is NaN."""
+    start = adjoint.diag(adjoint.tensor([1.0, 1.0, 3.0], dtype=adjoint.float64))
+    change = adjoint.tensor([[0.3, 0.2, 0.1], [0.2, 0.7, 0.4], [0.1, 0.4, 0.9]], dtype=adjoint.float64)
+    values, vectors = taylor(lambda t: tuple(function(start + t * change)), START, order=2)
+    np.testing.assert_allclose(values[1].sum().item(), 1.9)
+    assert np.isfinite(vectors[1].numpy()).all()
+    repeated = np.isclose(values[0].numpy(), 1.0)
+    assert np.isnan(values[2].numpy()[repeated]).all()

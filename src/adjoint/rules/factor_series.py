@@ -2,12 +2,14 @@
 
 Coefficient k of a factor F is F[0] times a matrix D. The equation of order k, with all that is known brought to one
 side, gives the part of D that the shape of the other factor leaves free; that the columns stay orthonormal gives the
-part D + H(D) = C. Of the phases of complex vectors, and where two eigenvalues or singular values are equal, the same
-is assumed as by the first derivatives in `linalg.py`.
+part D + H(D) = C. Of the phases of complex vectors the same is assumed as by the first derivatives in `linalg.py`.
+Where eigenvalues or singular values are equal, first derivatives are those of `linalg.py`, too, and coefficients of
+order 2 and more, which depend on how the vectors turn among themselves, are NaN.
 """
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from .derive import plus
@@ -42,12 +44,20 @@ def turning(ops: Any, rows: Rows, k: int) -> Any:
     return sum(terms[1:], terms[0])
 
 
+def undefined(ops: Any, of_gaps: Any) -> Any:
+    """NaN where two different values are equal, 0 elsewhere."""
+    own = ops.identity(of_gaps, *of_gaps.shape[-2:])
+    return ops.where(of_gaps + own == 0, nan, 0.0)
+
+
 def eigh(step: Any) -> Any:
     """A V = V diag(w), in the basis of the eigenvectors of A[0]."""
     ops, (values, vectors) = step.ops, step.y
     a = H(ops, vectors) @ step.series["A"] @ vectors
     of_gaps = gaps(values)
-    turns, rows = [ops.identity(vectors, *vectors.shape[-2:]) + ops.zeros_like(vectors)], [values]
+    start = ops.identity(vectors, *vectors.shape[-2:]) + ops.zeros_like(vectors)
+    # those that the vectors have, and those that further ones are computed from
+    shown, turns, rows = [start], [start], [values]
     for k in range(1, step.n):
         known = a[k]
         for j in range(1, k):
@@ -57,8 +67,10 @@ def eigh(step: Any) -> Any:
         inner = half(inner_products(ops, turns, k))
         if ops.is_complex_array(turn):
             turn = turn + 1j * on_diagonal(ops, turning(ops, turns, k))
-        turns.append(turn if inner is None else turn + on_diagonal(ops, diagonal(ops, inner)))
-    return ops.stack(rows, 0), vectors @ ops.stack(turns, 0)
+        turn = turn if inner is None else turn + on_diagonal(ops, diagonal(ops, inner))
+        shown.append(turn)
+        turns.append(turn + undefined(ops, of_gaps) if k == 1 else turn)
+    return ops.stack(rows, 0), vectors @ ops.stack(shown, 0)
 
 
 def qr(step: Any) -> Any:
@@ -97,6 +109,7 @@ def svd(step: Any) -> Any:
     v, squares = H(ops, vh), gaps(s * s)
     by_row, by_column = s[..., None], s[..., None, :]
     us, ss, vs, scaled = [u], [s], [v], [u * by_column]
+    shown_u, shown_v = [u], [v]
     for k in range(1, step.n):
         products = [us[j] * ss[k - j][..., None, :] for j in range(1, k)]
         product = sum(products[1:], products[0]) if products else None
@@ -124,7 +137,12 @@ def svd(step: Any) -> Any:
             next_u = next_u + quotient(ops, right - u @ core, by_column)
         if n > m:
             next_v = next_v + quotient(ops, left - v @ H(ops, core), by_column)
+        shown_u.append(next_u)
+        shown_v.append(next_v)
+        if k == 1:
+            columns = ops.sum(undefined(ops, squares), (squares.ndim - 2,), True)
+            next_u, next_v = next_u + columns, next_v + columns
         us.append(next_u)
         vs.append(next_v)
         scaled.append(plus(product, next_u * by_column + u * ss[k][..., None, :]))
-    return ops.stack(us, 0), ops.stack(ss, 0), H(ops, ops.stack(vs, 0))
+    return ops.stack(shown_u, 0), ops.stack(ss, 0), H(ops, ops.stack(shown_v, 0))
