@@ -141,6 +141,11 @@ static inline int adj_precision(PyObject *object) {
     return PyArray_ISNBO(PyArray_DESCR(a)->byteorder) ? type == NPY_FLOAT : -1;
 }
 
+/* 1 if the elements of an ndarray lie in memory in their order, and may be written to. */
+static inline int adj_is_writable_rows(PyObject *array) {
+    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) && PyArray_ISWRITEABLE((PyArrayObject *)array);
+}
+
 /* A new array, not filled, with the dtype of `model`. */
 static inline PyArrayObject *adj_new_array(PyArrayObject *model, int ndim, npy_intp *shape) {
     PyArray_Descr *descr = PyArray_DESCR(model);

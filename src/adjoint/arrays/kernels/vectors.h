@@ -60,6 +60,22 @@ typedef struct {
 /* a logarithm whose exponential is 0 */
 #define ADJ_NEVER (-1e30)
 
+/* Arrays of n elements that a step of an optimizer changes: parameter, gradient, and the state, or NULL. */
+typedef struct {
+    char *at[5];
+    int64_t n;
+} adj_update;
+
+/* `decay` times the parameter is added to the gradient, which ascends if maximize; the parameter is multiplied by
+   `shrink`. */
+typedef struct {
+    adj_update *rows;
+    int64_t n_rows, next;
+    double numbers[5], decay, shrink;
+    int rule, maximize, nesterov;
+} adj_updates_job;
+enum { ADJ_DESCEND, ADJ_ADAPT };
+
 /* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates are kept. */
 enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
 
@@ -106,7 +122,8 @@ static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, 
 #define ADJ_LOOP(name) {ADJ_KINDS_OF(name, float), ADJ_KINDS_OF(name, double)}
 static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
-    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back), ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths),
+    ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
+    ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -1,8 +1,13 @@
 cimport cython
+from libc.stdlib cimport free, malloc
 from adjoint.runtime.threads cimport share, work_function
 
 cdef extern from "numpy_arrays.h":
+    int adj_import_arrays() except -1
     char *adj_bytes_or_null(object array)
+    int adj_precision(object array)
+    bint adj_is_writable_rows(object array)
+    Py_ssize_t adj_n_elements(object array)
 
 cdef extern from "vectors_intrinsics.h":
     int adj_processor_kind()
@@ -68,6 +73,15 @@ cdef extern from "vectors.h":
         int64_t *steps
         int64_t moments, samples, classes, length, next
         int zero_infinity, failed
+    ctypedef struct adj_update:
+        char *at[5]
+        int64_t n
+    ctypedef struct adj_updates_job:
+        adj_update *rows
+        int64_t n_rows, next
+        double numbers[5]
+        double decay, shrink
+        int rule, maximize, nesterov
 
 cdef object numpy, _FLOATS
 
@@ -85,3 +99,9 @@ cdef object _run_moments(int cell, bint is_back, bint reverse, tuple arrays, obj
 
 @cython.locals(job=adj_paths_job, size=cython.int, work=work_function)
 cdef object _run_paths(tuple arrays, object states, object steps, object out, bint zero_infinity)
+
+@cython.locals(
+    job=adj_updates_job, rows=list, row=list, part=cython.p_char, count=Py_ssize_t, k=cython.int, item=Py_ssize_t,
+    n=Py_ssize_t, first=Py_ssize_t, each=Py_ssize_t, most=Py_ssize_t, work=work_function, kind=cython.int, total=Py_ssize_t,
+)
+cdef bint _run_updates(int rule, tuple numbers, double decay, double shrink, bint maximize, bint nesterov, list rows)

@@ -27,7 +27,7 @@ from adjoint.runtime.threads import get_num_threads
 from .processor import kind_in_use
 
 #: The loops' numbers in vectors.h.
-_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS = range(8)
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS, _UPDATES = range(9)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
@@ -417,6 +417,22 @@ def run_paths(log_probs, states, skip, last, steps, g=None, zero_infinity=False)
     return out
 
 
+# steps of optimizers --------------------------------------------------------------------------------------------------
+
+#: The formulas that `run_updates` has.
+DESCEND, ADAPT = range(2)
+#: So many elements of an array are changed by one thread.
+_PIECE = 1 << 14
+
+
+def run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows):
+    """Change parameters and state by gradients, as `optim/elementwise/optimizers.py` says; False for other arrays.
+
+    numbers: those of the formula in the order of updates_loops.h; rows: for each parameter a list of its arrays.
+    """
+    return there and _run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows)
+
+
 if there:
 
     def use_kind(number):
@@ -432,6 +448,7 @@ if there:
         """The number of the kind whose loops are used."""
         return _kind
 
+    adj_import_arrays()
     _kind = 0
     use_kind(kind_in_use(kinds()))
 
@@ -506,3 +523,37 @@ if there:
         share(work, cython.address(job), min(job.samples, _threads(16 * job.moments * states.size)))
         if job.failed:
             raise MemoryError("no memory for the paths at work")
+
+    def _run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows):
+        kind, count, total = adj_precision(rows[0][0]), 0, 0
+        for row in rows:
+            n = adj_n_elements(row[0])
+            if not adj_is_writable_rows(row[1]):
+                row[1] = numpy.array(row[1], order="C")
+            for array in row:
+                if adj_precision(array) != kind or adj_n_elements(array) != n or not adj_is_writable_rows(array):
+                    return False
+            count += 1 + n // _PIECE
+            total += n
+        if kind < 0:
+            return False
+        job.rows = cython.cast("adj_update *", malloc(count * cython.sizeof(adj_update)))
+        if job.rows == cython.NULL:
+            raise MemoryError("no memory for a step")
+        job.rule, job.decay, job.shrink, job.maximize, job.nesterov = rule, decay, shrink, maximize, nesterov
+        for k in range(len(numbers)):
+            job.numbers[k] = numbers[k]
+        item, most, each = 4 if kind else 8, _PIECE, 0
+        for row in rows:
+            n, first = adj_n_elements(row[0]), 0
+            while first < n:
+                for k in range(5):
+                    job.rows[each].at[k] = adj_bytes_or_null(row[k]) + first * item if k < len(row) else cython.NULL
+                job.rows[each].n = min(most, n - first)
+                first += most
+                each += 1
+        job.n_rows, job.next = each, 0
+        work = adj_loop_of(_UPDATES, item, _kind)
+        share(work, cython.address(job), _threads(4 * total))
+        free(job.rows)
+        return True

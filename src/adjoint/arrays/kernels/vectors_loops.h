@@ -547,6 +547,7 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
 #define ADJ_SIGN_BIT ((ADJ_INTEGER)1 << (8 * sizeof(T) - 1))
 #include "sequences_loops.h"
 #include "paths_loops.h"
+#include "updates_loops.h"
 
 #undef ADJ_SIGN_BIT
 #undef W

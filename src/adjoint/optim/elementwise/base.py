@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.kernels import vectors
 from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.core import graph, in_place
 from adjoint.core.modes.grad_mode import no_grad
@@ -78,6 +79,9 @@ class Elementwise(Optimizer):
     def __init__(self, params: Iterable[Any], options: Options) -> None:
         check_options(options)
         super().__init__(params, options)
+
+    #: The loop in C that does what the formula does, and its numbers: names of options and coefficients.
+    _loop: tuple[int, tuple[str, ...]] | None = None
 
     # what a class says -----------------------------------------------------------------------------------------------
 
@@ -155,18 +159,34 @@ class Elementwise(Optimizer):
             for tensor in written:
                 in_place.check_writable(tensor)
             if arrays[0][0].dtype.kind == "c":
+                # elements of a gradient may lie in the same memory
+                arrays = [[p, numpy.ascontiguousarray(g), *state] for p, g, *state in arrays]
                 arrays = [[_real_array(array) for array in row] for row in arrays]
             # before, since a step that an error ends has written to some
             for tensor in written:
                 graph.bump_version(tensor)
-            with numpy.errstate(all="ignore"):
-                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
+            if not self._run_loop(options, arrays):
+                with numpy.errstate(all="ignore"):
+                    blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
             return
         for row in rows:
             if isinstance(row[1]._array, SparseArray):
                 self._run_sparse(options, *row)
             else:
                 formula(ops, options, *(_real(tensor) for tensor in row))
+
+    def _run_loop(self, options: _Options, rows: list[Any]) -> bool:
+        """Run the formula as one loop in C, if it has one for these arrays."""
+        if self._loop is None:
+            return False
+        number, names = self._loop
+        decay, shrink = options.weight_decay or 0.0, 1.0
+        if options.decoupled_weight_decay:
+            decay, shrink = 0.0, 1 - options.lr * decay
+        numbers = tuple([float(getattr(options, name)) for name in names])
+        return bool(
+            vectors.run_updates(number, numbers, decay, shrink, bool(options.maximize), bool(options.nesterov), rows)
+        )
 
     def _run_sparse(self, options: _Options, parameter: Tensor, grad: Tensor, *state: Tensor) -> None:
         """Change a parameter and its state by a sparse gradient. Raises RuntimeError if the formula takes none."""

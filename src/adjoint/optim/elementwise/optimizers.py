@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import Any
 
+from adjoint.arrays.kernels import vectors
 from adjoint.arrays.libraries.sparse_arrays import SparseArray
 from adjoint.optim.elementwise.base import Elementwise, Options, _Options, check_options
 from adjoint.tensor import creation
@@ -34,6 +35,7 @@ class SGD(Elementwise):
     _scalars = {}
     _joined = False
     _of_sparse = "all"
+    _loop = (vectors.DESCEND, ("lr", "momentum", "taken"))
 
     def __init__(
         self,
@@ -97,6 +99,8 @@ class Adam(Elementwise):
     tensor([0.5000, 0.5000])
     """
 
+    _loop = (vectors.ADAPT, ("size", "new1", "b2", "new2", "least"))
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -125,14 +129,14 @@ class Adam(Elementwise):
         root = sqrt(1 - beta2**t)
         # numerator and denominator are both multiplied by this root, which spares a division of arrays
         size, least = group["lr"] * root / (1 - beta1**t), group["eps"] * root
-        return {"b1": beta1, "b2": beta2, "size": size, "least": least}
+        return {"new1": 1 - beta1, "b2": beta2, "new2": 1 - beta2, "size": size, "least": least}
 
     @staticmethod
     def _formula(xp: Any, k: Any, p: Any, g: Any, *state: Any) -> None:
         m, v, *largest = state
-        m += (1 - k.b1) * (g - m)
+        m += k.new1 * (g - m)
         v *= k.b2
-        v += (1 - k.b2) * (g * g)
+        v += k.new2 * (g * g)
         for top in largest:
             top[...] = xp.maximum(top, v)
             v = top
@@ -174,8 +178,9 @@ class SparseAdam(Elementwise):
     def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
         (beta1, beta2), t = map(float, group["betas"]), scalars["step"]
         return {
-            "b1": beta1,
+            "new1": 1 - beta1,
             "b2": beta2,
+            "new2": 1 - beta2,
             "size": group["lr"] * sqrt(1 - beta2**t) / (1 - beta1**t),
             "least": group["eps"],
         }
