@@ -55,7 +55,13 @@ def draw_budget() -> None:
     figure.savefig(IMAGES / "taylor-budget.png", dpi=80)
 
 
+def draw_disk() -> None:
+    """The planned memory with a disk."""
+    program_of("Saved arrays on disk")["picture"].save(IMAGES / "taylor-disk.svg")
+
+
 if __name__ == "__main__":
     draw_pendulum()
     draw_pinn()
     draw_budget()
+    draw_disk()
