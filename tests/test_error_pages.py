@@ -66,3 +66,9 @@ def test_explain_says_which_pages_there_are(error: object, monkeypatch: pytest.M
         monkeypatch.delattr("sys." + name, raising=False)
     with pytest.raises(ValueError, match=r"no page explains .*; the pages are backward-twice, "):
         adjoint.explain(error)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [[], 0, adjoint.ones(1), RuntimeError])
+def test_explain_takes_exceptions_and_names(error: object) -> None:
+    with pytest.raises(TypeError, match="takes an exception or the name of a page, but got"):
+        adjoint.explain(error)  # type: ignore[arg-type]

@@ -586,3 +586,39 @@ def test_margins_of_integer_losses() -> None:
     assert hinge.tolist() == [3, 2, 5] and hinge.dtype is adjoint.int64
     ranking = F.margin_ranking_loss(x, y, signs, margin=5, reduction="none")
     assert ranking.tolist() == [3.0, 1.0, 2.0] and ranking.dtype is adjoint.float32
+
+
+#: For (input, target) = (0-d double, single), (single, 0-d double), (0-d single, double), (double, 0-d single) whether
+#: the result is double, as PyTorch has it: some expand both first, some go by the input.
+OF_NUMBERS = {
+    "kl_div": "0011", "poisson_nll_loss": "0011", "l1_loss": "1111", "mse_loss": "1111", "smooth_l1_loss": "1111",
+    "huber_loss": "1001", "hinge_embedding_loss": "1001",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_dtype_beside_a_number(name: str, reduction: str) -> None:
+    single, double = adjoint.float32, adjoint.float64
+    matrix, number = adjoint.rand(2, 2), adjoint.tensor(0.5)
+    pairs = [(number.to(double), matrix), (matrix, number.to(double))]
+    pairs += [(number, matrix.to(double)), (matrix.to(double), number)]
+    for is_double, (x, y) in zip(OF_NUMBERS[name], pairs, strict=True):
+        x.requires_grad_()
+        loss = getattr(F, name)(x, y, reduction=reduction)
+        assert loss.dtype is (double if is_double == "1" else single)
+        (gradient,) = adjoint.autograd.grad(loss.sum(), x)
+        assert gradient.dtype is x.dtype and gradient.shape == x.shape
+        x.requires_grad_(False)
+
+
+def test_blocks_and_numbers() -> None:
+    assert adjoint.block_diag(adjoint.ones(2, 2), adjoint.tensor(1.0, dtype=adjoint.float64)).dtype is adjoint.float32
+    assert adjoint.block_diag(adjoint.ones(2), adjoint.ones(2, dtype=adjoint.float64)).dtype is adjoint.float64
+    assert adjoint.block_diag(adjoint.ones(2, dtype=adjoint.int64), adjoint.tensor(1.0)).dtype is adjoint.float32
+
+
+def test_a_mean_over_classes_needs_an_axis() -> None:
+    with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+        F.multilabel_soft_margin_loss(adjoint.tensor(0.5), adjoint.tensor(1.0))

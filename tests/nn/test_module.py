@@ -409,3 +409,8 @@ def test_batch_norms_in_transformations():
 def test_a_call_costs_little_beside_its_forward():
     model = nn.Identity()
     assert model(model) is model and adjoint.nn.parameter.is_lazy(nn.Parameter()) is False
+
+
+def test_batch_norms_of_what_is_no_module() -> None:
+    with pytest.raises(TypeError, match="int is not a Module subclass"):
+        adjoint.func.replace_all_batch_norm_modules_(0)  # type: ignore[arg-type]

@@ -248,3 +248,8 @@ def test_solve_ivp_with_trees_events_and_times():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_methods_of_the_callers_own_give_results():
+    with pytest.raises(TypeError, match="gives an OptimizeResult, but got int"):
+        optimize.minimize(lambda x: (x * x).sum(), np.ones(2), method=lambda fun, x0, **options: 3)

@@ -38,6 +38,9 @@ def test_shape_is_a_size():
     assert (x.size(0), x.size(-1), x.size(dim=1)) == (2, 3, 3)
     with raises(IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"):
         x.size(2)
+    for call in (lambda: adjoint.tensor(1.0).size(-1), lambda: adjoint.tensor(1.0).stride(0)):
+        with pytest.raises(IndexError, match=r"Dimension specified as (-1|0) but tensor has no dimensions"):
+            call()
 
 
 def test_counts():

@@ -18,6 +18,9 @@ Case = Program | Call
 class Cases:
     """Programs and calls with options, half of each."""
 
+    #: Whether programs write to memory from which they read.
+    overlaps = True
+
     def __init__(self, seed: int, peer: Peer) -> None:
         self.seed, self.peer = seed, peer
 
@@ -30,7 +33,14 @@ class Cases:
         layouts = ("plain",) if draw.random() < 0.5 else tuple(programs.LAYOUTS)
         n_lines = draw.randint(3, 12)
         return programs.program(
-            adjoint, own, programs.ANY, n_lines=n_lines, failing=0.05, dtypes=dtypes, layouts=layouts
+            adjoint,
+            own,
+            programs.ANY,
+            n_lines=n_lines,
+            failing=0.05,
+            dtypes=dtypes,
+            layouts=layouts,
+            overlaps=self.overlaps,
         )
 
     def text(self, number: int) -> str:

@@ -23,7 +23,7 @@ LINES = [
 ]
 #: Functions with a kink, or worse, where elements are equal: these get no inputs with equal rows.
 TIES = re.compile(
-    "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det"
+    "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det|linalg|inverse"
 )
 CHOICE = re.compile(r"<([^<>]*)>")
 #: (how often, dtype of all inputs)

@@ -128,6 +128,7 @@ def program(
     layouts: Sequence[str] = ("plain",),
     shapes: Sequence[tuple[int, ...]] = SHAPES,
     grads: float = 0.7,
+    overlaps: bool = True,
     most: int = MOST_ELEMENTS,
 ) -> Program:
     """The program of a seed."""
@@ -144,7 +145,7 @@ def program(
     try:
         while len(lines) < n_lines and tries < 12 * n_lines:
             tries += 1
-            line = statement(draw, weights, space)
+            line = statement(draw, weights, space, overlaps)
             error = carried_out(line, space)
             if error is None or draw.random() < failing:
                 lines.append(line)
@@ -159,19 +160,27 @@ def names(library: Any, drawn: Program, leaves: bool = True) -> dict[str, Any]:
     return {"L": library, **{entry[0]: tensor for entry, tensor in zip(drawn.inputs, tensors, strict=True)}}
 
 
-def statement(draw: random.Random, weights: Weights, space: dict[str, Any]) -> str:
-    """A line whose operands exist."""
+def statement(draw: random.Random, weights: Weights, space: dict[str, Any], overlaps: bool = True) -> str:
+    """A line whose operands exist. overlaps: what is written to may lie partly in the memory of what is read."""
     kind = draw.choices(list(weights), list(weights.values()))[0]
     known = [name for name in space if name.startswith("v")]
     recent = known[-4:] if draw.random() < 0.6 else known
+    x, y = draw.choice(recent), draw.choice(known)
+    if kind == "in place" and not overlaps and x != y and meet(space[x], space[y]):
+        y = f"{y}.clone()"
     text = draw.choice(LINES[kind]).format(
-        x=draw.choice(recent), y=draw.choice(known), i=draw.choice((0, -1, 1, 0, -1, 2)), j=draw.choice((0, 1, -1)),
+        x=x, y=y, i=draw.choice((0, -1, 1, 0, -1, 2)), j=draw.choice((0, 1, -1)),
         c=draw.choice(NUMBERS),
     )  # fmt: skip
     if kind in STATEMENTS:
         return text
     number = 1 + max(int(name[1:]) for name in known)
     return f"v{number} = {text}"
+
+
+def meet(first: Any, second: Any) -> bool:
+    """Whether two tensors may share memory."""
+    return bool(np.may_share_memory(first.detach().numpy(force=True), second.detach().numpy(force=True)))
 
 
 def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:

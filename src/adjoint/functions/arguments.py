@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
+from adjoint.tensor.creation import result_type
 
 Sizes = tuple[int, ...]
 #: One axis or several.
@@ -38,6 +39,12 @@ def require_member(argument: int, index: int, value: object, kinds: type | tuple
     """Raise TypeError unless a member of a list of tensors, the argument of that number from 0, is a Tensor."""
     if not isinstance(value, kinds):
         raise TypeError(f"expected Tensor as element {index} in argument {argument}, but got {type(value).__name__}")
+
+
+def in_common_dtype(*tensors: Any) -> list[Any]:
+    """The tensors in the dtype that arithmetic on them gives; one without axes widens none that has some."""
+    kind = result_type(*tensors)
+    return [tensor if tensor.dtype is kind else tensor.to(kind) for tensor in tensors]
 
 
 def ints(function: str, argument: str, value: object, position: int | None = None) -> Sizes:

@@ -10,7 +10,7 @@ from adjoint.arrays.dtypes import bool_, promote_types
 from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.grad_mode import no_grad
-from adjoint.functions.arguments import require_tensors
+from adjoint.functions.arguments import in_common_dtype, require_tensors
 from adjoint.functions.composite import as_number, functional, ops
 from adjoint.functions.loss_reductions import (
     check_reduction,
@@ -69,7 +69,8 @@ def l1_loss(
     tensor(1.)
     """
     reduction = resolve_after_size_checks(input, target, weight, reduction, size_average, reduce)
-    losses = ops.abs(input - target)
+    # expanded first: of two tensors with axes the wider dtype decides
+    losses = ops.abs(ops.sub(*expand_both(input, target)))
     return reduce_losses(losses, reduction) if weight is None else reduce_weighted(losses, weight, reduction)
 
 
@@ -156,7 +157,8 @@ def kl_div(
             raise RuntimeError("kl_div: Complex inputs not supported.")
         if not tensor.is_floating_point():
             raise RuntimeError("kl_div: Integral inputs not supported.")
-    pair = expand_both(input, target)
+    # the dtype is that of the tensors as they are: one without axes does not widen one with axes
+    pair = expand_both(*in_common_dtype(input, target))
     if reduction != "batchmean":
         return ops.kl_div(*pair, log_target, reduction)
     total = ops.kl_div(*pair, log_target, "sum")

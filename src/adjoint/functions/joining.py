@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.core.graph import new_tensor
-from adjoint.functions.arguments import as_tuple, require_member, takes_axis
+from adjoint.functions.arguments import as_tuple, in_common_dtype, require_member, takes_axis
 from adjoint.functions.composite import alias_text, composite, described, ops, takes_out
 from adjoint.functions.shape import atleast_1d, atleast_2d, atleast_3d, with_two_axes
 from adjoint.runtime.once import warn_once
@@ -153,6 +153,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 "adjoint.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{i} has {tensor._array.ndim} dimensions"
             )
+    # a number beside a matrix does not decide the dtype: so before it becomes one
+    for tensor in in_common_dtype(*tensors):
         blocks.append(with_two_axes(tensor))
     width = sum(block._array.shape[1] for block in blocks)
     rows, start = [], 0

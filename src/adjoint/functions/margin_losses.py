@@ -339,4 +339,4 @@ def multilabel_soft_margin_loss(
     losses = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduce_losses(ops.sum(losses, -1) / input.shape[-1], reduction)
+    return reduce_losses(ops.sum(losses, -1) / input.size(-1), reduction)

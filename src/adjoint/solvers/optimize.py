@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.arrays.size import type_name
 from adjoint.core.operations.arguments import check_functions
 from adjoint.solvers.functions import FlatFunction, ScalarFunction, VectorFunction
 from adjoint.solvers.structure.derivatives import SparseHessian, SparseJacobian
@@ -139,7 +140,9 @@ def products(function: ScalarFunction, x: Any) -> Any:
 
 
 def in_structure(result: Any, function: FlatFunction) -> Any:
-    """A result whose x has the structure of x0."""
+    """A result whose x has the structure of x0. Raises TypeError for what a method of the caller's own gives else."""
+    if not hasattr(result, "x"):
+        raise TypeError(f"minimize(): a method of your own gives an OptimizeResult, but got {type_name(result)}")
     result.x = function.tree(result.x)
     return result
 

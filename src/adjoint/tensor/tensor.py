@@ -1302,9 +1302,9 @@ def lies_on(tensor: Tensor, target: device) -> bool:
 
 
 def _axis(dim: int, tensor: Tensor) -> int:
-    from adjoint.arrays.shapes import normalize_dim
+    from adjoint.arrays.shapes import require_dim
 
-    return normalize_dim(dim, tensor.ndim)
+    return require_dim(dim, tensor.ndim)
 
 
 def _rebuild(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from adjoint.arrays.size import type_name
 from adjoint.core.errors import PAGES
 
 FOLDER = Path(__file__).parent / "error_pages"
@@ -19,6 +20,7 @@ def explain(error: BaseException | str | None = None) -> None:
     an interactive session showed. The same pages are part of the documentation; the exception's note has the address.
 
     Raises:
+        TypeError: what is given is neither.
         ValueError: there is no page about it; the message lists the pages.
 
     >>> import adjoint
@@ -31,6 +33,8 @@ def explain(error: BaseException | str | None = None) -> None:
     """
     if error is None:
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if not isinstance(error, (str, BaseException, type(None))):
+        raise TypeError(f"explain() takes an exception or the name of a page, but got {type_name(error)}")
     names = [error] if isinstance(error, str) else list(pages_of(error))
     listed = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
     page = next((name for name in names if name in listed), None)

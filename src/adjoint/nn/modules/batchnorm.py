@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjoint.arrays.size import type_name
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.nn import functional as F
 from adjoint.nn import init
@@ -157,10 +158,14 @@ class BatchNorm3d(_BatchNorm):
 def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Let all batch norms of a module do without running statistics, which transformations cannot change; returns it.
 
+    Raises TypeError for anything but a module.
+
     >>> from adjoint import func, nn
     >>> func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))[0].running_mean is None
     True
     """
+    if not isinstance(root, Module):
+        raise TypeError(f"{type_name(root)} is not a Module subclass")
     for module in root.modules():
         if isinstance(module, _BatchNorm):
             module.running_mean = module.running_var = module.num_batches_tracked = None
