@@ -69,9 +69,9 @@ RULES = {
     """,
     "adjoint.rules.recurrent": "gru_sequence gru_step lstm_sequence lstm_step rnn_sequence",
     "adjoint.rules.reduce": """
-        all amax amin aminmax any argmax argmin count_nonzero cumprod cumsum inverse_or_zero linalg_vector_norm
-        log_softmax logsumexp max_all mean mean_all min_all prod prod_all recurrence softmax std std_mean sum sum_all
-        var var_mean
+        all amax amin aminmax any argmax argmin count_nonzero cumprod cumsum exclusive_cumprod inverse_or_zero
+        linalg_vector_norm log_softmax logsumexp max_all mean mean_all min_all prod prod_all recurrence softmax std
+        std_mean sum sum_all var var_mean
     """,
     "adjoint.rules.sampling": "grid_corners sample sample_input sample_weight",
     "adjoint.rules.series": """

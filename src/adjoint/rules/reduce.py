@@ -191,23 +191,14 @@ def _prod(xp, input: Array, dim=None, keepdim=False):
     return xp.prod(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input))
 
 
-def _before(ops, x, dim):
-    # the product of all elements before each along an axis
-    if not x.shape[dim]:
-        return x
-    return ops.cat([ops.ones_like(x[part(dim, 0, 1)]), ops.cumprod(x[part(dim, 0, -1)], dim)], dim)
-
-
-def _after(ops, x, dim):
-    return ops.flip(_before(ops, ops.flip(x, (dim,)), dim), (dim,))
-
-
 def _others(ops, x, dim):
     # the product of all elements but each: those of its row before and after it, times the other rows
-    result = 1
+    result = None
     for axis in dims_of(dim, x.ndim):
-        result = result * (_before(ops, x, axis) * _after(ops, x, axis))
-        x = ops.prod(x, axis, True)
+        if result is not None:
+            x = ops.prod(x, multiplied, True)
+        of_row = ops.exclusive_cumprod(x, axis, False) * ops.exclusive_cumprod(x, axis, True)
+        result, multiplied = of_row if result is None else result * of_row, axis
     return result
 
 
@@ -242,14 +233,48 @@ def _(ops, g, input, dim):
     if not input.ndim:
         return g
     links = ops.conj(input[part(dim, 1)])
-    return ops.conj(_before(ops, input, dim)) * ops.recurrence(links, g, dim, True)
+    return ops.conj(ops.exclusive_cumprod(input, dim, False)) * ops.recurrence(links, g, dim, True)
 
 
 @cumprod.jvp("input")
 def _(ops, t, input, dim):
     if not input.ndim:
         return t
-    return ops.recurrence(input[part(dim, 1)], _before(ops, input, dim) * t, dim, False)
+    return ops.recurrence(input[part(dim, 1)], ops.exclusive_cumprod(input, dim, False) * t, dim, False)
+
+
+@general(axes=("dim",), method=False, function=False)
+def exclusive_cumprod(xp, input: Array, dim, reverse):
+    """The product of all elements before each along an axis; in reverse of all after it."""
+    if not input.shape[dim]:
+        return xp.asarray(input, copy=True)
+    one = xp.ones_like(input[part(dim, 0, 1)])
+    if not reverse:
+        return xp.concat([one, xp.cumprod(input[part(dim, 0, -1)], axis=dim)], axis=dim)
+    running = xp.cumprod(xp.flip(input[part(dim, 1)], axis=dim), axis=dim)
+    return xp.concat([xp.flip(running, axis=dim), one], axis=dim)
+
+
+@exclusive_cumprod.vjp("input")
+def _(ops, g, y, input, dim, reverse):
+    # element k enters y[i], i > k, as y[k] * (input[k + 1] * ... * input[i - 1])
+    if input.shape[dim] < 2:
+        return ops.zeros_like(g)
+    early, late = part(dim, 0, -1), part(dim, 1)
+    links = ops.conj(input[part(dim, 1, -1)])
+    reached = ops.recurrence(links, g[early if reverse else late], dim, not reverse)
+    pulled, none = ops.conj(y[late if reverse else early]) * reached, ops.zeros_like(g[part(dim, 0, 1)])
+    return ops.cat([none, pulled] if reverse else [pulled, none], dim)
+
+
+@exclusive_cumprod.jvp("input")
+def _(ops, t, y, input, dim, reverse):
+    if input.shape[dim] < 2:
+        return ops.zeros_like(t)
+    early, late = part(dim, 0, -1), part(dim, 1)
+    kept, none = late if reverse else early, ops.zeros_like(t[part(dim, 0, 1)])
+    change = y[kept] * t[kept]
+    return ops.recurrence(input[kept], ops.cat([change, none] if reverse else [none, change], dim), dim, reverse)
 
 
 #: From this number of recurrences beside each other on, one step after the other is faster than recursive doubling.

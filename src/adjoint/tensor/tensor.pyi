@@ -42,6 +42,10 @@ class HiddenMemoryGates(NamedTuple):
     memory: Tensor
     gates: Tensor
 
+class HiddensGates(NamedTuple):
+    hiddens: Tensor
+    gates: Tensor
+
 class HiddensMemoriesGates(NamedTuple):
     hiddens: Tensor
     memories: Tensor

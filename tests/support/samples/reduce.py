@@ -55,6 +55,12 @@ SAMPLES: dict[str, list[Sample]] = {
     "prod": REDUCTIONS,
     "prod_all": [{"input": WHOLE}, {"input": SCALAR}, {"input": EMPTY}],
     "cumprod": ALONG,
+    "exclusive_cumprod": [
+        {"input": draw(2, 4), "dim": -1, "reverse": False},
+        {"input": draw(4, 2), "dim": 0, "reverse": True},
+        {"input": draw(1, 2), "dim": 0, "reverse": True},
+        {"input": draw(2, 2), "dim": 1, "reverse": False},
+    ],
     "recurrence": [
         {"links": draw(2, 4), "input": draw(2, 5), "dim": -1, "reverse": False},
         {"links": draw(4, 2), "input": draw(5, 2), "dim": 0, "reverse": True},

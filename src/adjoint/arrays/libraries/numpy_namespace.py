@@ -14,7 +14,7 @@ import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
-from adjoint.arrays.shapes import check_size
+from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
 from adjoint.runtime.threads import get_num_threads
@@ -619,6 +619,22 @@ def argmin(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return array.argmin(axis, keepdims=keepdims)
 
 
+def flip(array: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """numpy.flip, without its Python code.
+
+    >>> flip(numpy.array([1, 2, 3]))
+    array([3, 2, 1])
+    """
+    return array[_turned(axis, array.ndim)]
+
+
+@cached(256)
+def _turned(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[slice, ...]:
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    turned = {normalize_dim(k, ndim) for k in axes}
+    return tuple([slice(None, None, -1) if k in turned else slice(None) for k in range(ndim)])
+
+
 def zeros_like(array: Any, **options: Any) -> Any:
     """numpy.zeros_like, without its Python code for usual arrays.
 
@@ -628,6 +644,19 @@ def zeros_like(array: Any, **options: Any) -> Any:
     if type(array) is numpy.ndarray and not options and array.flags.c_contiguous:
         return numpy.zeros(array.shape, array.dtype)
     return numpy.zeros_like(array, **options)
+
+
+def ones_like(array: Any, **options: Any) -> Any:
+    """numpy.ones_like, the same.
+
+    >>> ones_like(numpy.array([1.0, 2.0]))
+    array([1., 1.])
+    """
+    if type(array) is numpy.ndarray and not options and array.flags.c_contiguous:
+        ones = numpy.empty(array.shape, array.dtype)
+        ones.fill(1)
+        return ones
+    return numpy.ones_like(array, **options)
 
 
 def softplus(array: Any) -> Any:
