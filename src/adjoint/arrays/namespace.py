@@ -183,12 +183,12 @@ def is_array(value: object) -> bool:
     (True, False)
     """
     kind = type(value)
-    if kind in _namespaces:
+    if kind is numpy.ndarray:
         return True
     if kind in _NO_ARRAYS or isinstance(value, _NUMBERS):
         # tensors and results without axes are frequent
         return False
-    return isinstance(value, numpy.ndarray) or _is_other_array(value)
+    return kind in _namespaces or isinstance(value, numpy.ndarray) or _is_other_array(value)
 
 
 def held_array(array: Any) -> Any:

@@ -14,8 +14,8 @@
 
 #define ADJ_MOST_OPERANDS 3
 #define ADJ_MOST_INPUTS 8
-#define ADJ_MOST_STEPS 96
-#define ADJ_MOST_REGISTERS 144
+#define ADJ_MOST_STEPS 64
+#define ADJ_MOST_REGISTERS 96
 /* scratch memory of this size lies on the stack */
 #define ADJ_STACK_SCRATCH 49152
 #define ADJ_ALIGNMENT 64

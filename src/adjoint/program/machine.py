@@ -26,7 +26,7 @@ OWN_LOOPS |= {(COPY, size): 5 + k for k, size in enumerate((1, 2, 4, 8, 16))}
 
 _ndarray = numpy.ndarray
 
-MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = 8, 96, 144, 2048
+MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = 8, 64, 96, 2048
 
 
 def would_tell(flags):

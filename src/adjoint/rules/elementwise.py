@@ -542,6 +542,25 @@ def _(ops, g, condition):
     return ops.where(condition, 0, g)
 
 
+@elementwise(input=lambda y: -y * y, method=False, function=False)
+def inverse_or_zero(xp, input: Array):
+    """1 / input where input is not 0, and 0 there."""
+    zero = input == 0
+    return xp.where(zero, 0, 1 / xp.where(zero, 1, input))
+
+
+@elementwise(
+    input=lambda ops, other: ops.inverse_or_zero(other),
+    other=lambda ops, y, other: -y * ops.inverse_or_zero(other),
+    method=False,
+    function=False,
+)
+def divide_or_zero(xp, input: Array, other: Array):
+    """input / other where other is not 0, and 0 there."""
+    zero = other == 0
+    return xp.where(zero, 0, input / xp.where(zero, 1, other))
+
+
 # complex numbers ----------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from math import nan
 from typing import Any
 
 from .derive import plus
-from .linalg import H, diagonal, gaps, on_diagonal, quotient
+from .linalg import H, diagonal, gaps, on_diagonal
 
 Rows = list[Any]
 
@@ -63,7 +63,7 @@ def eigh(step: Any) -> Any:
         for j in range(1, k):
             known = known + a[j] @ turns[k - j] - turns[j] * rows[k - j][..., None, :]
         rows.append(ops.real(diagonal(ops, known)))
-        turn = quotient(ops, known, of_gaps)
+        turn = ops.divide_or_zero(known, of_gaps)
         inner = half(inner_products(ops, turns, k))
         if ops.is_complex_array(turn):
             turn = turn + 1j * on_diagonal(ops, turning(ops, turns, k))
@@ -123,20 +123,20 @@ def svd(step: Any) -> Any:
         core = H(ops, u) @ right
         free = less(core, None if of_u is None else of_u * by_column, None if of_v is None else by_row * of_v)
         turned = H(ops, free)
-        turn_u = quotient(ops, free * by_column + by_row * turned, squares)
-        turn_v = quotient(ops, by_row * free + turned * by_column, squares)
+        turn_u = ops.divide_or_zero(free * by_column + by_row * turned, squares)
+        turn_v = ops.divide_or_zero(by_row * free + turned * by_column, squares)
         if ops.is_complex_array(u):
             # both vectors turn, each by half of the angle between them
-            angle = quotient(ops, ops.imag(diagonal(ops, free)), s)
+            angle = ops.divide_or_zero(ops.imag(diagonal(ops, free)), s)
             common = turning(ops, us, k) + turning(ops, vs, k)
             turn_u = turn_u + 0.5j * on_diagonal(ops, common + angle)
             turn_v = turn_v + 0.5j * on_diagonal(ops, common - angle)
         ss.append(ops.real(diagonal(ops, free)))
         next_u, next_v = u @ plus(turn_u, of_u), v @ plus(turn_v, of_v)
         if m > n:
-            next_u = next_u + quotient(ops, right - u @ core, by_column)
+            next_u = next_u + ops.divide_or_zero(right - u @ core, by_column)
         if n > m:
-            next_v = next_v + quotient(ops, left - v @ H(ops, core), by_column)
+            next_v = next_v + ops.divide_or_zero(left - v @ H(ops, core), by_column)
         shown_u.append(next_u)
         shown_v.append(next_v)
         if k == 1:

@@ -71,12 +71,6 @@ def H(ops, x):
     return ops.conj_transpose(x)
 
 
-def quotient(ops, x, divisor):
-    """x / divisor, and 0 where the divisor is 0."""
-    zero = divisor == 0
-    return ops.where(zero, 0, x / ops.where(zero, 1, divisor))
-
-
 def diagonal(ops, x):
     """The diagonals of square matrices, as vectors."""
     return ops.diagonal(x, 0, x.ndim - 2, x.ndim - 1)
@@ -530,14 +524,14 @@ def _(ops, g, y0, y1):
     inner = H(ops, y1) @ g[1]
     without_phase(ops, diagonal(ops, inner), "linalg_eigh_backward")
     # only the skew part can come from a change of the vectors, which stay orthonormal
-    turning = quotient(ops, 0.5 * (inner - H(ops, inner)), gaps(y0))
+    turning = ops.divide_or_zero(0.5 * (inner - H(ops, inner)), gaps(y0))
     return y1 @ (turning + on_diagonal(ops, g[0])) @ H(ops, y1)
 
 
 @linalg_eigh.jvp("A")
 def _(ops, t, y0, y1):
     inner = H(ops, y1) @ t @ y1
-    return ops.real(diagonal(ops, inner)), y1 @ quotient(ops, inner, gaps(y0))
+    return ops.real(diagonal(ops, inner)), y1 @ ops.divide_or_zero(inner, gaps(y0))
 
 
 @general(
@@ -562,7 +556,7 @@ def _(ops, g, y0, y1):
     without_phase(ops, own, "linalg_eig_backward")
     # the vectors keep their length
     inner = inner - (turned @ y1) * ops.real(own)[..., None, :]
-    core = quotient(ops, inner, ops.conj(gaps(y0))) + on_diagonal(ops, g[0])
+    core = ops.divide_or_zero(inner, ops.conj(gaps(y0))) + on_diagonal(ops, g[0])
     return ops.linalg_solve(turned, core @ turned)
 
 
@@ -596,18 +590,18 @@ def _(ops, g, y0, y1, y2, A_shape):
     gu, gs, gvh = g[0][..., :, :k], g[1], g[2][..., :k, :]
     left, right = H(ops, u) @ gu, vh @ H(ops, gvh)
     squares = gaps(s * s)
-    core = quotient(ops, left - H(ops, left), squares) * s[..., None, :]
-    core = core + s[..., None] * quotient(ops, right - H(ops, right), squares) + on_diagonal(ops, gs)
+    core = ops.divide_or_zero(left - H(ops, left), squares) * s[..., None, :]
+    core = core + s[..., None] * ops.divide_or_zero(right - H(ops, right), squares) + on_diagonal(ops, gs)
     if ops.is_complex_array(u):
         without_phase(ops, diagonal(ops, left) + diagonal(ops, right), "svd_backward")
         # as in torch both vectors turn, each by half of the angle
         angle = ops.imag(diagonal(ops, left) - diagonal(ops, right))
-        core = core + 1j * on_diagonal(ops, quotient(ops, 0.5 * angle, s))
+        core = core + 1j * on_diagonal(ops, ops.divide_or_zero(0.5 * angle, s))
     result = u @ core @ vh
     if rows > k:
-        result = result + quotient(ops, gu - u @ left, s[..., None, :]) @ vh
+        result = result + ops.divide_or_zero(gu - u @ left, s[..., None, :]) @ vh
     if columns > k:
-        result = result + u @ quotient(ops, gvh - H(ops, right) @ vh, s[..., None])
+        result = result + u @ ops.divide_or_zero(gvh - H(ops, right) @ vh, s[..., None])
     return result
 
 

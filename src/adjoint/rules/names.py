@@ -29,12 +29,12 @@ RULES = {
     """,
     "adjoint.rules.elementwise": """
         abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cast cbrt
-        ceil clamp clamp_max clamp_min clone clone_with_strides complex conj copy cos cosh div_number eq exp exp2 expm1
-        fill floor floor_divide fmod ge gt hardshrink_backward hardsigmoid_backward hardtanh_backward hypot imag
-        is_complex_array isfinite isinf isnan le leaky_relu_backward log log10 log1p log2 logaddexp logical_and
-        logical_not logical_or logical_xor lt maximum minimum moved mul mul_number ne neg pow real reciprocal relu
-        remainder round rsqrt rsub sgn sigmoid sign sin sinh softshrink_backward sqrt square sub tan tanh
-        threshold_backward true_divide trunc trunc_divide where zero
+        ceil clamp clamp_max clamp_min clone clone_with_strides complex conj copy cos cosh div_number divide_or_zero eq
+        exp exp2 expm1 fill floor floor_divide fmod ge gt hardshrink_backward hardsigmoid_backward hardtanh_backward
+        hypot imag inverse_or_zero is_complex_array isfinite isinf isnan le leaky_relu_backward log log10 log1p log2
+        logaddexp logical_and logical_not logical_or logical_xor lt maximum minimum moved mul mul_number ne neg pow real
+        reciprocal relu remainder round rsqrt rsub sgn sigmoid sign sin sinh softshrink_backward sqrt square sub tan
+        tanh threshold_backward true_divide trunc trunc_divide where zero
     """,
     "adjoint.rules.elliptic": "agm carlson_integral ellipeinc ellipkinc elliprg jacobi_elliptic",
     "adjoint.rules.embedding": "embedding embedding_counts embedding_sum safe_softmax",
@@ -69,9 +69,9 @@ RULES = {
     """,
     "adjoint.rules.recurrent": "gru_sequence gru_step lstm_sequence lstm_step rnn_sequence",
     "adjoint.rules.reduce": """
-        all amax amin aminmax any argmax argmin count_nonzero cumprod cumsum exclusive_cumprod inverse_or_zero
-        linalg_vector_norm log_softmax logsumexp max_all mean mean_all min_all prod prod_all recurrence softmax std
-        std_mean sum sum_all var var_mean
+        all amax amin aminmax any argmax argmin count_nonzero cumprod cumsum exclusive_cumprod linalg_vector_norm
+        log_softmax logsumexp max_all mean mean_all min_all prod prod_all recurrence softmax std std_mean sum sum_all
+        var var_mean
     """,
     "adjoint.rules.sampling": "grid_corners sample sample_input sample_weight",
     "adjoint.rules.series": """

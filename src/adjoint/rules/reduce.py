@@ -13,7 +13,7 @@ from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEA
 from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
 from adjoint.runtime.caches import cached
 
-from .declare import Array, Numeric, constant, elementwise, general, linear
+from .declare import Array, Numeric, constant, general, linear
 from .derive import plus
 
 FLOAT64, FLOAT32 = float64.numpy, float32.numpy
@@ -193,12 +193,11 @@ def _prod(xp, input: Array, dim=None, keepdim=False):
 
 def _others(ops, x, dim):
     # the product of all elements but each: those of its row before and after it, times the other rows
-    result = None
-    for axis in dims_of(dim, x.ndim):
-        if result is not None:
-            x = ops.prod(x, multiplied, True)
-        of_row = ops.exclusive_cumprod(x, axis, False) * ops.exclusive_cumprod(x, axis, True)
-        result, multiplied = of_row if result is None else result * of_row, axis
+    result = 1
+    for k, axis in enumerate(axes := dims_of(dim, x.ndim)):
+        result = result * (ops.exclusive_cumprod(x, axis, False) * ops.exclusive_cumprod(x, axis, True))
+        if k + 1 < len(axes):
+            x = ops.prod(x, axis, True)
     return result
 
 
@@ -389,13 +388,6 @@ def _spread_gradient(ops, g, input, dim, correction, keepdim):
 def _spread_tangent(ops, t, input, dim, correction, keepdim):
     distance, share = _distance(ops, input, dim, correction)
     return ops.sum(_real_product(ops, distance * share, t), dim, keepdim)
-
-
-@elementwise(input=lambda y: -y * y, method=False, function=False)
-def inverse_or_zero(xp, input: Array):
-    """1 / input where input is not 0, and 0 there."""
-    zero = input == 0
-    return xp.where(zero, 0, 1 / xp.where(zero, 1, input))
 
 
 def _real_product(ops, a, b):

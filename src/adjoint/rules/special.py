@@ -216,19 +216,19 @@ def _check_order(input, n):
 
 
 #: Bernoulli's numbers of the orders 2, 4, 6 ...
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
 def _trigamma(xp, input):
-    """The sum of (input + k) ** -2, k >= 0: eight terms, then Euler and Maclaurin's formula (DLMF 5.11, 5.15.5-8)."""
+    """The sum of (input + k) ** -2, k >= 0: seven terms, then Euler and Maclaurin's formula (DLMF 5.11, 5.15.5-8)."""
     below = input < 0.5
     x = xp.where(below, 1 - input, input)
     total = 0.0
-    for k in range(8):
+    for k in range(7):
         total = total + 1 / xp.square(x + k)
-    z = 1 / (x + 8)
+    z = 1 / (x + 7)
     w = z * z
-    tail = w * 0.0
+    tail = 0.0
     for bernoulli in reversed(BERNOULLI):
         tail = w * (bernoulli + tail)
     total = total + z + 0.5 * w + z * tail

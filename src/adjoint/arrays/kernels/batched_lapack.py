@@ -20,8 +20,8 @@ import numpy
 
 from adjoint.runtime.caches import cached
 
-#: How BLAS names the types of elements.
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+#: How BLAS names the types of elements, by NumPy's letters.
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 #: The routines that are called from here: SciPy's module, and how many arguments they take.
 _ROUTINES = {
@@ -46,14 +46,13 @@ def set_enabled(enabled):
 
 def can_do(name, *arrays):
     """True if this routine can be called for batches of these matrices."""
-    first = arrays[0]
-    return (
-        compiled
-        and _enabled
-        and all([type(array) is numpy.ndarray and array.dtype == first.dtype for array in arrays])
-        and first.dtype.name in _LETTERS
-        and _capsule(name, first.dtype.name) is not None
-    )
+    kind = arrays[0].dtype
+    return all([type(array) is numpy.ndarray and array.dtype == kind for array in arrays]) and serves(name, kind)
+
+
+def serves(name, kind):
+    """True if this routine can be called for matrices of this type."""
+    return compiled and _enabled and kind.char in _LETTERS and _capsule(name, kind.char) is not None
 
 
 @cached(None)
@@ -76,13 +75,21 @@ def each(name, kind, count, *arguments):
     An argument that is an array with axes has one part for each call, along its first axis, or a single one for all of
     them; letters and numbers are the same for all calls, numbers other than of elements being C's int.
     """
-    passed = [numpy.array(value, _KINDS.get(type(value))) if type(value) in _KINDS else value for value in arguments]
+    passed = [_argument(value) if type(value) in _KINDS else value for value in arguments]
     steps = [array.strides[0] if array.ndim and array.shape[0] == count else 0 for array in passed]
-    _run(_capsule(name, numpy.dtype(kind).name), tuple(passed), tuple(steps), count)
+    _run(_capsule(name, numpy.dtype(kind).char), tuple(passed), tuple(steps), count)
 
 
 #: Types of arguments that are no arrays.
 _KINDS = {int: numpy.intc, bytes: "S1"}
+
+
+@cached(1024)
+def _argument(value):
+    """A number or letter in memory that a routine reads."""
+    array = numpy.array(value, _KINDS[type(value)])
+    array.flags.writeable = False
+    return array
 
 
 if compiled:

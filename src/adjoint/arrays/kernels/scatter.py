@@ -102,8 +102,10 @@ if compiled:
             return False
         if index.dtype is not _INT64 or array.dtype is not values.dtype or array.dtype.kind not in "fiub":
             return False
-        if not (array.flags.c_contiguous and index.flags.c_contiguous and values.flags.c_contiguous):
+        if not array.flags.c_contiguous or (what == ADJ_TAKE and not values.flags.c_contiguous):
             return False
+        # indices are often expanded
+        index, values = numpy.ascontiguousarray(index), numpy.ascontiguousarray(values)
         size, shape, places = array.itemsize, array.shape, index.shape
         if (size != 4 and size != 8) or len(shape) != len(places) or values.shape != places:
             return False

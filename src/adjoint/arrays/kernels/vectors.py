@@ -280,9 +280,7 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     if sizes is None or not _row_wise(x, of_output, of_mean, of_var, mean, var):
         return None
     shape = bias_shape if weight is None else weight.shape
-    if weight is None and shape is not None:
-        return None
-    if bias_shape is not None and tuple(bias_shape) != tuple(shape):
+    if (weight is None and shape) or (bias_shape and tuple(bias_shape) != tuple(shape)):
         return None
     contiguous = [None if a is None else numpy.ascontiguousarray(a) for a in (x, of_output, weight, mean, var)]
     x, of_output, weight, mean, var = contiguous

@@ -85,9 +85,9 @@ def expand_dims(array: Any, axis: int) -> Any:
     >>> expand_dims(numpy.zeros(3), 1).shape
     (3, 1)
     """
-    if type(axis) is not int or axis < 0:
+    if type(axis) is not int or axis < -1:
         return numpy.expand_dims(array, axis)
-    return array[(_ALL,) * axis + (None,)]
+    return array[..., None] if axis < 0 else array[(_ALL,) * axis + (None,)]
 
 
 def are_within(integers: Any, least: int, limit: int) -> bool:
@@ -403,7 +403,9 @@ def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
     indices = where[0]
     for n, further in zip(target.shape[1:], where[1:], strict=True):
         indices = indices * n + further
-    at(target.reshape(-1), indices.reshape(-1), numpy.broadcast_to(values, indices.shape).reshape(-1))
+    if getattr(values, "shape", None) != indices.shape:
+        values = numpy.broadcast_to(values, indices.shape)
+    at(target.reshape(-1), indices.reshape(-1), values.reshape(-1))
 
 
 #: NumPy's own: types that others register, as bfloat16, have their loops there and not in our copy of the ufunc.
@@ -633,6 +635,53 @@ def _turned(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[slice, ...]:
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     turned = {normalize_dim(k, ndim) for k in axes}
     return tuple([slice(None, None, -1) if k in turned else slice(None) for k in range(ndim)])
+
+
+def real(array: Any) -> Any:
+    """numpy.real, without its Python code; real arrays are their own real part.
+
+    >>> real(numpy.array([1 + 2j]))
+    array([1.])
+    """
+    return array.real if array.dtype.kind == "c" else array
+
+
+def eye(rows: int, columns: int | None = None, *, dtype: Any = float) -> Any:
+    """numpy.eye, as a copy of one that is kept.
+
+    >>> eye(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    columns = rows if columns is None else columns
+    return _eye(rows, columns, dtype).copy() if rows * columns <= _KEPT_EYE else numpy.eye(rows, columns, dtype=dtype)
+
+
+#: Unit matrices of so many elements are kept.
+_KEPT_EYE = 1 << 10
+
+
+@cached(256)
+def _eye(rows: int, columns: int, dtype: Any) -> Any:
+    return numpy.eye(rows, columns, dtype=dtype)
+
+
+def cumsum(array: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """numpy.cumsum, without its Python code.
+
+    >>> cumsum(numpy.array([1, 2, 3]), axis=0)
+    array([1, 3, 6])
+    """
+    return array.cumsum(axis, dtype)
+
+
+def cumprod(array: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """numpy.cumprod, without its Python code.
+
+    >>> cumprod(numpy.array([1, 2, 3]), axis=0)
+    array([1, 2, 6])
+    """
+    return array.cumprod(axis, dtype)
 
 
 def zeros_like(array: Any, **options: Any) -> Any:

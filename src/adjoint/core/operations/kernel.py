@@ -78,15 +78,20 @@ class Kernel:
         """The kernel as formulas call it: on NumPy's arrays one of several steps for each element is a program."""
         kernel = self.kernel_for(xp)
         rule = self.rule
-        if xp is not _numpy or self.is_ufunc or not rule.is_elementwise or len(rule.names) > 1 or rule.outputs:
+        if xp is not _numpy or self.is_ufunc or not rule.is_elementwise or rule.names != rule.inputs or rule.outputs:
             return kernel
         fused: Fused = self.fused
 
-        def run(input):
+        def one(input):
             out = fused.one(input, False) if type(input) is _ndarray else None
             return kernel(input) if out is None else out
 
-        return run
+        def two(left, right):
+            is_plain: cython.bint = type(left) is _ndarray and type(right) is _ndarray
+            out = fused.two(left, right, False, is_large(left) or is_large(right)) if is_plain else None
+            return kernel(left, right) if out is None else out
+
+        return {1: one, 2: two}.get(len(rule.names), kernel)
 
     def one(self, array):
         """The result for one plain array."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import batched_lapack
+from adjoint.arrays.shapes import broadcast_shapes
 
 
 def _by_columns(a: Any) -> Any:
@@ -188,11 +189,11 @@ def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = Fa
     array([[1.],
            [1.]])
     """
-    batch = numpy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    shape, kind = batch + b.shape[-2:], numpy.result_type(a, b)
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    shape, kind = batch + b.shape[-2:], a.dtype if a.dtype is b.dtype else numpy.result_type(a, b)
     if 0 in shape:
         return numpy.empty(shape, kind)
-    if batched_lapack.can_do("trsm", numpy.empty(0, kind)):
+    if batched_lapack.serves("trsm", kind):
         return _triangular_solutions(a.astype(kind, copy=False), b, shape, lower, unit_diagonal)
     from scipy.linalg.blas import get_blas_funcs
 
@@ -208,14 +209,14 @@ def triangular_solution(a: Any, b: Any, *, lower: bool, unit_diagonal: bool = Fa
 
 def _triangular_solutions(a: Any, b: Any, shape: tuple[int, ...], lower: bool, unit_diagonal: bool) -> Any:
     # by columns, as BLAS reads them, rows of x are x.T: x.T @ a.T = b.T, solved in the place of b
-    result = numpy.array(numpy.broadcast_to(b, shape), a.dtype, order="C")
+    result = numpy.array(b if b.shape == shape else numpy.broadcast_to(b, shape), a.dtype, order="C")
     count, n, columns = prod(shape[:-2]), *shape[-2:]
     if a.size != count * n * n:
         a = a.reshape(1, n, n) if a.size == n * n else numpy.broadcast_to(a, (*shape[:-2], n, n))
     turned = not a.flags.c_contiguous and a.mT.flags.c_contiguous
     matrices = numpy.ascontiguousarray(a.mT if turned else a).reshape(-1, n, n)
     triangle, form = b"L" if turned == lower else b"U", b"T" if turned else b"N"
-    diagonal, one = b"U" if unit_diagonal else b"N", numpy.ones((), a.dtype)
+    diagonal, one = b"U" if unit_diagonal else b"N", numpy.array(1, a.dtype)
     batched_lapack.each(
         "trsm", a.dtype, count, b"R", triangle, form, diagonal, columns, n, one, matrices, n,
         result.reshape(count, n, columns), columns,
