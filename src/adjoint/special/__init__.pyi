@@ -18,7 +18,7 @@ from adjoint.core.edges import Node
 from adjoint.core.graph import TensorBase
 from adjoint.core.hooks import RemovableHandle
 from adjoint.tensor.memory.storage import TypedStorage, UntypedStorage
-from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, HiddenGates, HiddenMemoryGates, HiddensGates, HiddensMemoriesGates, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, MinMax, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
+from adjoint.tensor.tensor import Device, Dims, Dtype, Operand, ATau, EigenvaluesEigenvectors, HiddenGates, HiddenMemoryGates, HiddensGates, HiddensMemoriesGates, Histogram, Histogramdd, LInfo, LdPivotsInfo, LuPivotsInfo, MantissaExponent, MinMax, OutputMeanVar, OutputMean_Square, QR, ResultInfo, SignLogabsdet, USVh, ValuesIndices, WeightsPlaces, _CholeskyEx, _Geqrf, _InvEx, _LdlFactor, _LdlFactorEx, _LeastSquares, _Lu, _LuFactor, _LuFactorEx, _LuUnpack, _SolveEx, _Svd, _TriangularSolution, Tensor as Tensor
 from adjoint.tensor.types import tensortype as _tensortype
 
 def airy_ai(input: Tensor) -> Tensor:

@@ -111,6 +111,10 @@ class ValuesIndices(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class WeightsPlaces(NamedTuple):
+    weights: Tensor
+    places: Tensor
+
 class _CholeskyEx(NamedTuple):
     L: Tensor
     info: Tensor
