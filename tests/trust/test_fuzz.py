@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import pickle
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from trust.fuzz import __main__ as command
-from trust.fuzz import campaign
+from trust.fuzz import calls, campaign, compared, files, programs, transforms
 from trust.fuzz.campaign import Run
 from trust.fuzz.faults import Fault
 from trust.fuzz.kinds import KINDS
+
+import adjoint
+from adjoint.runtime import threads as helpers
 
 HERE = [name for name, kind in KINDS.items() if kind.short and not kind.torch]
 
@@ -21,6 +29,73 @@ def test_short_form(name: str) -> None:
     campaign.go_on(run, KINDS[name].short, workers=1, until=float("inf"))
     assert command.report(run, None) == []
     assert run.next == KINDS[name].short
+
+
+def test_examples() -> None:
+    assert doctest.testmod(programs).failed == 0
+
+
+# each kind finds a fault that is planted in what it compares ----------------------------------------------------------
+
+
+def first_fault(kind: str, most: int) -> Fault:
+    cases = KINDS[kind].cases(command.SHORT_SEED)
+    try:
+        return next(fault for number in range(most) if (fault := cases.fault(number)))
+    finally:
+        cases.close()
+
+
+def test_internal_errors_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr(calls, "carried_out", lambda text, names: adjoint.vmap(broken)(adjoint.ones(2)))
+    assert first_fault("calls", 1).kind == "KeyError"
+
+
+def test_a_derivative_of_views_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = importlib.import_module("support.programs_of_views")
+    function, _, kept = model.SMOOTH["tanh"]
+    monkeypatch.setitem(model.SMOOTH, "tanh", (function, lambda x: [2 - 2 * np.tanh(x) ** 2], kept))
+    assert first_fault("views", 300).kind == "AssertionError"
+
+
+@pytest.mark.skipif(not helpers.compiled, reason="there is one form to compare")
+def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    observed = compared.observed
+
+    def other(library: Any, case: Any) -> Any:
+        seen = observed(library, case)
+        return [
+            (name, value + 1 if getattr(value, "ndim", 0) and value.dtype.kind == "f" else value)
+            for name, value in seen
+        ]
+
+    monkeypatch.setattr(compared, "observed", other)
+    assert "against" in first_fault("forms", 10).what
+
+
+def test_a_transform_that_is_wrong_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = transforms.OWN["jvp"]
+    monkeypatch.setitem(transforms.OWN, "jvp", lambda L, f: lambda x: own(L, f)(x) * 1.01)
+    assert "jvp" in first_fault("transforms", 100).where
+
+
+def test_compiled_functions_of_other_numbers_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adjoint, "compile", lambda f: lambda *args: [y + 1e-3 for y in f(*args)])
+    assert first_fault("compile", 5).kind == "results"
+
+
+def test_a_reader_that_calls_what_a_file_says_is_a_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    reader = files.Format(files.pickles, lambda path: pickle.loads(path.read_bytes()), (Exception,))
+    monkeypatch.setattr(files, "FORMATS", {"archives": reader, "pickles": reader})
+    fault = first_fault("files", 5)
+    assert fault.kind == "deed" and fault.what.startswith(("os.system", "exec", "compile", "open", "import")), fault
+
+
+# running --------------------------------------------------------------------------------------------------------------
 
 
 def test_planted_faults_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,7 @@ def report(run: Run, torch: str | None) -> list[str]:
         return []
     cases = KINDS[run.kind].cases(run.seed, torch)
     texts = {number: cases.text(number) for number in run.faults}
+    cases.close()
     places = Counter((fault.kind, fault.where) for fault in run.faults.values())
     lines = []
     for place, count in places.most_common():
@@ -92,6 +93,7 @@ def replay(name: str, torch: str | None) -> int:
     cases = KINDS[kind].cases(int(seed), torch)
     print(cases.text(int(number)))
     fault = cases.fault(int(number))
+    cases.close()
     print("right" if fault is None else f"{fault.kind} {fault.where}\n{fault.what}")
     return int(fault is not None)
 

@@ -443,6 +443,9 @@ class Cases:
             tidied()
         return None
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     @staticmethod
     def joined(args: list[str], kwargs: dict[str, str]) -> str:
         return ", ".join([*args, *(f"{key}={value}" for key, value in kwargs.items())])

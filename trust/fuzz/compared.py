@@ -58,6 +58,9 @@ class Cases:
         place = case.text.partition("(")[0] if isinstance(case, Call) else "program"
         return Fault(name.split(" ")[0], place, f"{name}: {what}")
 
+    def close(self) -> None:
+        self.peer.close()
+
     def compare(self, case: Case) -> tuple[str, str] | None:
         """The name of the first observation that differs, and how; None if there is none."""
         own = observed(adjoint, case)

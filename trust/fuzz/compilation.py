@@ -42,6 +42,9 @@ class Cases:
     def fault(self, number: int) -> Fault | None:
         return fault(drawn(f"{self.seed}:{number}"))
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 def drawn(name: str) -> Program:
     """The program of a seed."""

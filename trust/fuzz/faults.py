@@ -21,3 +21,6 @@ class Cases(Protocol):
 
     def fault(self, number: int) -> Fault | None:
         """Carry the case out; what is wrong, or None."""
+
+    def close(self) -> None:
+        """Give back what the cases hold: another process, a folder."""

@@ -333,6 +333,9 @@ class Cases:
     def fault(self, number: int) -> Fault | None:
         return self.chain(number)[2]
 
+    def close(self) -> None:
+        self.folder.cleanup()
+
     def chain(self, number: int) -> tuple[str, bytes, Fault | None]:
         draw = random.Random(f"{self.seed}:{number}")
         name = draw.choice(["archives", "pickles", *FORMATS])

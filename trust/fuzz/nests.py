@@ -58,6 +58,9 @@ class Cases:
     def fault(self, number: int) -> Fault | None:
         return fault(drawn(f"{self.seed}:{number}"))
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
     """The nest of a seed."""

@@ -46,11 +46,14 @@ class Peer:
             send(self.process.stdin, case)
             observed: Observations = receive(self.process.stdout)
         except (EOFError, OSError):
-            self.process.kill()
-            self.process.wait()
+            self.close()
             self.start()
             return None
         return observed
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
 
 
 def send(file: IO[bytes], value: Any) -> None:

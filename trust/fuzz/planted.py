@@ -30,3 +30,6 @@ class Cases:
         if number == 4:
             os._exit(3)
         return None
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -213,7 +213,7 @@ def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
                 else None
             )
             rows.append(zero_if_none(L, grad, z))
-        return L.stack(rows).reshape(*y.shape, *z.shape) if rows else L.zeros(*y.shape, *z.shape)
+        return L.stack(rows).reshape(*y.shape, *z.shape) if rows else L.zeros(*y.shape, *z.shape, dtype=y.dtype)
 
 
 def looped(L: Any, f: Function, points: list[Any], out: int = 0) -> Any:

@@ -40,6 +40,9 @@ class Cases:
     def fault(self, number: int) -> Fault | None:
         return self.fails(self.steps(number))
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def fails(self, steps: list[Step]) -> Fault | None:
         try:
             self.programs.run(steps)
