@@ -205,17 +205,19 @@ def is_complex(ops, value):
 )
 def pow(xp, input: Array, exponent: Array):
     """input to the power of exponent, broadcast."""
-    if type(exponent) in (int, float) and exponent not in _PRODUCTS:
+    if type(exponent) in (int, float):
         # before any question about kinds, so that it can be traced
-        return input**exponent if exponent in _QUICK else xp.pow(input, exponent)
+        product = _PRODUCTS.get(exponent)
+        if product is None:
+            return input**exponent if exponent in _QUICK else xp.pow(input, exponent)
+        if kind_of(input) == "f":
+            return product(input)
     if letter_of(input) == letter_of(exponent) == "b":
         if not is_number(exponent):
             raise NotImplementedError("\"pow\" not implemented for 'Bool'")
         return input | (not exponent)
     if letter_of(input) in "biu" and letter_of(exponent) in "bi" and not is_number(exponent):
         return _integer_power(xp, input, exponent)
-    if is_number(exponent) and exponent in _PRODUCTS and letter_of(input) == "f" and not is_number(input):
-        return _PRODUCTS[exponent](input)
     return _power(xp, input, exponent)
 
 

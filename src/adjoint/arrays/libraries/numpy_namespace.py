@@ -621,6 +621,16 @@ def argmin(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return array.argmin(axis, keepdims=keepdims)
 
 
+def reshape(array: Any, shape: Any) -> Any:
+    """numpy.reshape, without its Python code.
+
+    >>> reshape(numpy.array([1, 2]), (2, 1))
+    array([[1],
+           [2]])
+    """
+    return array.reshape(shape)
+
+
 def flip(array: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """numpy.flip, without its Python code.
 
