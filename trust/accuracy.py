@@ -9,38 +9,31 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import math
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 import adjoint
 from adjoint.core.recorded import operations
 
-from . import accuracy_page, exact_sums, kinds
+from . import accuracy_page, complex_accuracy, exact_sums, kinds
 from .accuracy_page import Errors, Row
 from .exact_values import Exact, ExactValues, condition_at
 from .figures import Recorder
+from .libraries import DTYPES, numpy_function, torch_results, with_slopes
 from .points import arguments_of
 from .references import REFERENCES, Reference, missing
-from .slopes import DTYPES, with_slopes
 
-LISTED = Path(__file__).parent / "data" / "accuracy_limits.json"
 POINTS, SHORT = 10_000, 60
 #: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
 LIMIT = 64.0
 #: How many of the points with errors are computed with more bits, and how many tell of the condition.
 DOUBTFUL, CONDITIONED = 100, 200
-#: NumPy's names of functions that have others here.
-NUMPY_NAMES = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
 
 Array = Any
 
@@ -110,30 +103,6 @@ def beyond_condition(error: Array, function: Callable[..., Any], exact: ExactVal
 # results ----------------------------------------------------------------------------------------------------------
 
 
-def numpy_function(reference: Reference) -> Callable[..., Any] | None:
-    """The function of NumPy or SciPy; `name.k` is the k-th of its results."""
-    name = reference.numpy or reference.rule.removeprefix("special_")
-    if name == "-" or (reference.keywords and not reference.numpy):
-        return None
-    name, _, position = name.partition(".")
-    function = getattr(np, NUMPY_NAMES.get(name, name), None) or getattr(scipy.special, name, None)
-    if function is None or not position:
-        return function
-    return lambda *arguments: function(*arguments)[int(position)]
-
-
-def torch_function(torch: Any, reference: Reference) -> Callable[..., Any] | None:
-    """PyTorch's function of this name."""
-    name = (reference.torch or reference.rule.removeprefix("special_")).rpartition(".")[2]
-    if name == "-":
-        return None
-    for module in (torch, torch.special, torch.nn.functional):
-        function = getattr(module, name, None)
-        if callable(function):
-            return function  # type: ignore[no-any-return]
-    return None
-
-
 def installed_torch() -> Any:
     """PyTorch, or None."""
     return importlib.import_module("torch") if importlib.util.find_spec("torch") else None
@@ -156,18 +125,8 @@ def measure(reference: Reference, dtype: str, n: int, *, seconds: float = math.i
         ours = errors(with_slopes(adjoint, operations[reference.rule], arguments, reference))
         peer = numpy_function(reference)
         of_numpy = [] if peer is None else errors([peer(*arguments)])
-        of_torch: list[Errors | None] = []
-        other = None if torch is None else torch_function(torch, reference)
-        if other is not None:
-            with suppress(TypeError, NotImplementedError, RuntimeError):
-                of_torch = errors(with_slopes(torch, other, arguments, reference))
+        of_torch = errors(torch_results(torch, reference, arguments))
     return Row(reference.label, dtype, len(exact), ours, of_numpy, of_torch)
-
-
-def listed() -> dict[str, str]:
-    """Errors that stay, with the reason: of a label, or of its value or one of its slopes."""
-    reasons: dict[str, str] = json.loads(LISTED.read_text(encoding="utf-8"))
-    return reasons
 
 
 def faults(row: Row) -> dict[str, str]:
@@ -179,13 +138,14 @@ def faults(row: Row) -> dict[str, str]:
         what = "value" if number == 0 else "slope" if len(row.adjoint) == 2 else f"slope by argument {number}"
         place = ", ".join(f"{value:.17g}" for value in errors.place)
         error = f"{errors.lost} lost" if errors.lost else f"{errors.beyond:.2g} units"
-        sentences[f"{row.label}: {what}"] = f"{row.dtype}: {error}, at {place}"
+        name = f"complex {row.label}" if row.dtype in complex_accuracy.DTYPES else row.label
+        sentences[f"{name}: {what}"] = f"{row.dtype}: {error}, at {place}"
     return sentences
 
 
 def unlisted_faults(row: Row) -> list[str]:
     """The faults of a row that are not listed with a reason."""
-    return [f"{name}, {sentence}" for name, sentence in faults(row).items() if name not in listed()]
+    return [f"{name}, {sentence}" for name, sentence in faults(row).items() if name not in accuracy_page.listed()]
 
 
 # the command ------------------------------------------------------------------------------------------------------
@@ -198,11 +158,18 @@ def measured_rows(names: Sequence[str], *, long: bool, seconds: float) -> Iterab
         if not names or reference.rule in names:
             for dtype in DTYPES:
                 yield measure(reference, dtype, POINTS if long else SHORT, seconds=seconds, torch=torch)
+    for holomorphic in complex_accuracy.REFERENCES:
+        if not names or holomorphic.rule in names or "complex" in names:
+            for dtype in complex_accuracy.DTYPES:
+                n = POINTS if long else SHORT
+                yield complex_accuracy.measure(holomorphic, dtype, n, seconds=seconds, keep=long, torch=torch)
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m trust.accuracy", description=__doc__)
-    parser.add_argument("names", nargs="*", help="rules that are measured; all, `sums` and `kinds` without a name")
+    parser.add_argument(
+        "names", nargs="*", help="rules that are measured; all, `complex`, `sums` and `kinds` without a name"
+    )
     parser.add_argument("--long", action="store_true", help="the long form, whose figures are written")
     parser.add_argument("--seconds", type=float, default=300.0, help="for the exact values of a function in one type")
     options = parser.parse_args(arguments)
@@ -221,7 +188,7 @@ def main(arguments: list[str]) -> int:
         accuracy_page.write(tables)
         recorder.earlier = tables.seconds - (time.perf_counter() - start)
     recorder.figures.rows |= tables.counts()
-    recorder.figures.rows["errors listed with a reason"] = len(listed())
+    recorder.figures.rows["errors listed with a reason"] = len(accuracy_page.listed())
     recorder.figures.findings += [fault for row in tables.rows for fault in unlisted_faults(row)]
     recorder.figures.findings += [f"neither measured nor listed: {name}" for name in missing()]
     return recorder.report()

@@ -13,6 +13,7 @@ from .figures import ROOT, commit, duration, with_figures
 
 PAGE = ROOT / "docs" / "accuracy.md"
 FILE = Path(__file__).parent / "data" / "accuracy.json"
+LISTED = Path(__file__).parent / "data" / "accuracy_limits.json"
 
 
 class Errors(NamedTuple):
@@ -118,6 +119,12 @@ def stored() -> Tables:
     return Tables(rows, sums, differences, content["seconds"])
 
 
+def listed() -> dict[str, str]:
+    """Errors that stay, with the reason: of the value of a function, or of one of its slopes."""
+    reasons: dict[str, str] = json.loads(LISTED.read_text(encoding="utf-8"))
+    return reasons
+
+
 def errors_of(entry: Any) -> Errors | None:
     if entry is None:
         return None
@@ -142,12 +149,12 @@ def write(tables: Tables) -> None:
         "sums": [list(entry) for entry in tables.sums],
         "differences": [list(entry) for entry in tables.differences],
     }
-    lines = [f'"{name}": {listed(part)}' for name, part in parts.items()]
+    lines = [f'"{name}": {lines_of(part)}' for name, part in parts.items()]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), tables, head(tables)), encoding="utf-8")
 
 
-def listed(part: Any) -> str:
+def lines_of(part: Any) -> str:
     """A list with an entry in each line."""
     if not isinstance(part, list):
         return json.dumps(part)
@@ -175,6 +182,8 @@ def with_tables(page: str, tables: Tables, first: str) -> str:
         lines = function_table(row for row in tables.rows if row.dtype == dtype)
         page = with_figures(page, dtype, "\n".join(lines))
     page = with_figures(page, "sums", "\n".join(sum_table(tables.sums)))
+    reasons = ["| | reason |", "|---|---|", *(f"| {name} | {reason} |" for name, reason in listed().items())]
+    page = with_figures(page, "listed", "\n".join(reasons))
     return with_figures(page, "kinds", "\n".join(kind_table(tables.differences)))
 
 
@@ -202,13 +211,15 @@ def cell(errors: Errors | None) -> str:
 def figure(value: float) -> str:
     """Two digits.
 
-    >>> figure(0.513), figure(123.0), figure(4.2e15), figure(0.0), figure(float("nan"))
+    >>> figure(0.513), figure(123.0), figure(4.2e15), figure(1e-11), figure(float("nan"))
     ('0.51', '120', '4.2e15', '0', '-')
     """
     if math.isnan(value):
         return "-"
     # of the three digits that the file keeps
     value = float(f"{value:.3g}")
+    if value < 0.001:
+        return "0"
     if value < 1e4:
         return f"{float(f'{value:.2g}'):g}"
     return f"{value:.2g}".replace("e+0", "e").replace("e+", "e")

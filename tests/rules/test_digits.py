@@ -97,6 +97,37 @@ def test_slopes_that_are_differences(name: str, keywords: dict[str, Any], points
     assert slopes.tolist() == pytest.approx(expected, rel=64 * 2.0**-52, abs=1e-320)
 
 
+#: Derivatives of inverse functions by roots that have the right branch.
+INVERSES: dict[str, Any] = {
+    "asin": lambda z: 1 / (mp.sqrt(1 - z) * mp.sqrt(1 + z)),
+    "acos": lambda z: -1 / (mp.sqrt(1 - z) * mp.sqrt(1 + z)),
+    "atan": lambda z: 1 / (1 + z * z),
+    "asinh": lambda z: 1 / mp.sqrt(1 + z * z),
+    "acosh": lambda z: 1 / (mp.sqrt(z - 1) * mp.sqrt(z + 1)),
+    "atanh": lambda z: 1 / ((1 - z) * (1 + z)),
+}
+#: Points on both sides of all cuts, and elsewhere. Zeros have signs, which a sum of a complex number would lose.
+SIDES = [complex(x, y) for x, y in ((8.0, 0.0), (0.0, 8.0), (0.5, 2.0)) for x in (x, -x) for y in (y, -y)]
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_slopes_on_both_sides_of_cuts(name: str) -> None:
+    z = adjoint.tensor(np.array(SIDES)).requires_grad_()
+    (slopes,) = adjoint.autograd.grad(operations[name](z), [z], adjoint.ones_like(z))
+    with mp.workdps(50):
+        beside = [mp.mpc(*[part or math.copysign(1e-300, part) for part in (p.real, p.imag)]) for p in SIDES]
+        expected = np.array([complex(INVERSES[name](p)) for p in beside])
+    np.testing.assert_allclose(np.conj(slopes.numpy()), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_slopes_of_huge_complex_numbers(name: str) -> None:
+    with np.errstate(all="ignore"):
+        z = adjoint.tensor(np.array([3e200 + 4e200j])).requires_grad_()
+        (slope,) = adjoint.autograd.grad(operations[name](z), [z], adjoint.ones_like(z))
+    assert abs(slope.item()) == pytest.approx(0.0 if name in ("atan", "atanh") else 2e-201, rel=1e-14)
+
+
 @pytest.mark.parametrize("name", ["beta", "betaln"])
 @pytest.mark.parametrize(("a", "b"), [(100.0, 0.001), (0.001, 100.0), (1e15, 2.0), (0.5, 0.25), (-0.5, 0.25)])
 def test_slopes_of_eulers_integral(name: str, a: float, b: float) -> None:

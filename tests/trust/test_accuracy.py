@@ -13,7 +13,7 @@ from mpmath import mp
 from trust.exact_values import Exact, ExactValues, condition_at, exact_at, identity_of
 from trust.references import REFERENCES, Reference, missing
 
-from trust import accuracy, accuracy_page, exact_sums, kinds, points, references
+from trust import accuracy, accuracy_page, complex_accuracy, exact_sums, kinds, points, references
 
 DTYPES = ("float64", "float32")
 
@@ -36,6 +36,29 @@ def test_errors(reference: Reference, dtype: str) -> None:
     assert accuracy.unlisted_faults(row) == []
 
 
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("dtype", complex_accuracy.DTYPES)
+@pytest.mark.parametrize("reference", complex_accuracy.REFERENCES, ids=lambda reference: reference.label)
+def test_errors_of_complex_numbers(reference: complex_accuracy.ComplexReference, dtype: str) -> None:
+    row = complex_accuracy.measure(reference, dtype, accuracy.SHORT, seconds=0.2, keep=False)
+    assert accuracy.unlisted_faults(row) == []
+
+
+def test_the_sides_of_a_cut_are_told_apart() -> None:
+    root = next(reference for reference in complex_accuracy.REFERENCES if reference.rule == "sqrt")
+    points = complex_accuracy.drawn(root, "complex64", 1000)
+    below = (points.imag == 0) & np.signbit(points.imag) & (points.real < 0)
+    assert np.count_nonzero(below) > 10
+    parts = complex_accuracy.beside_cuts(points)
+    functions = [complex_accuracy.part(root.value, name) for name in ("real", "imag")]
+    exact = ExactValues("sqrt", functions, parts, seconds=math.inf, keep=False)
+    errors = complex_accuracy.errors_of(np.sqrt(points), exact, 0, root.value, "complex64")
+    assert errors is not None and errors.worst < 2
+    other_side = np.where(below, np.conj(np.sqrt(points)), np.sqrt(points))
+    wrong = complex_accuracy.errors_of(other_side, exact, 0, root.value, "complex64")
+    assert wrong is not None and wrong.beyond > 1e6
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_points_are_of_all_sizes(dtype: str) -> None:
     (drawn,) = points.arguments_of("f", (points.Range(-math.inf, math.inf, (1.0,)),), dtype, 10_000)
@@ -49,7 +72,7 @@ def test_points_are_of_all_sizes(dtype: str) -> None:
 
 def test_each_listed_error_is_one() -> None:
     faults = {name for row in accuracy_page.stored().rows for name in accuracy.faults(row)}
-    assert set(accuracy.listed()) - faults == set()
+    assert set(accuracy_page.listed()) - faults == set()
 
 
 def exact_square(arguments: Sequence[float]) -> ExactValues:

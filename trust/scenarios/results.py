@@ -16,9 +16,9 @@ import numpy as np
 import adjoint
 from adjoint.core.recorded import operations
 from trust import exact_sums
+from trust.libraries import DTYPES, with_slopes
 from trust.points import arguments_of
 from trust.references import REFERENCES
-from trust.slopes import DTYPES, with_slopes
 
 #: Shapes whose rows are whole vectors of all kinds of processor, and of none.
 SIZES = ((3, 7), (64, 64), (5, 1, 33))

@@ -306,10 +306,27 @@ def logaddexp(xp, input: Array, other: Array):
 sin = elementwise("sin", input=lambda ops, input: ops.cos(input), dtypes="float", inplace=True)
 cos = elementwise("cos", input=lambda ops, input: -ops.sin(input), dtypes="float", inplace=True)
 tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True)
-# (1 - x) * (1 + x) and not 1 - x * x, which has few digits where x is near 1
-asin = elementwise("asin", input=lambda ops, input: ops.rsqrt((1 - input) * (1 + input)), dtypes="float", inplace=True)
-acos = elementwise("acos", input=lambda ops, input: -ops.rsqrt((1 - input) * (1 + input)), dtypes="float", inplace=True)
-atan = elementwise("atan", input=lambda g, input: g / (1 + input * input), dtypes="float", inplace=True)
+
+
+def _arcsine_slope(ops, input):
+    if is_complex(ops, input):
+        # two roots neither overflow nor leave the principal branch; on a cut differences keep the sign of a zero,
+        # which tells the side, and sums do not
+        return ops.rsqrt(-(input - 1)) * ops.rsqrt(input - -1)
+    # not 1 - x * x, which has few digits where x is near 1
+    return ops.rsqrt((1 - input) * (1 + input))
+
+
+def _arctangent_product(ops, g, input):
+    # of complex numbers the square overflows to NaN
+    if is_complex(ops, input):
+        return g / (input - 1j) / (input + 1j)
+    return g / (1 + input * input)
+
+
+asin = elementwise("asin", input=_arcsine_slope, dtypes="float", inplace=True)
+acos = elementwise("acos", input=lambda ops, input: -_arcsine_slope(ops, input), dtypes="float", inplace=True)
+atan = elementwise("atan", input=_arctangent_product, dtypes="float", inplace=True)
 sinh = elementwise("sinh", input=lambda ops, input: ops.cosh(input), dtypes="float", inplace=True)
 cosh = elementwise("cosh", input=lambda ops, input: ops.sinh(input), dtypes="float", inplace=True)
 # g - g * y * y has no number in it, which NumPy would have to make an array of at every call
@@ -317,23 +334,32 @@ tanh = elementwise("tanh", input=lambda g, y: g - g * y * y, dtypes="float", inp
 
 
 def _asinh_partial(ops, input):
-    # of real numbers the size of (1, x), whose square overflows
     if is_complex(ops, input):
-        return ops.rsqrt(input * input + 1)
+        # even, and by two roots that do not overflow, right of the cut or on its right side
+        right = ops.where(ops.signbit(ops.real(input)), -input, input)
+        return ops.rsqrt(right - 1j) * ops.rsqrt(right + 1j)
+    # the size of (1, x), whose square overflows
     return 1 / ops.hypot(input, ops.ones_like(input))
 
 
 asinh = elementwise("asinh", input=_asinh_partial, dtypes="float", inplace=True)
 
 
-# two roots neither overflow nor leave the principal branch
-@elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input + 1), dtypes="float", inplace=True)
+# two roots neither overflow nor leave the principal branch; the difference keeps the sign of a zero
+@elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input - -1), dtypes="float", inplace=True)
 def acosh(xp, input: Array):
     """Inverse hyperbolic cosine."""
     return xp.acosh(input)
 
 
-atanh = elementwise("atanh", input=lambda g, input: g / ((1 - input) * (1 + input)), dtypes="float", inplace=True)
+def _artanh_product(ops, g, input):
+    # of complex numbers the product overflows to NaN
+    if is_complex(ops, input):
+        return g / (1 - input) / (1 + input)
+    return g / ((1 - input) * (1 + input))
+
+
+atanh = elementwise("atanh", input=_artanh_product, dtypes="float", inplace=True)
 
 
 def _over_square(ops, value, input, other):
