@@ -333,6 +333,7 @@ ARITHMETIC = [
     binary("rsub", lambda x, y: y - x, (lambda x, y: mp.mpf(-1), one)),
     binary("mul", lambda x, y: x * y, (lambda x, y: y, lambda x, y: x), numpy="multiply"),
     binary("true_divide", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -x / (y * y)), numpy="divide"),
+    binary("divide_or_zero", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -x / (y * y)), numpy="-", torch="-"),
     binary("remainder", lambda x, y: mp.fmod(x, y), (one, lambda x, y: -mp.floor(x / y)), (NUMBERS, NUMBERS)),
     binary(
         "fmod",

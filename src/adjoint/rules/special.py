@@ -256,14 +256,11 @@ def polygamma(xp, input: Array, n: Numeric):
 
 def _digamma(xp, input):
     """SciPy's values, but close to the poles: there it multiplies by pi before it takes the rest."""
-    values = xp.special.psi(input)
     rest = input - xp.round(input)
     near = (input < -0.5) & (xp.abs(rest) < 0.25) & (rest != 0)
-    if not xp.any(near):
-        return values
     # by reflection (DLMF 5.5.4)
-    rest = xp.where(near, rest, 0.25)
-    return xp.where(near, xp.special.psi(xp.where(near, 1 - input, 1)) - PI / xp.tan(PI * rest), values)
+    values = xp.special.psi(xp.where(near, 1 - input, input))
+    return xp.where(near, values - PI / xp.tan(PI * xp.where(near, rest, 0.25)), values)
 
 
 @elementwise(input=lambda ops, input: ops.polygamma(input, 1), dtypes="float", inplace=True)
