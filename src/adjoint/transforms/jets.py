@@ -151,8 +151,7 @@ def propagate(
         result = with_modes(changes, func, arguments)
         outputs, tree = output_leaves(result, name)
         series = [propagation.read(output, order + 1) for output in outputs]
-        run.hand_out(outputs)
-        run.hand_out(series)
+        run.hand_out([*outputs, *series])
         for output in outputs:
             taken_series(output, number)
     except ValueError as error:
@@ -171,7 +170,7 @@ def propagate(
 
 def check_order(name: str, order: Any) -> None:
     """Raise unless `order` is a whole number that is not negative."""
-    if isinstance(order, bool) or not isinstance(order, int):
+    if type(order) is not int and (isinstance(order, bool) or not isinstance(order, int)):
         raise TypeError(f"{name}: order must be an int, got {type(order).__name__}")
     if order < 0:
         raise ValueError(f"{name}: order must be 0 or more, got {order}")
