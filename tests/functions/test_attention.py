@@ -11,6 +11,7 @@ import pytest
 from scipy import special
 
 import adjoint
+from adjoint.autograd import gradgradcheck
 
 F = adjoint.nn.functional
 RNG = np.random.default_rng(9)
@@ -102,6 +103,27 @@ def test_embedding_bag(mode: str) -> None:
         np.testing.assert_allclose(found.numpy(), expected)
         even = F.embedding_bag(adjoint.tensor(INDICES), table, mode=mode, padding_idx=but)
         np.testing.assert_allclose(even.numpy(), [reduced(list(bag), mode, but) for bag in INDICES])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 0), (0, 3)])
+def test_bags_of_one_length_are_bags_by_offsets(mode: str, shape: Any) -> None:
+    rng = np.random.default_rng(0)
+    indices = adjoint.from_numpy(rng.integers(0, 5, shape[::-1]).T)
+    table = adjoint.from_numpy(rng.normal(size=(5, 2))).requires_grad_()
+    factors = adjoint.from_numpy(rng.normal(size=shape)).requires_grad_() if mode == "sum" else None
+    starts = adjoint.arange(shape[0]) * shape[1]
+    even = F.embedding_bag(indices, table, mode=mode, per_sample_weights=factors)
+    flat = None if factors is None else factors.reshape(-1)
+    found = F.embedding_bag(indices.reshape(-1), table, starts, mode=mode, per_sample_weights=flat)
+    assert even.shape == (shape[0], 2) and adjoint.allclose(even, found)
+    leaves = [table] if factors is None else [table, factors]
+    for one, other in zip(*[adjoint.autograd.grad(x.cos().sum(), leaves) for x in (even, found)], strict=True):
+        assert adjoint.allclose(one, other)
+    if all(shape):
+        assert gradgradcheck(
+            lambda w, *p: F.embedding_bag(indices, w, mode=mode, per_sample_weights=p[0] if p else None), leaves
+        )
 
 
 def test_bags_and_where_they_come_from() -> None:

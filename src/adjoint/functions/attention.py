@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import bool_, int32, int64
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import first_outside, underlying
 from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
@@ -267,12 +267,9 @@ def embedding_bag(
         raise RuntimeError(
             f"padding_idx must be within the number of embeddings, -{size} through {size - 1}, but got {padding_idx}"
         )
-    raw = underlying(input._array)
-    outside = (raw < 0) | (raw >= size)
-    if outside.any():
-        raise RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {raw[outside][0]}"
-        )
+    outside = first_outside(underlying(input._array), 0, size)
+    if outside is not None:
+        raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {outside}")
     padding = -1 if padding_idx is None else padding_idx % size
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
@@ -293,25 +290,37 @@ def _bags(
     sparse: bool,
 ) -> Tensor:
     rows = _embedding(weight, input, padding, scale_grad_by_freq, sparse)
+    if offsets is None and padding < 0 and mode != "max":
+        return _whole_bags(rows, mode, per_sample_weights)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[..., None]
-    counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
     if mode == "max":
+        counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
         if offsets is None:
             return _largest(rows, counts)
         positions, inside = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
         return _largest(ops.index(rows, (positions,)), ops.index(counts, (positions,)) & new_tensor(inside))
+    numbers = None
+    if padding >= 0:
+        counts = input != padding
+        rows, numbers = ops.where(counts[..., None], rows, 0), counts.to(weight.dtype)
     if offsets is None:
-        sums, numbers = [ops.sum(x, 1) for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))]
+        sums, numbers = [ops.sum(x, 1) for x in (rows, numbers)]
     else:
         starts = _starts(offsets, input.shape[0], include_last_offset)
         # the elements after the last bag go into one more, which is dropped
         bags = numpy.searchsorted(starts, numpy.arange(input.shape[0]), side="right") - 1
-        sums, numbers = [
-            ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1]
-            for x in (ops.where(counts[..., None], rows, 0), counts.to(weight.dtype))
-        ]
+        numbers = ops.ones_like(input).to(weight.dtype) if numbers is None else numbers
+        sums, numbers = [ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1] for x in (rows, numbers)]
     return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
+
+
+def _whole_bags(rows: Tensor, mode: str, per_sample_weights: Tensor | None) -> Tensor:
+    """The sums or means of the rows (B, n, D) of bags of which each index counts."""
+    if per_sample_weights is not None:
+        return ops.matmul(per_sample_weights[:, None], rows)[:, 0]
+    sums = ops.sum(rows, 1)
+    return sums if mode == "sum" else sums / max(rows.shape[1], 1)
 
 
 _MODES = ("sum", "mean", "max")

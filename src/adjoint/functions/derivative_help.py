@@ -199,8 +199,8 @@ _NAMES: dict[str, str] = {
     "Derivative: the chain rule through the recorded operations: unsqueeze, cat.": "dstack",
     "Derivative: that of the operation embedding (saves indices); see adjoint/rules/embedding.py.":
         "embedding nn.functional.embedding",
-    "Derivative: the chain rule through the recorded operations: embedding (saves indices), where (saves condition),\n"
-    "    sum_at (saves indices), getitem_slice.":
+    "Derivative: the chain rule through the recorded operations: embedding (saves indices), sum_at (saves indices),\n"
+    "    getitem_slice.":
         "embedding_bag",
     "Derivative: the chain rule through the recorded operations: expand, clone_with_strides.": "expand_copy",
     "Derivative, from the cotangent g of the result y of the operation fft_c2c:\n"
@@ -400,8 +400,7 @@ _NAMES: dict[str, str] = {
         "nn.functional.cross_entropy",
     "Derivative: that of the operation elu (saves self); see adjoint/rules/activations.py.":
         "nn.functional.elu nn.functional.selu selu",
-    "Derivative: the chain rule through the recorded operations: embedding (saves indices), where (saves condition),\n"
-    "    sum.":
+    "Derivative: the chain rule through the recorded operations: embedding (saves indices), sum.":
         "nn.functional.embedding_bag",
     "Derivative, from the cotangent g of the result y of the operation col2im:\n"
     "    by input: ops.im2col(g, maps) (saves nothing)":
