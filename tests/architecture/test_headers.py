@@ -15,7 +15,7 @@ PARTS = {
     "optimized_begin.h", "optimized_end.h",
     "series_loops.h",
     "vector_ufuncs_end.h", "vector_ufuncs_loops.h", "vector_ufuncs_single.h", "vector_ufuncs_tables.h",
-    "paths_loops.h", "sequences_loops.h", "updates_loops.h", "vector_ufuncs_vectors.h",
+    "pairs_loops.h", "paths_loops.h", "sequences_loops.h", "updates_loops.h", "vector_ufuncs_vectors.h",
     "vectors_exp.h", "vectors_fused.h", "vectors_kind.h", "vectors_loops.h",
 }  # fmt: skip
 

@@ -476,7 +476,7 @@ _NAMES: dict[str, str] = {
         "nn.functional.normalize",
     "Derivative: the chain rule through the recorded operations: sub, add, linalg_vector_norm (saves result, self).":
         "nn.functional.pairwise_distance pairwise_distance",
-    "Derivative: the chain rule through the recorded operations: cdist (saves result, x1, x2), index (saves indices).":
+    "Derivative: that of the operation pdist (saves result, self); see adjoint/rules/distances.py.":
         "nn.functional.pdist pdist",
     "Derivative: the chain rule through the recorded operations: reshape, permute.":
         "nn.functional.pixel_shuffle nn.functional.pixel_unshuffle pixel_shuffle pixel_unshuffle",

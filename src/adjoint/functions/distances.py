@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import TYPE_CHECKING, Any
-
-import numpy
 
 from adjoint.arrays.dtypes import promote_types
 from adjoint.arrays.shapes import broadcast_shapes
@@ -83,11 +80,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    first, second = numpy.triu_indices(input.shape[0], 1)
-    if p in (0, inf):
-        # as in torch a count has a gradient, of zeros, and each of several largest coordinates gets the whole cotangent
-        return ops.index(ops.cdist(input, input, p), (first, second))
-    return _norm(ops.index(input, (first,)) - ops.index(input, (second,)), p, 1)
+    return ops.pdist(input, p)
 
 
 @functional

@@ -3,8 +3,10 @@
 from math import inf
 
 from adjoint.arrays.dtypes import kind_of
+from adjoint.arrays.kernels.vectors import pairs, run_pairs
+from adjoint.arrays.namespace import native
 
-from .declare import Array, Numeric, general
+from .declare import Array, Kernels, Numeric, general
 from .reduce import dims_of, norm_gradient
 
 # distances between all pairs ------------------------------------------------------------------------------------------
@@ -35,9 +37,12 @@ def _weights(ops, g, y):
     return ops.where(zero, 0, g / ops.where(zero, 1, y))
 
 
-def _slopes(ops, scale, y, x1, x2, p):
+def _between(x1, x2):
+    return x1[..., :, None, :] - x2[..., None, :, :]
+
+
+def _slopes(ops, scale, y, away, p):
     """The derivative of each distance by the difference of its two points, times a number; 0 for equal points."""
-    away = x1[..., :, None, :] - x2[..., None, :, :]
     if p == 0:
         return away * 0
     if p == 2:
@@ -57,7 +62,7 @@ def _slopes(ops, scale, y, x1, x2, p):
 @cdist.vjp("x1", "x2")
 def _(ops, g, y, x1, x2, p, by_product, needs):
     if not by_product:
-        slopes = _slopes(ops, g, y, x1, x2, p)
+        slopes = _slopes(ops, g, y, _between(x1, x2), p)
         first = ops.sum(slopes, g.ndim - 1, False) if needs[0] else None
         return first, (-ops.sum(slopes, g.ndim - 2, False) if needs[1] else None)
     w = _weights(ops, g, y)
@@ -71,7 +76,7 @@ def _(ops, t, y, x1, x2, p, by_product):
     if by_product:
         along = ops.sum(x1 * t, t.ndim - 1, False)[..., :, None] - t @ ops.transpose(x2, -2, -1)
         return _weights(ops, along, y)
-    slopes = _slopes(ops, ops.ones_like(y), y, x1, x2, p)
+    slopes = _slopes(ops, ops.ones_like(y), y, _between(x1, x2), p)
     return ops.sum(slopes * t[..., :, None, :], slopes.ndim - 1, False)
 
 
@@ -80,8 +85,36 @@ def _(ops, t, y, x1, x2, p, by_product):
     if by_product:
         along = ops.sum(x2 * t, t.ndim - 1, False)[..., None, :] - x1 @ ops.transpose(t, -2, -1)
         return _weights(ops, along, y)
-    slopes = _slopes(ops, ops.ones_like(y), y, x1, x2, p)
+    slopes = _slopes(ops, ops.ones_like(y), y, _between(x1, x2), p)
     return -ops.sum(slopes * t[..., None, :, :], slopes.ndim - 1, False)
+
+
+@general(core="(n,m)->(k)", method=False, function=False)
+def pdist(xp, input: Array, p: Numeric):
+    """The p-norms of the differences of all pairs of rows."""
+    distances = run_pairs(input, p)
+    if distances is not None:
+        return distances
+    first, second = pairs(input.shape[-2])
+    away = xp.take(input, xp.asarray(first), axis=-2) - xp.take(input, xp.asarray(second), axis=-2)
+    if not away.shape[-1]:
+        return xp.sum(away, axis=-1)
+    return Kernels(xp).linalg_vector_norm(away, p, (away.ndim - 1,), False)
+
+
+@pdist.vjp("input")
+def _(ops, g, y, input, p):
+    cotangent = native(run_pairs, input, p, y, g)
+    if cotangent is not None:
+        return cotangent
+    first, second = pairs(input.shape[-2])
+    # the points first, then the axes of a batch
+    axis = input.ndim - 2
+    points = ops.transpose(input, 0, axis)
+    away = ops.index(points, (first,)) - ops.index(points, (second,))
+    slopes = ops.transpose(_slopes(ops, g, y, ops.transpose(away, 0, axis), p), 0, axis)
+    total = ops.sum_at(slopes, points.shape, (first,)) - ops.sum_at(slopes, points.shape, (second,))
+    return ops.transpose(total, 0, axis)
 
 
 # vectors of limited length --------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ RULES = {
     """,
     "adjoint.rules.cumulative": "cummax cummin logcumsumexp neighbour_difference",
     "adjoint.rules.differences": "dawsn_slope digamma_difference erfcx_tail scaled_i_difference scaled_k_difference",
-    "adjoint.rules.distances": "cdist renorm",
+    "adjoint.rules.distances": "cdist pdist renorm",
     "adjoint.rules.distributions": """
         beta betainc betaincinv betaln gamma gammainc_derivative gammainccinv gammaincinv stdtr stdtrit
     """,

@@ -76,6 +76,14 @@ typedef struct {
 } adj_updates_job;
 enum { ADJ_DESCEND, ADJ_ADAPT };
 
+/* The distances y of all pairs of points x (points, coordinates), or with their cotangents g those of the points. */
+typedef struct {
+    char *x, *y, *g, *out;
+    int64_t points, coordinates;
+    int norm, failed;
+} adj_pairs_job;
+enum { ADJ_SQUARES, ADJ_SIZES, ADJ_LARGEST };
+
 /* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates are kept. */
 enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
 
@@ -123,7 +131,7 @@ static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, 
 static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
     ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
-    ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all),
+    ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all), ADJ_LOOP(adj_pairs),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -82,6 +82,13 @@ cdef extern from "vectors.h":
         double numbers[5]
         double decay, shrink
         int rule, maximize, nesterov
+    ctypedef struct adj_pairs_job:
+        char *x
+        char *y
+        char *g
+        char *out
+        int64_t points, coordinates
+        int norm, failed
 
 cdef object numpy, _FLOATS
 
@@ -105,3 +112,6 @@ cdef object _run_paths(tuple arrays, object states, object steps, object out, bi
     n=Py_ssize_t, first=Py_ssize_t, each=Py_ssize_t, most=Py_ssize_t, work=work_function, kind=cython.int, total=Py_ssize_t,
 )
 cdef bint _run_updates(int rule, tuple numbers, double decay, double shrink, bint maximize, bint nesterov, list rows)
+
+@cython.locals(job=adj_pairs_job, size=cython.int, work=work_function)
+cdef object _run_pairs(int norm, object x, object y, object g, object out)

@@ -15,7 +15,7 @@ try:
 except ModuleNotFoundError:
     compiled = False
 
-from math import prod
+from math import inf, prod
 
 import numpy
 
@@ -27,7 +27,9 @@ from adjoint.runtime.threads import get_num_threads
 from .processor import kind_in_use
 
 #: The loops' numbers in vectors.h.
-_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS, _UPDATES = range(9)
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS, _UPDATES, _PAIRS = (
+    range(10)
+)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
@@ -431,6 +433,30 @@ def run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows):
     return there and _run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows)
 
 
+# pairs ----------------------------------------------------------------------------------------------------------------
+
+#: The norms in the order of vectors.h.
+_NORMS = (2, 1, inf)
+
+
+@cached(16)
+def pairs(n):
+    """The numbers of the first and the second of each pair of n points: (0, 1), (0, 2) ... (1, 2) ..."""
+    return numpy.triu_indices(n, 1)
+
+
+def run_pairs(x, p, y=None, g=None):
+    """The distances of all pairs of points, or with these and their cotangents those of the points; None for others."""
+    arrays = _rows_alike(x, y, g)
+    if arrays is None or p not in _NORMS or x.ndim != 2 or x.shape[0] < 2:
+        return None
+    x, y, g = arrays
+    n = x.shape[0]
+    out = numpy.empty((n * (n - 1) // 2,) if g is None else x.shape, x.dtype)
+    _run_pairs(_NORMS.index(p), x, out if g is None else y, g, out)
+    return out
+
+
 if there:
 
     def use_kind(number):
@@ -555,3 +581,14 @@ if there:
         share(work, cython.address(job), _threads(4 * total))
         free(job.rows)
         return True
+
+    def _run_pairs(norm, x, y, g, out):
+        job.x, job.y = adj_bytes_or_null(x), adj_bytes_or_null(y)
+        job.g, job.out = adj_bytes_or_null(g), adj_bytes_or_null(out)
+        job.points, job.coordinates = x.shape
+        job.norm, job.failed = norm, 0
+        size = x.itemsize
+        work = adj_loop_of(_PAIRS, size, _kind)
+        share(work, cython.address(job), 1)
+        if job.failed:
+            raise MemoryError("no memory for the points at work")

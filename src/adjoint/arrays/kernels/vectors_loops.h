@@ -548,6 +548,7 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
 #include "sequences_loops.h"
 #include "paths_loops.h"
 #include "updates_loops.h"
+#include "pairs_loops.h"
 
 #undef ADJ_SIGN_BIT
 #undef W
