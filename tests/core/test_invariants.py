@@ -1175,6 +1175,35 @@ def write_to_reshaped_view(x, v, w):
     return v.detach().clone()[0]
 
 
+RESHAPES = {
+    "unsqueeze_ first": lambda x: x.unsqueeze_(0),
+    "unsqueeze_ last": lambda x: x.unsqueeze_(-1),
+    "unsqueeze_ twice": lambda x: x.unsqueeze_(0).unsqueeze_(2),
+    "t_": lambda x: x.t_(),
+    "t_ and unsqueeze_": lambda x: x.t_().unsqueeze_(1),
+    "unsqueeze_ and squeeze_": lambda x: x.unsqueeze_(1).squeeze_(),
+    "transpose_ of a new axis": lambda x: x.unsqueeze_(0).transpose_(0, 2),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("part", [lambda x: x.view(-1), lambda x: x[1], lambda x: x[:, 1:], lambda x: x[..., None]])
+@pytest.mark.parametrize("reshape", RESHAPES.values(), ids=RESHAPES)
+def test_a_base_that_is_reshaped_before_a_view_is_written_to(reshape, part, create_graph):
+    """Strides of axes of one element say nothing of where elements lie."""
+    w = adjoint.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=adjoint.float64, requires_grad=True)
+    factors = adjoint.ones(2, 3, dtype=adjoint.float64)
+    part(factors).mul_(3.0)
+    x = w * 2.0
+    view = part(x)
+    reshape(x)
+    view.mul_(3.0)
+    (gradient,) = adjoint.autograd.grad((x * x).sum(), w, retain_graph=True, create_graph=create_graph)
+    assert gradient.tolist() == (8.0 * w * factors * factors).tolist()
+    (of_view,) = adjoint.autograd.grad(view.sum(), w)
+    assert of_view.tolist() == (2.0 * factors * (factors > 1)).tolist()
+
+
 @pytest.mark.parametrize("recording", [True, False])
 @pytest.mark.parametrize("again", [False, True], ids=["detached", "a leaf again"])
 @pytest.mark.parametrize("write", [write_to_view, write_from_another, write_by_index, write_to_reshaped_view])

@@ -34,6 +34,19 @@ programs = st.lists(st.tuples(numbers, numbers, numbers, numbers), min_size=4, m
 )
 @example([(0, 0, 0, 0), (34, 3, 50, 0), (14, 3, 0, 0), (62, 4, 0, 0), (8, 3, 0, 0)])
 @example([(0, 0, 0, 0), (61, 0, 1, 0), (125, 0, 0, 0), (0, 0, 0, 0), (14, 117, 0, 0), (66, 0, 73, 25)])
+@example(  # a base gets an axis of one element before a view of it is written to
+    [
+        *[
+            (123, 9, 23, 29),
+            (73, 18, 27, 85),
+            (75, 6, 120, 93),
+            (106, 70, 46, 19),
+            (77, 108, 43, 45),
+            (44, 84, 109, 29),
+        ],
+        *[(10, 16, 40, 122), (49, 0, 121, 9), (111, 16, 30, 49)],
+    ]
+)
 @given(programs)
 def test_programs(steps: list[tuple[int, int, int, int]]) -> None:
     run(steps, note)

@@ -903,3 +903,11 @@ def gradient_and_copy_of_a_parameter(world: World) -> Callable[..., Any]:
         return x * 2, w.clone()
 
     return run
+
+
+writing(
+    "fill_of_repeated_elements",
+    lambda x, y: then(x.fill_(y.mean()), x * 2),
+    changed(PLAIN, lambda x: x[:1, :1].expand(3, 4)),
+    PLAIN,
+)

@@ -606,7 +606,7 @@ def as_strided(xp, input: Array, shape, strides, offset, own):
     """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
     with the elements of that view.
     """
-    if not hasattr(input, "strides") or own != tuple([k // input.itemsize for k in input.strides]):
+    if not hasattr(input, "strides") or not has_steps(input, own):
         return restrided(xp, input, (input.shape, own, 0), (shape, strides, offset), 0)
     return xp.as_strided(input, shape, strides, offset)
 
@@ -620,6 +620,12 @@ def _(ops, g, input_shape, shape, strides, offset, own):
 def _(size, input, shape, strides, offset, own):
     apart = cells((input.shape[1:], own, 0), (shape, strides, offset)).stop
     return {"shape": (size, *shape), "strides": (apart, *strides), "own": (apart, *own)}
+
+
+def has_steps(array, own):
+    """True if an array has strides, in elements, but for those of axes of one element, which lead nowhere."""
+    steps = tuple([k // array.itemsize for k in array.strides])
+    return steps == own or all(n == 1 or k == step for n, k, step in zip(array.shape, steps, own, strict=True))
 
 
 def cells(*layouts):

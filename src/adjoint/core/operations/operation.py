@@ -434,7 +434,8 @@ document_instances(Operation, lambda operation: registry.help_of(operation.rule)
 def check_memory(array, sources, repeats):
     """Raise if elements of an array to be written overlap (unless `repeats`), or sources overlap it partly."""
     if type(array) is not _ndarray:
-        errors.check_overlap(array)
+        if not repeats:
+            errors.check_overlap(array)
         errors.check_sources(array, sources)
         return
     if array.base is not None and not repeats:
