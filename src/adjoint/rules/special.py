@@ -531,7 +531,8 @@ i1 = unary(
 i0e = unary(
     "special_i0e",
     "i0e",
-    lambda ops, input: -ops.sign(input) * ops.scaled_i_difference(input),
+    # PyTorch's node shows the result
+    lambda ops, input, y: -ops.sign(input) * ops.scaled_i_difference(input),
     doc="exp(-abs(input)) * i0(input).",
     node="SpecialI0EBackward0",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.arrays.size import type_name
+from adjoint.arrays.size import type_name as _type_name
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.nn import functional as F
 from adjoint.nn import init
@@ -165,7 +165,7 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     True
     """
     if not isinstance(root, Module):
-        raise TypeError(f"{type_name(root)} is not a Module subclass")
+        raise TypeError(f"{_type_name(root)} is not a Module subclass")
     for module in root.modules():
         if isinstance(module, _BatchNorm):
             module.running_mean = module.running_var = module.num_batches_tracked = None
