@@ -448,3 +448,35 @@ def test_gradients_that_another_thread_sets_are_no_part_of_a_recording(before, c
         compiled(adjoint.ones(3)).backward()
         assert weight.grad.tolist() == [2.0 + (before or 0), 4.0 + (before or 0), 6.0 + (before or 0)]
     assert compiled.n_recordings == 1 and not compiled.refused
+
+
+VIEWS = {
+    "overlapping": lambda x: x.unfold(0, 2, 1),
+    "transposed": lambda x: x.permute(2, 0, 1),
+    "steps": lambda x: x[:, ::2, ::3],
+    "repeated": lambda x: x[:, :, None].expand(4, 3, 2, 5),
+    "diagonal": lambda x: x.diagonal(0, 0, 1),
+}
+REDUCTIONS = {
+    "all": lambda x: x.sum(),
+    "last two": lambda x: x.sum((-2, -1)),
+    "largest": lambda x: x.amax((-2, -1)),
+    "variance": lambda x: x.var((-2, -1)),
+    "spread": lambda x: x.std(),
+}
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_reductions_of_views_whose_axes_are_no_one_axis(view, reduction):
+    """They begin regions, forward and backward, also where some results alone get cotangents."""
+    compiled = adjoint.compile(function := lambda x: [VIEWS[view](x * 1), REDUCTIONS[reduction](VIEWS[view](x * 1))])
+    for k in range(2):
+        x = adjoint.randn(4, 3, 5, dtype=adjoint.float64, requires_grad=True)
+        for used in ([0], [1], [0, 1]):
+            gradients = []
+            for f in (function, compiled):
+                results = [f(x)[number] for number in used]
+                cotangents = [(y.detach() + k).cos() for y in results]
+                gradients.append(adjoint.autograd.grad(results, x, cotangents)[0])
+            adjoint.testing.assert_close(*gradients)

@@ -25,7 +25,8 @@ class Group:
     """A region: instructions in order, each on all elements, on one number for each row, or a reduction of rows.
 
     shape: that of all elements. n_columns: how many last axes are the columns of a row; None where nothing asks for
-    rows. is_alone: a reduction that takes no other instruction, since its rows are long or lie along other axes.
+    rows. is_alone: a reduction that takes no other instruction, since its rows are long, lie along other axes, or are no
+    one axis in memory.
     """
 
     #: True if the result of a reduction that is alone gets its first value before.
@@ -35,7 +36,7 @@ class Group:
         self.shape = first.operands[0].shape if isinstance(first, Reduce) else first.out.shape
         self.instructions: list[Elementwise] = []
         self.n_columns: int | None = None
-        self.is_alone = isinstance(first, Reduce) and self.columns_of(first) is None
+        self.is_alone = isinstance(first, Reduce) and not self._can_begin_with(first)
         self._read: dict[int, list[View]] = {}
         self._written: dict[int, list[View]] = {}
         #: The buffers that have one number for each row.
@@ -55,6 +56,10 @@ class Group:
         if reduction.axes != tuple(range(rank - n, rank)) or not 1 < prod(self.shape[rank - n :]) <= LONGEST_ROW:
             return None
         return n
+
+    def _can_begin_with(self, reduction: Reduce) -> bool:
+        n = self.columns_of(reduction)
+        return n is not None and all(has_rows(view, self.shape, n) for view in reduction.reads)
 
     def is_per_row(self, instruction: Elementwise) -> bool:
         """True for an instruction on one number for each row."""
