@@ -25,8 +25,8 @@ class Group:
     """A region: instructions in order, each on all elements, on one number for each row, or a reduction of rows.
 
     shape: that of all elements. n_columns: how many last axes are the columns of a row; None where nothing asks for
-    rows. is_alone: a reduction that takes no other instruction, since its rows are long, lie along other axes, or are no
-    one axis in memory.
+    rows. is_alone: a reduction that takes no other instruction, since its rows are long, lie along other axes, or are
+    no one axis in memory.
     """
 
     #: True if the result of a reduction that is alone gets its first value before.
