@@ -55,6 +55,8 @@ def test_forms_compare_and_pickle() -> None:
     assert forms[0] != "form"
 
 
+# pickle looks for a ufunc in all modules that are loaded
+@pytest.mark.filterwarnings("ignore:numpy.core is deprecated")
 def test_forms_of_all_ufuncs_pickle() -> None:
     for name in ("sin", "hypot", "fmod"):
         ufunc = getattr(xp, name)
