@@ -247,10 +247,10 @@ def exclusive_cumprod(xp, input: Array, dim, reverse):
     """The product of all elements before each along an axis; in reverse of all after it."""
     if not input.shape[dim]:
         return xp.asarray(input, copy=True)
-    one = xp.ones_like(input[part(dim, 0, 1)])
+    one, running_product = xp.ones_like(input[part(dim, 0, 1)]), cumprod.kernel(xp)
     if not reverse:
-        return xp.concat([one, xp.cumprod(input[part(dim, 0, -1)], axis=dim)], axis=dim)
-    running = xp.cumprod(xp.flip(input[part(dim, 1)], axis=dim), axis=dim)
+        return xp.concat([one, running_product(input[part(dim, 0, -1)], dim)], axis=dim)
+    running = running_product(xp.flip(input[part(dim, 1)], axis=dim), dim)
     return xp.concat([xp.flip(running, axis=dim), one], axis=dim)
 
 
