@@ -740,9 +740,8 @@ def upcoming_sequence_nr():
     return _sequence + 1
 
 
-#: Functions that are called with each new tensor around an array of these types, and when its gradient is set.
+#: By type of array two functions: one for each new tensor around it, one for each whose gradient is about to be set.
 _watched: dict = {}
-_watched_gradients: dict = {}
 
 
 def watch_arrays(kind, of_new, of_gradient):
@@ -750,17 +749,16 @@ def watch_arrays(kind, of_new, of_gradient):
 
     of_new: with each new one. of_gradient: with each one before its gradient is set.
     """
-    _watched[kind] = of_new
-    _watched_gradients[kind] = of_gradient
+    _watched[kind] = of_new, of_gradient
 
 
 def note_gradient(tensor):
-    """Tell who watches that the gradient of a tensor is set."""
+    """Tell who watches that the gradient of a tensor is about to be set."""
     own: TensorBase = tensor
-    if type(own._array) is not _ndarray and _watched_gradients:
-        note = _watched_gradients.get(type(own._array))
-        if note is not None:
-            note(own)
+    if type(own._array) is not _ndarray and _watched:
+        notes = _watched.get(type(own._array))
+        if notes is not None:
+            notes[1](own)
 
 
 def new_tensor(array):
@@ -772,9 +770,9 @@ def new_tensor(array):
     result: TensorBase = tensor
     result._array = array
     if type(array) is not _ndarray and _watched:
-        note = _watched.get(type(array))
-        if note is not None:
-            note(result)
+        notes = _watched.get(type(array))
+        if notes is not None:
+            notes[0](result)
     if cython.compiled:
         # spares the call while no thread is in inference mode
         if _inferring == 0:

@@ -940,8 +940,7 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     numbers = elementwise and formula.is_saved_value
     fused = Fused(on_numpy, (), numbers)
     identity = elementwise and formula.is_identity
-    small = elementwise or (rule.is_elementwise and not is_complex)
-    return Term(product, positions, arguments, fused, formula.native, identity, small)
+    return Term(product, positions, arguments, fused, formula.native, identity, rule.is_elementwise and not is_complex)
 
 
 def slot_of(arguments, name):

@@ -14,7 +14,7 @@ from adjoint.arrays.dtypes import kind_of
 
 from .bessel import exprel_slope
 from .declare import Array, elementwise
-from .special import ROOT_TWO, ROOT_TWO_PI, TWO_OVER_ROOT_PI, alike, riemann_slope
+from .special import BERNOULLI, ROOT_TWO, ROOT_TWO_PI, TWO_OVER_ROOT_PI, alike, riemann_slope
 
 # one variable ---------------------------------------------------------------------------------------------------------
 
@@ -363,8 +363,6 @@ def special_function(xp, z: Array, name, parameters=()):
     return getattr(xp.special, name)(*parameters, z)
 
 
-#: Bernoulli's numbers of the orders 2, 4, 6 ...
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 _TERMS = 15
 
 
@@ -376,7 +374,7 @@ def _complex_polygamma(xp, z, n):
     end = w + _TERMS
     total = total + end**-n / n + 0.5 * end ** (-n - 1)
     factor = 0.5 * (n + 1)
-    for j, bernoulli in enumerate(_BERNOULLI):
+    for j, bernoulli in enumerate(BERNOULLI):
         total = total + bernoulli * factor * end ** (-n - 2 - 2 * j)
         factor *= (n + 2 + 2 * j) * (n + 3 + 2 * j) / ((3 + 2 * j) * (4 + 2 * j))
     right = (-1) ** (n + 1) * gamma(n + 1) * total

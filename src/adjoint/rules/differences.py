@@ -209,6 +209,15 @@ def dawsn_slope(xp, input: Array):
     return _far_or_near(xp, xp.abs(input), 4.0, far, lambda x: 1 - 2 * x * xp.special.dawsn(x))
 
 
+def _decay(xp, coefficients):
+    # a difference at x > 8, which decays as x ** -1.5
+    def far(x):
+        inverse = 1 / x
+        return _chebyshev(coefficients, 16 * inverse - 1) * inverse * xp.sqrt(inverse)
+
+    return far
+
+
 def _i_difference_partial(ops, input, y):
     # I1 / x by the recurrence, which has no pole at 0 (DLMF 10.29.1)
     return ops.sign(input) * (0.5 * (ops.special_i0e(input) - ops.bessel_i(input, 2, True)) - 2 * y)
@@ -219,17 +228,13 @@ def scaled_i_difference(xp, input: Array):
     """exp(-abs(x)) * (I0(abs(x)) - I1(abs(x)))"""
     real_only("scaled_i_difference", input)
 
-    def far(x):
-        inverse = 1 / x
-        return _chebyshev(_I_DIFFERENCE, 16 * inverse - 1) * inverse * xp.sqrt(inverse)
-
     def middle(x):
         return _chebyshev(_I_DIFFERENCE_MIDDLE, (x - 5) / 3)
 
     def near(x):
         return _far_or_near(xp, x, 2.0, middle, lambda x: xp.special.i0e(x) - xp.special.i1e(x))
 
-    return _far_or_near(xp, xp.abs(input), 8.0, far, near)
+    return _far_or_near(xp, xp.abs(input), 8.0, _decay(xp, _I_DIFFERENCE), near)
 
 
 def _k_difference_partial(ops, input, y):
@@ -240,12 +245,7 @@ def _k_difference_partial(ops, input, y):
 def scaled_k_difference(xp, input: Array):
     """exp(x) * (K1(x) - K0(x))"""
     real_only("scaled_k_difference", input)
-
-    def far(x):
-        inverse = 1 / x
-        return _chebyshev(_K_DIFFERENCE, 16 * inverse - 1) * inverse * xp.sqrt(inverse)
-
-    return _far_or_near(xp, input, 8.0, far, lambda x: xp.special.k1e(x) - xp.special.k0e(x))
+    return _far_or_near(xp, input, 8.0, _decay(xp, _K_DIFFERENCE), lambda x: xp.special.k1e(x) - xp.special.k0e(x))
 
 
 #: So many terms are added before digamma is that of large numbers.

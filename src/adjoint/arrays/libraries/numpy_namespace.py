@@ -106,16 +106,6 @@ def take_along_axis(array: Any, indices: Any, axis: int = -1) -> Any:
     return numpy.take_along_axis(array, indices, axis) if values is None else values
 
 
-def squeeze(array: Any, axis: Any = None) -> Any:
-    """numpy.squeeze without its overhead."""
-    return array.squeeze(axis)
-
-
-def permute_dims(array: Any, axes: Any) -> Any:
-    """numpy.permute_dims without its overhead."""
-    return array.transpose(axes)
-
-
 def tril(array: Any, k: int = 0) -> Any:
     """numpy.tril, with masks of small matrices that are kept.
 
@@ -594,43 +584,6 @@ def select(condition: Any, first: Any, second: Any) -> Any:
 _BITS = {numpy.dtype(kind): numpy.dtype(f"i{numpy.dtype(kind).itemsize}") for kind in ("f4", "f8", "c8", "i4", "i8")}
 
 
-def astype(array: Any, dtype: Any, *, copy: bool = True) -> Any:
-    """numpy.astype, without its Python code.
-
-    >>> astype(numpy.array([1, 2]), float)
-    array([1., 2.])
-    """
-    return array.astype(dtype, copy=copy)
-
-
-def argmax(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """numpy.argmax, without its Python code.
-
-    >>> argmax(numpy.array([1, 3, 2]))
-    np.int64(1)
-    """
-    return array.argmax(axis, keepdims=keepdims)
-
-
-def argmin(array: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """numpy.argmin, without its Python code.
-
-    >>> argmin(numpy.array([2, 1, 3]))
-    np.int64(1)
-    """
-    return array.argmin(axis, keepdims=keepdims)
-
-
-def reshape(array: Any, shape: Any) -> Any:
-    """numpy.reshape, without its Python code.
-
-    >>> reshape(numpy.array([1, 2]), (2, 1))
-    array([[1],
-           [2]])
-    """
-    return array.reshape(shape)
-
-
 def flip(array: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """numpy.flip, without its Python code.
 
@@ -674,24 +627,6 @@ _KEPT_EYE = 1 << 10
 @cached(256)
 def _eye(rows: int, columns: int, dtype: Any) -> Any:
     return numpy.eye(rows, columns, dtype=dtype)
-
-
-def cumsum(array: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """numpy.cumsum, without its Python code.
-
-    >>> cumsum(numpy.array([1, 2, 3]), axis=0)
-    array([1, 3, 6])
-    """
-    return array.cumsum(axis, dtype)
-
-
-def cumprod(array: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """numpy.cumprod, without its Python code.
-
-    >>> cumprod(numpy.array([1, 2, 3]), axis=0)
-    array([1, 2, 6])
-    """
-    return array.cumprod(axis, dtype)
 
 
 def zeros_like(array: Any, **options: Any) -> Any:
@@ -859,8 +794,20 @@ _LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ld
 )
 _MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
+
+def _method(name: str) -> Callable[..., Any]:
+    """A method of arrays as a function: NumPy's function of this name has Python code around it."""
+
+    def call(array: Any, *args: Any, **options: Any) -> Any:
+        return getattr(array, name)(*args, **options)
+
+    return call
+
+
 # names under which functions of this file replace numpy's in the namespace
 _INSTEAD = {
+    **{name: _method(name) for name in ("argmax", "argmin", "astype", "cumprod", "cumsum", "reshape", "squeeze")},
+    "permute_dims": _method("transpose"),
     "sum": fast_sum,
     "prod": _reduction(PROD, numpy.prod),
     "max": _reduction(MAX, numpy.max),

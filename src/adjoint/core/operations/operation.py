@@ -73,7 +73,7 @@ class Operation:
         self.arguments = Arguments(rule)
         self.differentiable = rule.has_derivative
         self.differentiable_in_place = bool(rule.vjps)
-        self.is_elementwise = rule.kind == "elementwise"
+        self.is_elementwise = rule.is_elementwise
         self.is_view = rule.view
         n = len(rule.inputs)
         self.n_inputs = n
@@ -87,7 +87,7 @@ class Operation:
             and not rule.view
             and (rule.check is None or rule.fast is not None or rule.native is not None)
         )
-        self.kernel = Kernel(self.arguments, self.fast and rule.is_elementwise)
+        self.kernel = Kernel(self.arguments, self.fast and self.is_elementwise)
         self.recorder = Recorder(self.arguments, self.tail)
         self.__name__ = self.__qualname__ = self.name
         if cython.compiled:

@@ -41,7 +41,6 @@ _NOT_ON_LABELS = (
 _MOST_TAPS = 128
 # the codes of labels, kept for the next operation
 _codes = [np.zeros(1, dtype=np.int64)]
-_SCALARS = re.compile(r"\(\)(,\(\))*->\(\)(,\(\))*")
 
 
 class Source(NamedTuple):
@@ -84,7 +83,8 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     rule = call.rule
     if rule.pairs_form is not None:
         return (paired,)
-    if is_elementwise(rule):
+    if rule.is_elementwise and rule.kind != "linear":
+        # linear ones say besides which elements they drop
         return (elementwise,)
     if rule.view and not is_about_memory(rule):
         return viewed, moved
@@ -102,11 +102,6 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
 
 
 # elementwise ----------------------------------------------------------------------------------------------------------
-
-
-def is_elementwise(rule: Rule) -> bool:
-    """True if an element of the result depends on those at the same place alone."""
-    return rule.kind == "elementwise" or (rule.core is not None and _SCALARS.fullmatch(rule.core) is not None)
 
 
 def is_about_memory(rule: Rule) -> bool:
