@@ -30,7 +30,8 @@ from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.func import jvp
 from adjoint.transforms.jets import jet, propagate
-from adjoint.transforms.taylor import TaylorLevel, is_plain
+from adjoint.transforms.tangents import is_alone
+from adjoint.transforms.taylor import TaylorLevel
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -101,7 +102,7 @@ def with_last(rows: Tensor, more: Tensor | None) -> Tensor:
     """Rows of which the last one gets another term."""
     if more is None:
         return rows
-    if is_plain(rows) and is_plain(more) and rows._array.base is None and rows._array[-1].shape == more._array.shape:
+    if is_alone(rows) and is_alone(more) and rows._array.base is None and rows._array[-1].shape == more._array.shape:
         rows._array[-1] += more._array
         return rows
     return ops.cat([rows[:-1], (rows[-1] + more)[None]], 0)

@@ -17,9 +17,8 @@ from adjoint.tensor.table import ops
 from adjoint.transforms import forward
 from adjoint.transforms.batching.vmap import described
 from adjoint.transforms.func import output_leaves
-from adjoint.transforms.jacobians import is_plain
 from adjoint.transforms.passing import for_primals
-from adjoint.transforms.tangents import taken_series
+from adjoint.transforms.tangents import is_alone, taken_series
 from adjoint.transforms.taylor import TaylorLevel
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def series_along(func: Function, primals: tuple[Tensor, ...], coefficients: list
 
 def line(value: Tensor, order: int) -> Tensor:
     """The coefficients of value + t."""
-    if is_plain(value):
+    if is_alone(value):
         return new_tensor(series_of_line(value._array, order + 1))
     rows = [value, ops.ones_like(value), *[ops.zeros_like(value)] * (order - 1)]
     return ops.stack(rows[: order + 1], 0)
@@ -142,24 +141,24 @@ def propagate(
     inputs: list[Tensor] = []
     number, run = forward.new_level(propagation), transforming("jvp")
     try:
-        inputs = [propagation.dual(value, series) for value, series in zip(values, coefficients, strict=True)]
+        inputs = list(map(propagation.dual, values, coefficients))
         run.take_in(inputs)
         arguments = inputs if structure is LEAF else structure.unflatten(inputs)
-        changes = (*run.opening(), *forward.opening(number))
+        changes = run.opening() + forward.opening(number)
         if current().forward_off:
-            changes = (*changes, (SET, "forward_off", False))
+            changes += ((SET, "forward_off", False),)
         result = with_modes(changes, func, arguments)
         outputs, tree = output_leaves(result, name)
         series = [propagation.read(output, order + 1) for output in outputs]
         run.hand_out([*outputs, *series])
-        for output in outputs:
-            taken_series(output, number)
+        for tensor in outputs:
+            taken_series(tensor, number)
     except ValueError as error:
         show_cause(error)
         raise
     finally:
-        for value in inputs:
-            taken_series(value, number)
+        for tensor in inputs:
+            taken_series(tensor, number)
         forward.forget_level(number)
         run.close()
     return result, series, tree

@@ -19,6 +19,7 @@ cdef object _ndarray
 cpdef object set_tangent(TensorBase tensor, object number, object tangent)
 
 
+cpdef bint is_alone(TensorBase tensor)
 cpdef object with_series(object array, object counter, object number, object series)
 cpdef object taken_series(TensorBase tensor, object number)
 

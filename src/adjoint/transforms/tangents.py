@@ -42,6 +42,13 @@ def set_tangent(tensor: TensorBase, number, tangent) -> None:
     tangents[number] = tangent
 
 
+def is_alone(tensor: TensorBase):
+    """True for a Tensor of NumPy's array that is no view and has neither history nor tangents."""
+    if type(tensor._array) is not _ndarray or tensor._tangents is not None or tensor._view is not None:
+        return False
+    return not tensor._requires and tensor._node is None and not current().dual_stack
+
+
 def with_series(array, counter, number, series):
     """A Tensor of an array that has a series at a level; who makes it takes the series away, by `taken_series`."""
     tensor: TensorBase = new_tensor(array)

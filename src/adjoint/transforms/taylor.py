@@ -27,7 +27,7 @@ from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
 from adjoint.transforms import forward
 from adjoint.transforms.batching.batched import BatchedArray
-from adjoint.transforms.tangents import with_series
+from adjoint.transforms.tangents import is_alone, with_series
 
 
 class TaylorLevel(forward.Propagation):
@@ -99,7 +99,7 @@ class TaylorLevel(forward.Propagation):
 
         It is made while the level is not open yet; who makes it forgets its series.
         """
-        if is_plain(primal):
+        if is_alone(primal):
             return with_series(primal._array, counter_of(primal), self.number, self.fit(series, primal))
         result = with_plain_results(ops.view, (primal, primal._array.shape))
         forward.set_tangent(result, self.number, self.fit(series, result))
@@ -197,12 +197,6 @@ def tensors_in(values: dict[str, Any]) -> Iterator[Any]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from (member for member in value if isinstance(member, TensorBase))
-
-
-def is_plain(tensor: TensorBase) -> bool:
-    """True for NumPy's array without history and without tangents, which is no view."""
-    plain = type(tensor._array) is numpy.ndarray and tensor._tangents is None and tensor._view is None
-    return plain and not tensor.requires_grad and not current().dual_stack
 
 
 def is_followed(tensor: Any) -> bool:

@@ -21,8 +21,8 @@ LARGEST_BY_PRODUCTS = 64
 _numpy = namespace(numpy.zeros(0))
 
 
-def _of_riccati(coefficients):
-    return lambda x, value, y: kernels.riccati(x, y, *coefficients)
+def _of_riccati(c0, c1, c2):
+    return lambda x, value, y: kernels.riccati(x, y, c0, c1, c2)
 
 
 def _of_wave(other, rise, fall):
@@ -38,7 +38,7 @@ OF_ONE = {
     "log": lambda x, value, y: kernels.log(x, y),
     "sqrt": lambda x, value, y: kernels.power(x, y, 0.5),
     "rsqrt": lambda x, value, y: kernels.power(x, y, -0.5),
-    **{name: _of_riccati(coefficients) for name, coefficients in RICCATI.items()},
+    **{name: _of_riccati(*coefficients) for name, coefficients in RICCATI.items()},
     **{name: _of_wave(*wave) for name, wave in WAVES.items()},
 }
 
@@ -54,7 +54,7 @@ def _started(series, y):
 
 def _product(a, b, left, right, y):
     if a is not None and b is not None:
-        return kernels.of_two(kernels.PRODUCT, a, b) if a.shape == b.shape else None
+        return kernels.of_alike(kernels.PRODUCT, a, b)
     series, constant = (a, right) if b is None else (b, left)
     return with_kept_memory(numpy.multiply, (series, constant)) if series.ndim == y.ndim + 1 else None
 
@@ -78,7 +78,7 @@ def _quotient(a, b, left, right, y):
         if b.shape[1:] != y.shape:
             return None
         a = kernels.constant(b, left)
-    return kernels.of_two(kernels.QUOTIENT, a, b) if a.shape == b.shape else None
+    return kernels.of_alike(kernels.QUOTIENT, a, b)
 
 
 def _power(a, b, left, right, y):

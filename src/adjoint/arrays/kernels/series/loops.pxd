@@ -12,23 +12,23 @@ cdef extern from "series.h":
     object adj_without_gaps(object array)
     PyArray_Descr *adj_descr(object array)
     Py_ssize_t *adj_lengths(object array)
-    object adj_tile_memory(object model, Py_ssize_t n)
+    bint adj_are_alike(object a, object b)
     bint adj_is_coefficient(object array, object series)
     void adj_set_coefficient(object series, Py_ssize_t k, object coefficient)
     int adj_itemsize(object array)
     void adj_fill_line(object x, object series)
     Py_ssize_t adj_order(object series)
     void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y) nogil
-    void adj_series_riccati(
-        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double c0, double c1, double c2, char *slope, char *y,
+    int adj_series_riccati(
+        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double c0, double c1, double c2, char *y,
     ) nogil
     void adj_series_power(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double exponent, char *y) nogil
     void adj_series_log(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, char *y) nogil
-    void adj_series_wave(
-        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *c, char *y,
+    int adj_series_wave(
+        int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *y,
     ) nogil
 
-cdef object numpy, _FLOATS
+cdef object numpy, _FLOATS, _negative
 
 
 cdef inline object without_gaps(object array):
@@ -54,6 +54,7 @@ cpdef object line(object x, Py_ssize_t n)
 cpdef object negative(object x)
 cpdef object constant(object model, object value)
 cdef object begun(object x, object start)
+cpdef object of_alike(int which, object a, object b)
 
 @cython.locals(
     bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, first=cython.p_char, second=cython.p_char, result=cython.p_char,
@@ -61,7 +62,7 @@ cdef object begun(object x, object start)
 cpdef object of_two(int which, object a, object b)
 
 @cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, slope=cython.p_char, result=cython.p_char,
+    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char, missing=cython.int,
 )
 cpdef object riccati(object x, object start, double c0, double c1, double c2)
 
@@ -72,7 +73,7 @@ cpdef object power(object x, object start, double exponent)
 cpdef object log(object x, object start)
 
 @cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, second=cython.p_char, slope=cython.p_char,
-    result=cython.p_char,
+    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, second=cython.p_char, result=cython.p_char,
+    missing=cython.int,
 )
 cpdef object wave(object x, object start, object other, double rise, double fall)

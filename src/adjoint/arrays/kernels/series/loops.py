@@ -14,6 +14,7 @@ except ModuleNotFoundError:
 import numpy
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+_negative = numpy.negative
 PRODUCT, CORRELATION, QUOTIENT = range(3)
 
 
@@ -43,7 +44,7 @@ if compiled:
     def negative(x):
         """The negative of a series."""
         y = series_like(x)
-        numpy.negative(x, y)
+        _negative(x, y)
         return y
 
     def constant(model, value):
@@ -64,7 +65,7 @@ if compiled:
 
     def of_two(which, a, b):
         """The product, correlation or quotient of two series, broadcast."""
-        if a.shape != b.shape:
+        if not adj_are_alike(a, b):
             a, b = numpy.broadcast_arrays(a, b)
         a, b = without_gaps(a), without_gaps(b)
         y = series_like(a)
@@ -75,16 +76,21 @@ if compiled:
             adj_series_of_two(bytes, which, n, size, first, second, result)
         return y
 
+    def of_alike(which, a, b):
+        """The same of two series of one shape; None for others."""
+        return of_two(which, a, b) if adj_are_alike(a, b) else None
+
     def riccati(x, start, c0, c1, c2):
         """The series of y with y' = (c0 + c1 y + c2 y * y) x' that starts with y[0] = start."""
         x = without_gaps(x)
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        memory = adj_tile_memory(x, n)
-        source, slope, result = adj_bytes(x), adj_bytes(memory), adj_bytes(y)
+        source, result = adj_bytes(x), adj_bytes(y)
         with cython.nogil:
-            adj_series_riccati(bytes, n, size, source, c0, c1, c2, slope, result)
+            missing = adj_series_riccati(bytes, n, size, source, c0, c1, c2, result)
+        if missing:
+            raise MemoryError
         return y
 
     def power(x, start, exponent):
@@ -115,10 +121,11 @@ if compiled:
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        memory = adj_tile_memory(x, n)
-        source, second, slope, result = adj_bytes(x), adj_bytes(other), adj_bytes(memory), adj_bytes(y)
+        source, second, result = adj_bytes(x), adj_bytes(other), adj_bytes(y)
         with cython.nogil:
-            adj_series_wave(bytes, n, size, source, rise, fall, second, slope, result)
+            missing = adj_series_wave(bytes, n, size, source, rise, fall, second, result)
+        if missing:
+            raise MemoryError
         return y
 
     adj_import_arrays()

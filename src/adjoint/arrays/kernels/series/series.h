@@ -11,6 +11,8 @@
 /* So many series are worked on together: tiles, then short ones, then single series. */
 #define ADJ_SERIES_TILE 32
 #define ADJ_SERIES_SHORT 4
+/* So many coefficients of a tile have room on the stack. */
+#define ADJ_SERIES_OWN 17
 
 #ifdef __GNUC__
 #define ADJ_TILE static inline __attribute__((always_inline)) void
@@ -51,13 +53,12 @@ static inline npy_intp adj_order(PyObject *series) {
 
 /* An array without gaps: the array itself, or a copy. */
 static PyObject *adj_without_gaps(PyObject *array) {
+    /* NumPy looks an array over before it gives it back. */
+    if (PyArray_CheckExact(array) && PyArray_ISCARRAY_RO((PyArrayObject *)array)) {
+        Py_INCREF(array);
+        return array;
+    }
     return PyArray_FROM_OF(array, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
-}
-
-/* Memory for two series of so many coefficients of a tile, as an array. */
-static PyObject *adj_tile_memory(PyObject *model, npy_intp n) {
-    npy_intp length = 2 * n * ADJ_SERIES_TILE;
-    return (PyObject *)adj_new_array((PyArrayObject *)model, 1, &length);
 }
 
 /* The dtype and the shape of an array. */
@@ -68,6 +69,11 @@ static inline PyArray_Descr *adj_descr(PyObject *array) {
 }
 static inline npy_intp *adj_lengths(PyObject *array) {
     return PyArray_DIMS((PyArrayObject *)array);
+}
+
+/* 1 if two arrays have the same shape. */
+static inline int adj_are_alike(PyObject *a, PyObject *b) {
+    return PyArray_SAMESHAPE((PyArrayObject *)a, (PyArrayObject *)b);
 }
 
 /* 1 if an array has the dtype of another one, as many elements as a coefficient of it, and no gaps. */
@@ -91,9 +97,11 @@ static void adj_fill_line(PyObject *array, PyObject *series) {
     char *data = PyArray_BYTES(y);
     memcpy(data, PyArray_BYTES(x), PyArray_NBYTES(x));
     memset(data + PyArray_NBYTES(x), 0, PyArray_NBYTES(y) - PyArray_NBYTES(x));
-    for (npy_intp i = size; i < 2 * size && n > 1; i++)
-        if (PyArray_TYPE(x) == NPY_DOUBLE) ((double *)data)[i] = 1;
-        else ((float *)data)[i] = 1;
+    if (n < 2) return;
+    if (PyArray_TYPE(x) == NPY_DOUBLE)
+        for (npy_intp i = size; i < 2 * size; i++) ((double *)data)[i] = 1;
+    else
+        for (npy_intp i = size; i < 2 * size; i++) ((float *)data)[i] = 1;
 }
 
 /* Products (which is 0), correlations (1) and quotients (2). */
@@ -106,12 +114,23 @@ static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, c
             n, size, (const double *)a, (const double *)b, (double *)y);
 }
 
-static void adj_series_riccati(int bytes, npy_intp n, npy_intp size, char *x, double c0, double c1, double c2,
-                               char *slope, char *y) {
+/* Memory for two series of a tile: `own` of the caller for short ones; NULL if there is none. */
+static void *adj_tile_memory(npy_intp n, double *own) {
+    return n <= ADJ_SERIES_OWN ? own : malloc(2 * n * ADJ_SERIES_TILE * sizeof(double));
+}
+#define ADJ_OWN_MEMORY(name) double name[2 * ADJ_SERIES_OWN * ADJ_SERIES_TILE]
+
+/* Riccati's equations and those of pairs; -1 if there is no memory. */
+static int adj_series_riccati(int bytes, npy_intp n, npy_intp size, char *x, double c0, double c1, double c2, char *y) {
+    ADJ_OWN_MEMORY(own);
+    void *slope = adj_tile_memory(n, own);
+    if (!slope) return -1;
     if (bytes == 4)
         adj_series_riccati_4(n, size, (const float *)x, (float)c0, (float)c1, (float)c2, (float *)slope, (float *)y);
     else
         adj_series_riccati_8(n, size, (const double *)x, c0, c1, c2, (double *)slope, (double *)y);
+    if (slope != own) free(slope);
+    return 0;
 }
 
 static void adj_series_power(int bytes, npy_intp n, npy_intp size, char *x, double exponent, char *y) {
@@ -128,13 +147,18 @@ static void adj_series_log(int bytes, npy_intp n, npy_intp size, char *x, char *
         adj_series_log_8(n, size, (const double *)x, (double *)y);
 }
 
-static void adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, double rise, double fall, char *start,
-                            char *c, char *y) {
+static int adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, double rise, double fall, char *start,
+                           char *y) {
+    ADJ_OWN_MEMORY(own);
+    void *c = adj_tile_memory(n, own);
+    if (!c) return -1;
     if (bytes == 4)
         adj_series_wave_4(n, size, (const float *)x, (float)rise, (float)fall, (const float *)start, (float *)c,
                           (float *)y);
     else
         adj_series_wave_8(n, size, (const double *)x, rise, fall, (const double *)start, (double *)c, (double *)y);
+    if (c != own) free(c);
+    return 0;
 }
 
 #include "optimized_end.h"
