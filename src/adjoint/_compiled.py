@@ -7,6 +7,7 @@ COMPILED = (
     "adjoint.runtime.crossovers",
     "adjoint.arrays.kernels.batched_lapack",
     "adjoint.arrays.kernels.colouring",
+    "adjoint.arrays.kernels.comparisons",
     "adjoint.arrays.kernels.cumulative",
     "adjoint.arrays.kernels.max_pooling",
     "adjoint.runtime.memory",

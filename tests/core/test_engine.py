@@ -218,6 +218,32 @@ def test_grad_of_several_outputs():
     assert lists(grad([x * x, x.sum()], x, seeds)) == [[3.0, 9.0]]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("sequence", [list, tuple])
+def test_grad_of_several_outputs_with_cotangents(create_graph, sequence):
+    x, y = leaf(1.0, 2.0), leaf(3.0, 5.0)
+    cotangents = sequence([adjoint.tensor([1.0, 10.0], dtype=adjoint.float64), None])
+    of_x, of_y = grad(sequence([x * y, (x * x).sum()]), [x, y], cotangents, create_graph=create_graph)
+    assert of_x.tolist() == [5.0, 54.0] and of_y.tolist() == [1.0, 20.0]
+    assert of_x.requires_grad is create_graph
+
+
+def test_grad_of_several_outputs_checks_each():
+    x = adjoint.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"got 2 tensors and 1 gradients"):
+        grad([x * 2, x * 3], x, [adjoint.ones(2)])
+    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[1\]"):
+        grad([x * 2, x * 3], x, [adjoint.ones(2), adjoint.ones(3)])
+    with pytest.raises(TypeError, match="gradients can be either Tensors or None, but got int"):
+        grad([x * 2], x, [1])
+    with pytest.raises(TypeError, match="expected Tensors, got int"):
+        grad([x * 2, 3], x, [adjoint.ones(2), adjoint.ones(2)])
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        grad([x.sum(), x * 3], x)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        grad([x.sum(), adjoint.ones(())], x)
+
+
 def test_grad_with_a_dict_of_inputs():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     found = grad((x * w).sum(), {"x": x, "w": w})

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.core.recorded import operations
+from adjoint.rules import TABLE
 
 INF, NAN = math.inf, math.nan
 REAL, WHOLE, COMPLEX, MASK = (adjoint.tensor(values) for values in ([1.5, -2.5], [3, -4], [1 + 2j, 0j], [True, False]))
@@ -346,3 +348,37 @@ def test_the_conjugate_is_written_to_out(values: list[complex]) -> None:
     out = adjoint.empty(2, dtype=z.dtype)
     assert adjoint.conj_physical(z, out=out) is out
     assert out.tolist() == adjoint.conj_physical(z).tolist() == [complex(v).conjugate() for v in values]
+
+
+def _outcome(call):
+    # values, dtype and error of a call
+    try:
+        with np.errstate(all="ignore"):
+            result = call()
+    except (RuntimeError, TypeError) as error:
+        return type(error), str(error)
+    return result.tolist(), result.dtype
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int32", "int64", "float64"])
+@pytest.mark.parametrize("shape", [(), (3,), (0,)])
+def test_small_arrays_of_one_type_give_what_the_general_way_gives(dtype, shape):
+    rng = np.random.default_rng(0)
+    x, y = (adjoint.tensor(np.asarray(rng.integers(1, 5, shape)).astype(dtype)) for _ in range(2))
+    names = [name for name in TABLE.homes if operations[name].fast and operations[name].is_elementwise]
+    assert {"gcd", "logical_and", "bitwise_not", "sign", "eq"} <= set(names)
+    for name in names:
+        operation = operations[name]
+        operands = [x, y][: len(operation.rule.inputs)]
+        quick = _outcome(lambda operation=operation, operands=operands: operation(*operands))
+        general = _outcome(lambda operation=operation, operands=operands: operation.apply([*operands, *operation.tail]))
+        assert str(quick) == str(general), name
+
+
+def test_large_arrays_give_what_small_ones_give():
+    rng = np.random.default_rng(0)
+    x, y = (adjoint.tensor(rng.integers(0, 2, 1 << 15) * 1.5) for _ in range(2))
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        operation = operations[name]
+        assert operation(x, y)[:50].tolist() == operation(x[:50], y[:50]).tolist(), name
+    assert adjoint.logical_not(x)[:50].tolist() == adjoint.logical_not(x[:50]).tolist()

@@ -70,7 +70,7 @@ cdef object _ndarray
 cdef object set_errors(object handling)
 cpdef object root_of(TensorBase tensor, object grad_output, bint create_graph)
 cpdef bint backward_from(TensorBase tensor)
-cpdef list gradients_of(TensorBase output, object inputs, object cotangent, bint retain_graph, bint create_graph)
+cpdef list gradients_of(object outputs, object inputs, object cotangents, bint retain_graph, bint create_graph)
 cpdef long long run_number()
 cpdef bint accumulates()
 cpdef object call_at_end(object callback)

@@ -576,6 +576,8 @@ def root_of(tensor: TensorBase, grad_output, create_graph):
     array = tensor._array
     if grad_output is None:
         cotangent = one_like(array)
+    elif not isinstance(grad_output, TensorBase):
+        return None
     else:
         cotangent = cython.cast(TensorBase, grad_output)._array
         if type(array) is not _ndarray or type(cotangent) is not _ndarray:
@@ -604,8 +606,8 @@ def backward_from(tensor: TensorBase) -> bool:
     return True
 
 
-def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_graph):
-    """The gradients of one tensor for several, None for those that it does not depend on, raw or as Tensors.
+def gradients_of(outputs, inputs, cotangents, retain_graph, create_graph):
+    """The gradients of one tensor or several for several, None for those without influence, raw or as Tensors.
 
     None instead of a list where that needs the checks of `grad`.
     """
@@ -625,11 +627,23 @@ def gradients_of(output: TensorBase, inputs, cotangent, retain_graph, create_gra
             captures[node] = number = []
         number.append((tensor._output_nr, index))
         index += 1
-    root = root_of(output, cotangent, create_graph)
-    if root is None or index == 0:
+    members = (outputs,) if isinstance(outputs, TensorBase) else outputs
+    if cotangents is None:
+        cotangents = (None,) * len(members)
+    elif isinstance(cotangents, TensorBase):
+        cotangents = (cotangents,)
+    if index == 0 or not members or len(members) != len(cotangents):
         return None
-    node, nr, one = root
-    return run_backward([(node, nr)], [one], retain_graph, create_graph, captures, index, False)
+    roots: list = []
+    ones: list = []
+    for member, cotangent in zip(members, cotangents):
+        root = root_of(member, cotangent, create_graph) if isinstance(member, TensorBase) else None
+        if root is None:
+            return None
+        node, nr, one = root
+        roots.append((node, nr))
+        ones.append(one)
+    return run_backward(roots, ones, retain_graph, create_graph, captures, index, False)
 
 
 # functions for code that runs inside a pass ---------------------------------------------------------------------------

@@ -9,15 +9,18 @@ import numpy
 
 from adjoint.arrays import dtypes
 from adjoint.arrays.dtypes import dtype
+from adjoint.arrays.kernels import comparisons
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.core.graph import new_tensor
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.recorded import operations
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import alias_text, composite, ops, takes_out
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
+#: So many elements are compared before the next ones are looked at.
+_PIECE = 1 << 12
 _ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
 
 
@@ -92,20 +95,35 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     >>> adjoint.isclose(adjoint.tensor([1.0, 2.0]), adjoint.tensor([1.0 + 1e-9, 2.1]))
     tensor([ True, False])
     """
-    require_tensors("isclose", input=input, other=other)
+    if not (isinstance(input, TensorBase) and isinstance(other, TensorBase)):
+        require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.long_name} did not match {other.dtype.long_name}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
-    broadcast_shapes(tuple(input.shape), tuple(other.shape))
     a, b = input._array, other._array
+    if a.shape != b.shape:
+        broadcast_shapes(tuple(a.shape), tuple(b.shape))
     if type(a) is numpy.ndarray and type(b) is numpy.ndarray:
-        return new_tensor(numpy.asarray(numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)))
+        return new_tensor(numpy.asarray(_close(a, b, rtol, atol, equal_nan)))
     input, other = input.detach(), other.detach()
     near = ops.abs(input - other) <= atol + rtol * ops.abs(other)
     close = (near & ops.isfinite(other)) | (input == other)
     return close | (ops.isnan(input) & ops.isnan(other)) if equal_nan else close
+
+
+_FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+
+
+def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    """numpy.isclose; without its Python code for arrays of one floating type and Python's numbers."""
+    if a.dtype not in _FLOATS or type(rtol) is not float or type(atol) is not float:
+        return numpy.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    with numpy.errstate(invalid="ignore"):
+        near = numpy.abs(a - b) <= atol + rtol * numpy.abs(b)
+    close = (near & numpy.isfinite(b)) | (a == b)
+    return close | (numpy.isnan(a) & numpy.isnan(b)) if equal_nan else close
 
 
 @composite()
@@ -128,10 +146,6 @@ def _is_batched(tensor: Tensor) -> bool:
     return underlying(tensor._array) is not tensor._array
 
 
-#: So many elements are compared before the next ones are looked at.
-_PIECE = 1 << 12
-
-
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
     """True if two tensors have the same shape and elements.
@@ -140,12 +154,16 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> adjoint.equal(adjoint.tensor([1, 2]), adjoint.tensor([1, 2]))
     True
     """
-    require_tensors("equal", input=input, other=other)
-    if _is_batched(input) or _is_batched(other):
-        raise RuntimeError("Batching rule not implemented for aten::equal. We could not generate a fallback.")
+    if not (isinstance(input, TensorBase) and isinstance(other, TensorBase)):
+        require_tensors("equal", input=input, other=other)
     first, second = input._array, other._array
+    if underlying(first) is not first or underlying(second) is not second:
+        raise RuntimeError("Batching rule not implemented for aten::equal. We could not generate a fallback.")
     if first.shape != second.shape:
         return False
+    same = comparisons.are_same(first, second) if comparisons.compiled else None
+    if same is not None:
+        return bool(same)
     if first.size > _PIECE and isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
         # in pieces, as a difference is mostly seen at once
         first, second = first.reshape(-1), second.reshape(-1)
@@ -156,7 +174,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def _conversion(name: str, target: dtype) -> None:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
-        return self.to(target, memory_format=memory_format)
+        if memory_format is not None:
+            return self.to(target, memory_format=memory_format)
+        return self if self.dtype is target else ops.cast(self, target)
 
     convert.__doc__ = f"""The tensor as {target}.
 

@@ -161,11 +161,11 @@ def isin(
     if not tensors:
         raise TypeError(errors.must_be_tensor("isin", "elements", 0, elements))
     for each in tensors:
-        kind: Any = each.dtype
-        if kind.is_complex or kind.name == "bool":
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind.long_name}")
+        if kind_of(each._array) in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.long_name}")
     if isinstance(test_elements, TensorBase):
-        is_member = ops.among(elements, ops.reshape(test_elements, (-1,)), invert)
+        row = test_elements if test_elements._array.ndim == 1 else ops.reshape(test_elements, (-1,))
+        is_member = ops.among(elements, row, invert)
     else:
         is_member = (ops.ne if invert else ops.eq)(elements, test_elements)
     return is_member if out is None else ops.clone(is_member, out=out)

@@ -1,9 +1,12 @@
 """Places in sorted sequences, membership and counts. A gradient flows through the weights of counts only."""
 
 from adjoint.arrays.dtypes import int64
+from adjoint.arrays.kernels import comparisons
+from adjoint.arrays.namespace import is_lazy, native
 from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, constant, linear
+from .refusals import letter_of
 from .special import refused
 
 # places in sorted sequences -----------------------------------------------------------------------------------------
@@ -35,9 +38,13 @@ _PAIRS = 1 << 10
 @constant(dtypes="same", scalars=True, core="(),(n)->()", method=False, function=False)
 def among(xp, elements: Array, test_elements: Array, invert=False):
     """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
-    elements = xp.asarray(elements)
-    if test_elements.ndim == 1 and elements.size * test_elements.size > _PAIRS:
-        return xp.isin(elements, test_elements, invert=invert)
+    if test_elements.ndim == 1:
+        elements = xp.asarray(elements)
+        if elements.size * test_elements.size > _PAIRS:
+            return xp.isin(elements, test_elements, invert=invert)
+        is_member = native(comparisons.are_among, elements, test_elements, invert) if comparisons.compiled else None
+        if is_member is not None:
+            return is_member
     is_member = xp.any(elements[..., None] == test_elements, axis=-1)
     return ~is_member if invert else is_member
 
@@ -58,9 +65,9 @@ def _counts(xp, bins, weights, width):
 
 
 def _check_bincount(input, weights=None, minlength=0):
-    if input.ndim != 1 and input.numel():
+    if input._array.ndim != 1 and input.numel():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if input.dtype.name == "bool" or input.dtype.is_floating_point or input.dtype.is_complex:
+    if letter_of(input) not in "iu":
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.long_name}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -73,11 +80,13 @@ def bincount(xp, input: Constant, weights: Array = None, minlength=0):
     """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
     if input.size and xp.min(input) < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None:
-        input = xp.broadcast_to(input, broadcast_shapes(input.shape, weights.shape))
-    width = max(minlength, int(xp.max(input)) + 1 if input.size else 0)
     weights = weights if input.size else None  # of nothing the counts are int64, weighted or not
-    counts = _counts(xp, input, weights, width)
+    if weights is not None and weights.shape != input.shape:
+        input = xp.broadcast_to(input, broadcast_shapes(input.shape, weights.shape))
+    if input.ndim == 1 and not is_lazy(input):
+        counts = xp.bincount(input, weights, minlength)
+    else:
+        counts = _counts(xp, input, weights, max(minlength, int(xp.max(input)) + 1 if input.size else 0))
     if weights is None:
         return counts
     return xp.astype(counts, xp.float32 if weights.dtype == xp.float32 else xp.float64, copy=False)

@@ -133,13 +133,22 @@ class Parameter(_ParameterFields):
     KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
-def passes_plain(check: Function) -> Function:
-    """Say of a check that it refuses types and numbers alone.
+def passes(kinds: str) -> Callable[[Function], Function]:
+    """Say of a check that it refuses types and numbers alone, and which kinds of types (NumPy's letters) it passes.
 
-    It passes arrays of one real floating type and numbers that this type holds, so that it is not called for them.
+    It passes arrays of one real type of these kinds, and numbers that a floating type holds, so that it is not called
+    for them.
     """
-    check.passes_plain = True  # type: ignore[attr-defined]
-    return check
+
+    def declare(check: Function) -> Function:
+        check.passed_kinds = kinds  # type: ignore[attr-defined]
+        return check
+
+    return declare
+
+
+#: Say of a check that it passes arrays of one real floating type.
+passes_plain = passes("f")
 
 
 def parameters_of(function: Function) -> list[Parameter]:
@@ -318,6 +327,7 @@ class Rule:
         function: bool = True,
         inplace: bool | str = False,
         fast: str | None = None,
+        small: str | None = None,
         native: NativeKernel | None = None,
         scalars: bool | tuple[str, ...] | None = None,
         plain: Function | None = None,
@@ -357,6 +367,8 @@ class Rule:
         self.function = function
         self.inplace = inplace
         self.fast = fast
+        # the library's function that has the kernel's results, and is quicker on small arrays
+        self.small = small
         # the kernel for two small plain arrays, or None where only the kernel itself can compute them
         self.native = native
         # the kernel for arrays of one floating type: a function of all arguments, in which numbers are operands
@@ -433,6 +445,11 @@ class Rule:
     def n_outputs(self) -> int | None:
         """How many results there are; None if that depends on the arguments."""
         return 1 if self.outputs is None else len(self.outputs) or None
+
+    @property
+    def has_one_kernel(self) -> bool:
+        """True if calls of one or two tensors run the kernel itself."""
+        return self.fast is None or self.fast == self._kernel
 
     def kernel(self, xp: Any) -> Function:
         """The kernel for one array library: the library's own function where they are the same, else bound to `xp`.

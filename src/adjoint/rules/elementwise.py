@@ -388,7 +388,7 @@ hypot = elementwise(
     scalars=False,
     inplace=True,
     fast="hypot",
-    check=refusals.refuse_integers_and_complex("hypot_cpu"),
+    check=refusals.refuse_common("biuc", "hypot_cpu"),
 )
 
 # activations of one argument ----------------------------------------------------------------------------------------
@@ -729,8 +729,8 @@ def _ordered(kernel, name):
     return _comparison(kernel, name, fast=kernel, check=refusals.refuse_complex(f"{name}_cpu"))
 
 
-def _truth(*arrays):
-    return elementwise(arrays=arrays, scalars=False, inplace=True)
+def _truth(*arrays, **options):
+    return elementwise(arrays=arrays, scalars=False, inplace=True, **options)
 
 
 eq = _comparison("equal", "eq")
@@ -748,25 +748,25 @@ def _truths(xp, *arrays):
     return [array if kind_of(array) == "b" else array != 0 for array in arrays]
 
 
-@_truth("input", "other")
+@_truth("input", "other", small="logical_and")
 def logical_and(xp, input: Array, other: Array):
     """True where both are not zero."""
     return xp.logical_and(*_truths(xp, input, other))
 
 
-@_truth("input", "other")
+@_truth("input", "other", small="logical_or")
 def logical_or(xp, input: Array, other: Array):
     """True where one of the two is not zero."""
     return xp.logical_or(*_truths(xp, input, other))
 
 
-@_truth("input", "other")
+@_truth("input", "other", small="logical_xor")
 def logical_xor(xp, input: Array, other: Array):
     """True where exactly one of the two is not zero."""
     return xp.logical_xor(*_truths(xp, input, other))
 
 
-@_truth("input")
+@_truth("input", small="logical_not")
 def logical_not(xp, input: Array):
     """True where the input is zero."""
     return xp.logical_not(input) if kind_of(input) == "b" else input == 0

@@ -10,7 +10,7 @@ from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
 from .elementwise import LOG_2
-from .refusals import check_number, is_number, number_check, refuse
+from .refusals import check_number, is_number, number_check, refuse, refuse_common
 from .special import real_only, refused
 
 # several steps in one -----------------------------------------------------------------------------------------------
@@ -340,12 +340,10 @@ def signbit(xp, input: Array):
 
 def _infinity(name, bound):
     def body(xp, input: Array):
-        if kind_of(input) == "c":
-            raise RuntimeError(f"{name} does not support complex inputs.")
         return input == bound
 
     body.__doc__ = f"True where input is {bound}."
-    return elementwise(name=name)(body)
+    return elementwise(name=name, check=refuse("c", f"{name} does not support complex inputs.", RuntimeError))(body)
 
 
 _infinity("isposinf", float("inf"))
@@ -363,11 +361,10 @@ def isreal(xp, input: Array):
 
 def _on_integers(name, label, kernel, doc, **options):
     def body(xp, input: Array, other: Array):
-        refused(label, "bfcV", input, other)
         return kernel(xp, input, other)
 
     body.__doc__ = doc
-    return elementwise(name=name, inplace=True, **options)(body)
+    return elementwise(name=name, inplace=True, check=refuse_common("bfcV", label), **options)(body)
 
 
 def _last_bit(xp, input, other):
@@ -405,7 +402,19 @@ _on_integers(
     "bitwise_left_shift", "lshift_cpu", _left_shift, "input * 2 ** other for integers; bits shifted out are lost."
 )
 _on_integers("bitwise_right_shift", "rshift_cpu", _right_shift, "input / 2 ** other for integers, rounded down.")
-_on_integers(
-    "gcd", "gcd_cpu", lambda xp, a, b: xp.gcd(a, b), "The greatest common divisor, not negative.", scalars=False
+elementwise(
+    "gcd",
+    arrays=("input", "other"),
+    scalars=False,
+    inplace=True,
+    check=refuse_common("bfcV", "gcd_cpu"),
+    doc="The greatest common divisor, not negative.",
 )
-_on_integers("lcm", "lcm_cpu", lambda xp, a, b: xp.lcm(a, b), "The least common multiple, not negative.", scalars=False)
+elementwise(
+    "lcm",
+    arrays=("input", "other"),
+    scalars=False,
+    inplace=True,
+    check=refuse_common("bfcV", "lcm_cpu"),
+    doc="The least common multiple, not negative.",
+)

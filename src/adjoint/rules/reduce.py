@@ -13,8 +13,9 @@ from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEA
 from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
 from adjoint.runtime.caches import cached
 
-from .declare import Array, Numeric, constant, general, linear
+from .declare import Array, Numeric, constant, general, linear, passes
 from .derive import plus
+from .refusals import refuse
 
 FLOAT64, FLOAT32 = float64.numpy, float32.numpy
 
@@ -749,13 +750,11 @@ def count_nonzero(xp, input: Array, dim=None):
 
 def _position_of(name):
     def kernel(xp, input: Array, dim=None, keepdim=False):
-        refuse_complex(name, input)
-        if kind_of(input) == "b":
-            raise RuntimeError(f"{name}(): does not support bool input")
-        if not input.size and dim is None:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        refuse_empty(name, input, dim)
-        is_one = isinstance(dim, int) and input.ndim > 0
+        if not input.size:
+            if dim is None:
+                raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+            refuse_empty(name, input, dim)
+        is_one = dim is None or (isinstance(dim, int) and input.ndim > 0)
         rows, axis = (input, dim) if is_one else (flattened(xp, input, dim), -1)
         result = getattr(xp, name)(rows, axis=axis)
         return xp.reshape(result, reduced_shape(input.shape, dim, True)) if keepdim else result
@@ -764,5 +763,17 @@ def _position_of(name):
     return kernel
 
 
+def _check_order(name):
+    no_complex = refuse("c", f"{name}(): does not support complex input", RuntimeError)
+    no_bools = refuse("b", f"{name}(): does not support bool input", RuntimeError)
+
+    @passes("iuf")
+    def check(input, dim=None, keepdim=False):
+        no_complex(input)
+        no_bools(input)
+
+    return check
+
+
 for _name in ("argmax", "argmin"):
-    constant(name=_name, axes=("dim",))(_position_of(_name))
+    constant(name=_name, axes=("dim",), check=_check_order(_name))(_position_of(_name))

@@ -5,7 +5,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
 
-from .declare import passes_plain
+from .declare import passes, passes_plain
 
 INFINITY = float("inf")
 
@@ -29,29 +29,30 @@ def letter_of(value):
 def refuse(kinds, message, error=NotImplementedError):
     """A check that refuses arguments of some kinds of numbers; {} in the message is their common dtype."""
 
+    @passes("".join([kind for kind in "biuf" if kind not in kinds]))
     def check(*values):
         if any(kind and kind in kinds for kind in map(letter_of, values)):
             operands = [getattr(value, "_array", value) for value in values if value is not None]
             raise error(message.format(common_dtype(operands, "same").long_name))
 
-    return check if "f" in kinds else passes_plain(check)
+    return check
+
+
+def refuse_common(kinds, function):
+    """A check that refuses operands whose common dtype is of some kinds."""
+
+    @passes("".join([kind for kind in "biuf" if kind not in kinds]))
+    def check(*values):
+        common = common_dtype([getattr(value, "_array", value) for value in values if value is not None], "same")
+        if common.numpy.kind in kinds:
+            raise NotImplementedError(f"\"{function}\" not implemented for '{common.long_name}'")
+
+    return check
 
 
 def refuse_complex(function):
     """A check that refuses complex numbers."""
     return refuse("c", f"\"{function}\" not implemented for '{{}}'")
-
-
-def refuse_integers_and_complex(function):
-    """A check that refuses operands whose common dtype is integer or complex."""
-
-    @passes_plain
-    def check(*values):
-        common = common_dtype([value._array for value in values], "same")
-        if not common.is_floating_point:
-            raise NotImplementedError(f"\"{function}\" not implemented for '{common.long_name}'")
-
-    return check
 
 
 def check_quotient(function):
@@ -125,7 +126,7 @@ def number_check(kinds="iufcV"):
     return check
 
 
-@passes_plain
+@passes("biuf")
 def check_alpha(input, other, alpha=1):
     if type(alpha) is int and alpha == 1:
         return
@@ -140,7 +141,7 @@ def check_alpha(input, other, alpha=1):
     check_number(common, alpha)
 
 
-@passes_plain
+@passes("iuf")
 def check_sub(input, other, alpha=1):
     check_alpha(input, other, alpha)
     kinds = letter_of(input), letter_of(other)

@@ -34,6 +34,7 @@ Targets = Target | Sequence[Target]
 
 _ops: Any = TensorOps()
 _ndarray = numpy.ndarray
+_TENSORS = (TensorBase, tuple, list)
 
 
 def needing_grad(tensor: Any, requires_grad: bool = True) -> Any:
@@ -144,9 +145,8 @@ def grad(
     (tensor(2.),)
     """
     members = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    plain = grad_outputs is None or isinstance(grad_outputs, TensorBase)
-    plain = plain and only_inputs and not is_grads_batched and not (materialize_grads and allow_unused is False)
-    if plain and isinstance(outputs, TensorBase):
+    plain = only_inputs and not is_grads_batched and not (materialize_grads and allow_unused is False)
+    if plain and isinstance(outputs, _TENSORS) and (grad_outputs is None or isinstance(grad_outputs, _TENSORS)):
         retain = create_graph if retain_graph is None else retain_graph
         quick = gradients_of(outputs, members, grad_outputs, retain, create_graph)
         if quick is not None:

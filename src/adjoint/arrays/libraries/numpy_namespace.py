@@ -524,8 +524,12 @@ def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = F
     return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
 
 
-def _reduction(kind: int, numpys: Any) -> Any:
-    """One of NumPy's reductions, by the loops for short axes where these apply."""
+def _reduction(kind: int, numpys: Any, ufunc: Any) -> Any:
+    """One of NumPy's reductions, by the loops for short axes where these apply, else by its ufunc.
+
+    Python code around the ufunc takes longer than a small array.
+    """
+    reduce = ufunc.reduce
 
     @functools.wraps(numpys)
     def run(array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **options: Any) -> Any:
@@ -534,19 +538,24 @@ def _reduction(kind: int, numpys: Any) -> Any:
         quick = None if axis is None or options else reduced(kind, array, axis, keepdims)
         if quick is not None:
             return quick
-        return numpys(array, axis=axis, keepdims=keepdims, **options)
+        if options or type(array) is not numpy.ndarray:
+            return numpys(array, axis=axis, keepdims=keepdims, **options)
+        return reduce(array, axis, None, None, keepdims)
 
     return run
 
 
-def _test(numpys: Any, passes: Callable[[Any, int], Any]) -> Any:
-    """numpy.any or numpy.all: by the number of truth values over short axes, and how many there are."""
+def _test(numpys: Any, ufunc: Any, passes: Callable[[Any, int], Any]) -> Any:
+    """numpy.any or numpy.all: over short axes by the number of truth values and of all elements, else by its ufunc."""
+    reduce = ufunc.reduce
 
     @functools.wraps(numpys)
     def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
         counts = None if axis is None else reduced(COUNT, array, axis, keepdims)
         if counts is None:
-            return numpys(array, axis=axis, keepdims=keepdims)
+            if type(array) is not numpy.ndarray:
+                return numpys(array, axis=axis, keepdims=keepdims)
+            return reduce(array, axis, bool, None, keepdims)
         return passes(counts, array.size // counts.size)
 
     return run
@@ -804,16 +813,19 @@ def _method(name: str) -> Callable[..., Any]:
     return call
 
 
+_METHODS = (
+    "argmax", "argmin", "argpartition", "argsort", "astype", "cumprod", "cumsum", "nonzero", "reshape", "squeeze",
+)  # fmt: skip
 # names under which functions of this file replace numpy's in the namespace
 _INSTEAD = {
-    **{name: _method(name) for name in ("argmax", "argmin", "astype", "cumprod", "cumsum", "reshape", "squeeze")},
+    **{name: _method(name) for name in _METHODS},
     "permute_dims": _method("transpose"),
     "sum": fast_sum,
-    "prod": _reduction(PROD, numpy.prod),
-    "max": _reduction(MAX, numpy.max),
-    "min": _reduction(MIN, numpy.min),
-    "any": _test(numpy.any, lambda counts, n: counts > 0),
-    "all": _test(numpy.all, lambda counts, n: counts == n),
+    "prod": _reduction(PROD, numpy.prod, numpy.multiply),
+    "max": _reduction(MAX, numpy.max, numpy.maximum),
+    "min": _reduction(MIN, numpy.min, numpy.minimum),
+    "any": _test(numpy.any, numpy.logical_or, lambda counts, n: counts > 0),
+    "all": _test(numpy.all, numpy.logical_and, lambda counts, n: counts == n),
     "matmul": _or_by_numpy(products_and_sums.stacked_products, numpy.matmul),
     "where": select,
 }

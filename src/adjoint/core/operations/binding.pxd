@@ -30,12 +30,17 @@ cdef class Arguments:
     cdef tuple new_axes
     cdef tuple scalar_positions
     cdef bint is_checked_by_type
+    cdef public str passed_kinds
+    cdef bint needs_types_only
     cpdef list bind(self, object args, dict kwargs)
     cdef list factor_last(self, list values)
     cdef bint plain(self, list values)
+    cdef bint passes(self, list values)
+    cdef bint whole(self, list values)
     cpdef list prepare(self, list values)
     cdef object number(self, int position, object value)
     cdef tuple sequence_of_tensors(self, object members)
 
 
+cpdef bint is_whole(object dtype)
 cdef bint is_held(object value, bint single)

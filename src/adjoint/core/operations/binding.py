@@ -48,7 +48,9 @@ class Arguments:
     other_positions: all other arguments.
     axes, new_axes: arguments that count axes.
     scalar_positions: inputs that may be numbers.
-    is_checked_by_type: arguments that are `plain` need no further look, as the rule's check passes them.
+    is_checked_by_type: arguments that are `plain` or `whole` may need no call of the rule's check.
+    needs_types_only: they need no further look at all.
+    passed_kinds: the kinds of types (NumPy's letters) of which the rule's check passes arrays of one type.
     """
 
     def __init__(self, rule):
@@ -64,20 +66,20 @@ class Arguments:
         self.array_positions = tuple([self.names.index(n) for n in rule.inputs + rule.constants])
         self.strict_positions = tuple([self.names.index(n) for n in rule.numbers])
         self.number_positions = self.strict_positions + tuple([self.names.index(n) for n in rule.numbers_or_others])
-        operand_positions = self.array_positions + self.number_positions
-        self.other_positions = tuple(
-            [position for position in range(self.n_names) if position not in operand_positions]
-        )
         self.sequence = -1 if rule.sequence is None else self.names.index(rule.sequence)
         self.spread = -1 if rule.spread is None else self.names.index(rule.spread)
         self.takes_numbers = rule.scalars
         self.has_axes = bool(rule.axes or rule.new_axes)
         self.axes = tuple([self.names.index(n) for n in rule.axes])
         self.new_axes = tuple([self.names.index(n) for n in rule.new_axes])
+        others = self.array_positions + self.number_positions + self.axes + self.new_axes
+        self.other_positions = tuple([position for position in range(self.n_names) if position not in others])
         inputs = rule.inputs if rule.scalars is True else rule.scalars or ()
         self.scalar_positions = tuple([self.names.index(n) for n in inputs])
-        # without a check, the look at each argument costs no more than `plain`
-        self.is_checked_by_type = not self.has_axes and self.sequence < 0 and hasattr(rule.check, "passes_plain")
+        self.passed_kinds = "biuf" if rule.check is None else getattr(rule.check, "passed_kinds", "")
+        # without a check, the look at each argument costs no more than that at their types
+        self.is_checked_by_type = rule.check is not None and bool(self.passed_kinds) and self.sequence < 0
+        self.needs_types_only = self.is_checked_by_type and not self.has_axes
 
     def bind(self, args, kwargs):
         """The arguments in the order of the signature; `view(2, 3)` and `view((2, 3))` are the same."""
@@ -158,9 +160,39 @@ class Arguments:
                 return False
         return True
 
+    def passes(self, values: list):
+        """True for arguments that the rule's check passes, as their types tell."""
+        return ("f" in self.passed_kinds and self.plain(values)) or self.whole(values)
+
+    def whole(self, values: list):
+        """True for arrays of NumPy's of one type of integers or bools that the rule's check passes, without numbers."""
+        first = None
+        for position in self.array_positions:
+            value = values[position]
+            if not isinstance(value, TensorBase):
+                return False
+            array = cython.cast(TensorBase, value)._array
+            if type(array) is not _ndarray:
+                return False
+            dtype = dtype_of(array)
+            if first is None:
+                if not is_whole(dtype) or dtype.kind not in self.passed_kinds:
+                    return False
+                first = dtype
+            elif dtype is not first:
+                return False
+        for position in self.number_positions:
+            if values[position] is not self.defaults[position]:
+                return False
+        for position in self.other_positions:
+            value = values[position]
+            if value is not None and type(value) is not bool and type(value) is not str:
+                return False
+        return first is not None
+
     def prepare(self, values):
         """Wrap raw arrays, refuse other objects, count axes from the front, let the rule check the rest."""
-        if self.is_checked_by_type and self.plain(values):
+        if self.needs_types_only and self.passes(values):
             return values
         if self.sequence >= 0:
             values[self.sequence] = self.sequence_of_tensors(values[self.sequence])
@@ -199,7 +231,7 @@ class Arguments:
                     values[position] = normalize_dims(dim, ndim)
             for position in self.new_axes:
                 values[position] = normalize_dims(values[position], ndim + 1)
-        if self.rule.check is not None:
+        if self.rule.check is not None and not (self.has_axes and self.is_checked_by_type and self.passes(values)):
             try:
                 self.rule.check(*values)
             except INTERNAL as error:
@@ -241,6 +273,11 @@ class Arguments:
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)
         return tuple(result)
+
+
+def is_whole(dtype):
+    """True for NumPy's types of integers and bools."""
+    return isinstance(dtype, numpy.dtype) and dtype.kind in "biu"
 
 
 def is_held(value, single):

@@ -2,7 +2,7 @@ cimport cython
 
 from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport NativeKernel, meet_in_short_rows
-from adjoint.core.operations.binding cimport Arguments
+from adjoint.core.operations.binding cimport Arguments, is_whole
 from adjoint.core.graph cimport TensorBase, dtype_of, ndim_of
 from adjoint.core.in_place cimport check_current
 from adjoint.program.fused cimport Fused, inputs_among
@@ -21,6 +21,8 @@ cdef class Kernel:
     cdef dict kernels
     cdef object on_numpy
     cdef readonly object quick
+    cdef object small
+    cdef bint keeps_whole
     cdef bint fuses, is_ufunc
     cdef readonly Fused fused
     cdef readonly Fused fused_call
@@ -31,6 +33,8 @@ cdef class Kernel:
     cdef object by_program(self, list raw)
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
+    cdef object of_whole(self, object left, object right)
+    cdef bint is_kept(self, object dtype)
     cpdef tuple unwrap(self, list values)
     cdef object promoted(self, list raw)
     cdef tuple kinds(self, list raw)

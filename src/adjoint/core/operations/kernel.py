@@ -23,6 +23,7 @@ if not cython.compiled:
     from adjoint.arrays.kernels.products_and_sums import meet_in_short_rows
     from adjoint.core.graph import TensorBase, dtype_of, ndim_of
     from adjoint.core.in_place import check_current
+    from adjoint.core.operations.binding import is_whole
     from adjoint.program.fused import inputs_among
     from adjoint.runtime.crossovers import is_large
 
@@ -40,9 +41,11 @@ _numpy = namespace(numpy.zeros(0))
 class Kernel:
     """The kernel of an operation, for arrays of any library.
 
-    on_numpy: the kernel on NumPy's arrays; quick: the same for one or two arrays and nothing else. fuses: it runs as a
-    program on small arrays too. plain: the program of plain arrays and numbers, which are operands like arrays; where
-    there is none, `fused_call` has a program for the numbers that a call repeats, as long as `repeats` says.
+    on_numpy: the kernel on NumPy's arrays; quick: the same for one or two arrays and nothing else. small: what gives
+    the results of `quick` on small arrays, or None. keeps_whole: integers and bools of one type are computed with as
+    they are. fuses: it runs as a program on small arrays too. plain: the program of plain arrays and numbers, which are
+    operands like arrays; where there is none, `fused_call` has a program for the numbers that a call repeats, as long
+    as `repeats` says.
     """
 
     def __init__(self, arguments, fuses):
@@ -55,6 +58,8 @@ class Kernel:
         self.kernels = {}
         self.on_numpy = self.kernel_for(_numpy)
         self.quick = self.on_numpy if rule.fast is None else getattr(_numpy, rule.fast)
+        self.small = None if rule.small is None else getattr(_numpy, rule.small)
+        self.keeps_whole = rule.dtypes != "float"
         self.fuses = fuses
         # kernels are traced with one or two arrays; with all arguments, some of them by name, where they differ
         self.is_ufunc = isinstance(self.quick, numpy.ufunc)
@@ -99,6 +104,8 @@ class Kernel:
         out = None
         if self.native is not None and not large:
             out = self.native.one(array)
+        elif self.small is not None and not large:
+            out = self.small(array)
         elif self.fuses or large:
             out = self.fused.one(array, False)
         if out is None:
@@ -111,8 +118,12 @@ class Kernel:
         if self.native is not None:
             return with_kept_memory(self.native.run, (left, right)) if large else self.native.two(left, right)
         try:
-            # a program makes large results in memory that is kept
-            out = self.fused.two(left, right, False, large) if self.fuses or large else None
+            out = None
+            if self.small is not None and not large:
+                out = self.small(left, right)
+            elif self.fuses or large:
+                # a program makes large results in memory that is kept
+                out = self.fused.two(left, right, False, large)
             if out is None and self.is_ufunc and meet_in_short_rows(left, right):
                 out = with_kept_memory(by_long_rows, (self.quick, left, right))
             elif out is None:
@@ -121,11 +132,24 @@ class Kernel:
             self.fail(error, [left, right])
         return out if type(out) is _ndarray else _asarray(out)
 
+    def of_whole(self, left, right):
+        """The result for one or two small arrays of integers or bools, of one type that the check passes.
+
+        right: None for one array.
+        """
+        function = self.quick if self.small is None else self.small
+        try:
+            out = function(left) if right is None else function(left, right)
+        except Exception as error:
+            self.fail(error, [left] if right is None else [left, right])
+        return out if type(out) is _ndarray else _asarray(out)
+
     def unwrap(self, values):
         """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
         raw: list = list(values)
         first = None
         plain: cython.bint = True
+        has_numbers: cython.bint = False
         k: cython.Py_ssize_t
         for k in range(len(self.arguments.array_positions)):
             position = self.arguments.array_positions[k]
@@ -139,7 +163,7 @@ class Kernel:
                 dtype = dtype_of(array) if type(array) is _ndarray else array.dtype
                 if first is None:
                     first = dtype
-                    plain = plain and (first is _FLOAT64 or first is _FLOAT32)
+                    plain = plain and self.is_kept(first)
                 elif dtype is not first:
                     plain = False
             elif position == self.arguments.sequence:
@@ -151,7 +175,7 @@ class Kernel:
                     dtype = dtype_of(array) if type(array) is _ndarray else array.dtype
                     if first is None:
                         first = dtype
-                        plain = plain and (first is _FLOAT64 or first is _FLOAT32)
+                        plain = plain and self.is_kept(first)
                     elif dtype is not first:
                         plain = False
                     members.append(array)
@@ -159,7 +183,9 @@ class Kernel:
                 plain = plain and first is not None
             elif isinstance(value, (complex, numpy.generic)):
                 plain = False
-        if plain:
+            elif value is not None:
+                has_numbers = True
+        if plain and not (has_numbers and first is not _FLOAT64 and first is not _FLOAT32):
             return raw, None, False
         half = None
         if not self.keeps_dtype:
@@ -172,6 +198,10 @@ class Kernel:
                 elif isinstance(operand, complex) or (hasattr(operand, "dtype") and kind_of(operand) == "c"):
                     return raw, half, True
         return raw, half, False
+
+    def is_kept(self, dtype):
+        """True for a type of arrays that, if all have it, need no promotion: real floating types, and whole ones."""
+        return dtype is _FLOAT64 or dtype is _FLOAT32 or (self.keeps_whole and is_whole(dtype))
 
     def promoted(self, raw: list):
         """Cast raw arguments to their common type; returns the half type to round to, or None.

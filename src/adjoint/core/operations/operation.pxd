@@ -26,6 +26,7 @@ from adjoint.core.modes.profiling cimport ProfilerHook, sole_profiler
 from adjoint.core.recorded cimport OpNode, name_in_place
 from adjoint.core.operations.recorder cimport Recorder
 from adjoint.core.view_steps cimport note_view
+from adjoint.runtime.crossovers cimport is_large
 
 
 cdef object _ndarray, _FLOAT32, _FLOAT64, registry
@@ -55,12 +56,15 @@ cdef class Operation:
     cdef public bint is_view
     cdef public bint fast
     cdef public tuple tail
+    cdef str whole_kinds
+    cdef bint takes_floats, takes_numbers
     cdef dict __dict__
     cdef object __weakref__
     cpdef object unary(self, object x)
     cpdef object binary(self, object x, object y)
     cpdef object run_in_place(self, list values)
     cpdef object call(self, list args, dict kwargs)
+    cdef object whole_operand(self, object value)
     cdef object intercepted(self, list operands)
     cdef object profiled(self, list operands)
     cpdef object apply(self, list values)

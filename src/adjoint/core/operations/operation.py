@@ -46,6 +46,7 @@ if not cython.compiled:
     from adjoint.core.operations.recorder import Recorder
     from adjoint.core.recorded import OpNode, name_in_place
     from adjoint.core.view_steps import note_view
+    from adjoint.runtime.crossovers import is_large
 from adjoint.core.graph import Tangents, registry
 from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.view_steps import as_strided_step
@@ -64,7 +65,8 @@ class Operation:
 
     Arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
     are taken where Tensors are; they are constants. tail: the arguments that calls of one or two tensors leave out.
-    fast: these calls need only `unary` and `binary`.
+    fast: these calls need only `unary` and `binary`, for floating types, numbers beside them, or small arrays of one
+    type of integers or bools, as takes_floats, takes_numbers and whole_kinds (letters) say.
     """
 
     def __init__(self, rule):
@@ -78,6 +80,11 @@ class Operation:
         n = len(rule.inputs)
         self.n_inputs = n
         self.tail = self.arguments.defaults[n:]
+        passed = self.arguments.passed_kinds
+        is_unchecked = rule.check is None or rule.fast is not None or rule.native is not None
+        self.takes_floats = is_unchecked or "f" in passed
+        # a check may refuse numbers that a type does not hold
+        self.takes_numbers = is_unchecked and self.arguments.takes_numbers
         self.fast = (
             n <= 2
             and rule.names[:n] == rule.inputs
@@ -85,8 +92,11 @@ class Operation:
             and rule.sequence is None
             and rule.outputs is None
             and not rule.view
-            and (rule.check is None or rule.fast is not None or rule.native is not None)
+            and (is_unchecked or passed)
         )
+        # not where they are promoted, or where another function than the kernel is the quick one
+        keeps_whole = rule.dtypes != "float" and rule.native is None and rule.has_one_kernel
+        self.whole_kinds = "".join([kind for kind in "biu" if kind in passed]) if self.fast and keeps_whole else ""
         self.kernel = Kernel(self.arguments, self.fast and self.is_elementwise)
         self.recorder = Recorder(self.arguments, self.tail)
         self.__name__ = self.__qualname__ = self.name
@@ -113,8 +123,11 @@ class Operation:
         state: ThreadState = current()
         if state.unusual and isinstance(x, TensorBase):
             return self.intercepted([x])
-        array = plain_operand(x, False)
+        array = plain_operand(x, False) if self.takes_floats else None
         if array is None:
+            array = self.whole_operand(x)
+            if array is not None:
+                return new_tensor(self.kernel.of_whole(array, None))
             return self.apply([x, *self.tail])
         out = self.kernel.one(array)
         result: TensorBase = new_tensor(out)
@@ -127,11 +140,16 @@ class Operation:
         state: ThreadState = current()
         if state.unusual:
             return self.intercepted([x, y])
-        left = plain_operand(x, self.arguments.takes_numbers)
-        right = plain_operand(y, self.arguments.takes_numbers)
+        left = plain_operand(x, self.takes_numbers) if self.takes_floats else None
+        right = plain_operand(y, self.takes_numbers) if self.takes_floats else None
         has_left: cython.bint = type(left) is _ndarray
         has_right: cython.bint = type(right) is _ndarray
         if left is None or right is None or not (has_left or has_right):
+            if left is None and right is None:
+                left = self.whole_operand(x)
+                right = None if left is None else self.whole_operand(y)
+                if right is not None and dtype_of(left) is dtype_of(right):
+                    return new_tensor(self.kernel.of_whole(left, right))
             return self.apply([x, y, *self.tail])
         if has_left and has_right and dtype_of(left) is not dtype_of(right):
             return self.apply([x, y, *self.tail])
@@ -144,6 +162,16 @@ class Operation:
             if mask:
                 self.recorder.record_quick(x, y, self.recorder.real_plan(mask), out, result)
         return result
+
+    def whole_operand(self, value):
+        """The array of a Tensor for the quick way of integers and bools, or None."""
+        if self.whole_kinds and isinstance(value, TensorBase):
+            array = cython.cast(TensorBase, value)._array
+            if type(array) is _ndarray and not is_large(array) and not (_overriding and overrides(value)):
+                kind: str = dtype_of(array).kind
+                if kind in self.whole_kinds:
+                    return array
+        return None
 
     def intercepted(self, operands: list):
         """The operation on one or two arguments where something unusual is on: the quick way of it, if it has one."""

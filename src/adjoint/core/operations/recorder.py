@@ -293,7 +293,8 @@ def is_inexact(dtype):
     """True for types that gradients have: floating point and complex."""
     if dtype is _FLOAT32 or dtype is _FLOAT64:
         return True
-    return dtype.kind in "fc" or is_half(dtype)
+    kind: str = dtype.kind
+    return kind in "fc" or (kind not in "biu" and is_half(dtype))
 
 
 def recorded_shape(out, node: OpNode):

@@ -1,0 +1,63 @@
+"""Comparisons of whole arrays: whether all elements are equal, and which are among others.
+
+There is no uncompiled form: `compiled` is then False, and the callers do the same with whole arrays.
+"""
+
+try:
+    import cython
+
+    compiled = cython.compiled
+except ModuleNotFoundError:
+    compiled = False
+
+import numpy
+
+_ndarray = numpy.ndarray
+_BOOL = numpy.dtype(bool)
+#: Whether numbers of a type are floating ones, and their bytes. Truth values may have any byte but 0 for true.
+_KINDS = {
+    numpy.dtype(name): (name.startswith("float"), numpy.dtype(name).itemsize)
+    for name in (
+        "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    )
+}  # fmt: skip
+#: From so many elements on, other threads run meanwhile.
+_MANY = 1 << 12
+
+
+if compiled:
+
+    def are_same(array, other):
+        """True if the elements of two arrays of one shape are equal; None where there is no loop for them."""
+        kind = _kind(array, other)
+        if kind is None:
+            return None
+        floating, size = kind
+        n = adj_n_elements(array)
+        first, second = adj_bytes(array), adj_bytes(other)
+        if n < _MANY:
+            return adj_same(floating, size, first, second, n)
+        with cython.nogil:
+            result = adj_same(floating, size, first, second, n)
+        return result
+
+    def are_among(elements, tests, inverted):
+        """For each element whether it is among some tests (or not, if `inverted`); None where there is no loop.
+
+        All pairs are compared, so that one of the arrays should be small.
+        """
+        kind = _kind(elements, tests)
+        if kind is None:
+            return None
+        floating, size = kind
+        out = numpy.empty(elements.shape, _BOOL)
+        n, m = adj_n_elements(elements), adj_n_elements(tests)
+        first, second, third = adj_bytes(elements), adj_bytes(tests), adj_bytes(out)
+        adj_among(floating, size, first, n, second, m, inverted, third)
+        return out
+
+    def _kind(array, other):
+        """Whether elements of both arrays are of one floating type, and their size; None where there is no loop."""
+        if type(array) is not _ndarray or type(other) is not _ndarray or array.dtype is not other.dtype:
+            return None
+        return _KINDS.get(array.dtype) if array.flags.c_contiguous and other.flags.c_contiguous else None
