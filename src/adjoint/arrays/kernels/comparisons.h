@@ -6,7 +6,7 @@
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* Elements are compared as numbers of floating types, or as integers of `size` bytes, for which a sign does not count. */
+/* Elements are compared as floating-point numbers, or as integers of `size` bytes, whose signs do not count. */
 #define ADJ_FOR_EACH_KIND(statement)                                                                                   \
     if (is_floating && size == 4) statement(float)                                                                     \
     else if (is_floating) statement(double)                                                                            \
