@@ -163,7 +163,7 @@ SECOND_TIME = "Trying to backward through the graph a second time"
         (overlapping, RuntimeError, "unsupported operation: some elements of the input tensor and the written-to"),
         (view_of_a_reshaped_base, RuntimeError, "the base of this view was reshaped in place after the view"),
         (leaf_replaced_by((3,)), RuntimeError, "a gradient of size [1] arrived at a leaf of size [3], whose data was"),
-        (data_replaced_before_the_pass, RuntimeError, "Function MulBackward0 returned an invalid gradient at index 0"),
+        (data_replaced_before_the_pass, RuntimeError, "The size of tensor a (3) must match the size of tensor b (2)"),
         (number_as_raw_saved, AttributeError, "'SumBackward1' object has no attribute '_raw_saved_dim': it saved 0"),
         (inference_tensor_saved, RuntimeError, "Inference tensors cannot be saved for backward."),
         (freed_saved_tensor, RuntimeError, SECOND_TIME),

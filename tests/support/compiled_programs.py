@@ -216,6 +216,19 @@ writing("write_after_use", lambda x, y: then(z := x * y, x.zero_(), z + x), PLAI
 writing("write_after_use_with_gradient", lambda x, y: then(z := y.sin(), x.mul_(2), z * 2), PLAIN, MAT)
 writing("write_what_is_saved", lambda x, y: then(z := x * y, x.mul_(2), z), PLAIN, MAT, recorded=False)
 writing("write_history_to_argument", lambda x, y: then(x.mul_(y), x * 2), PLAIN, MAT, recorded=False)
+for _name, _base, _view in (
+    ("plain", PLAIN, lambda x: x[:]),
+    ("stepped", tensor(6, 4, grad=False), lambda x: x[::2]),
+    ("recorded", MAT, lambda x: (x * 1)[:]),
+):
+    # the argument is a view, and learns of the write when it is asked for its node
+    writing(
+        f"write_history_to_{_name}_view_of_argument",
+        lambda x, y: then(x[...].mul_(y), y * 2),
+        changed(_base, _view),
+        MAT,
+        recorded=False,
+    )
 writing("write_leaf", lambda x: x.mul_(2), MAT, recordings=0)
 writing("write_leaf_in_no_grad", lambda x: _without_grad(lambda: x.mul_(2)), MAT)
 writing("write_twice", lambda x: then(x.add_(1), x.mul_(x), x.sum()), PLAIN)

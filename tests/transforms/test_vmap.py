@@ -423,6 +423,39 @@ def test_in_place_on_the_argument_with_gradients() -> None:
     same(g, x)
 
 
+RESHAPES_IN_PLACE = {
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "swapaxes_": lambda y: y.swapaxes_(0, -1),
+    "t_": lambda y: y.t_(),
+    "unsqueeze_": lambda y: y.unsqueeze_(1),
+    "squeeze_": lambda y: y.unsqueeze_(0).squeeze_(),
+}
+VIEWS = {
+    "transposed": lambda y: y.mT,
+    "row": lambda y: y[1],
+    "steps": lambda y: y[:, ::2],
+    "column": lambda y: y[..., 1:].t(),
+}
+
+
+@pytest.mark.parametrize("reshape", RESHAPES_IN_PLACE)
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_of_a_base_that_is_reshaped_in_place(view: str, reshape: str) -> None:
+    def function(x: Any) -> Any:
+        y = x * x
+        seen = VIEWS[view](y)
+        RESHAPES_IN_PLACE[reshape](y)
+        y.mul_(x.sum())
+        return seen.sin().sum() * y.sum()
+
+    x = t(2, 3, 2, 3).requires_grad_()
+    own, plain = vmap(vmap(function))(x), adjoint.stack([looped(function, members) for members in x])
+    same(own, plain)
+    for order in range(2):
+        own, plain = (grad(y.cos().sum(), x, create_graph=order == 0)[0] for y in (own, plain))
+        same(own, plain)
+
+
 def test_in_place_on_a_result() -> None:
     x = t(3, 4).requires_grad_()
     y = vmap(lambda a: a * 2)(x)

@@ -7,7 +7,7 @@ gradients, which are PyTorch's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from trust.fuzz import compared
 from trust.fuzz.compared import Case
 from trust.fuzz.lines import OWN_AFFAIR
-from trust.fuzz.observations import Error, Observations, apart, same
+from trust.fuzz.observations import NARROW, Error, Observations, apart, same
 from trust.fuzz.options import numbers
 from trust.fuzz.peer import Peer
 
@@ -43,27 +43,27 @@ class Cases(compared.Cases):
     def __init__(self, seed: int, torch: str) -> None:
         super().__init__(seed, Peer(torch, "torch", {}))
 
-    def difference(self, case: Case, own: Observations, other: Observations) -> tuple[str, str] | None:
-        narrow = any(word in str(case) for word in ("float32", "float()", "half()"))
+    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
         theirs = dict(other)
         if isinstance(theirs.get("value"), Error):
-            return None
+            return
         left_out = [observation for part, observation, _ in KNOWN if part in str(case)]
         for name, one in own:
             if any(re.match(pattern, name) for pattern in left_out):
                 continue
             if name in theirs and theirs_alone(one, theirs[name]):
                 if name.startswith(("line", "value")):
-                    return None
+                    return
                 continue
             if name not in theirs:
                 if isinstance(one, Error) and OWN_AFFAIR.search(one.text):
                     continue
                 if not is_derivative(name) or (isinstance(one, Error) and answered(name, theirs)):
-                    return name, f"{apart(one, None)}, PyTorch has none"
-            elif not alike(name, one, theirs[name], narrow) and not (name.startswith("tangent") and transposed(own)):
-                return name, apart(one, theirs[name])
-        return None
+                    yield name, f"{apart(one, None)}, PyTorch has none"
+            elif not alike(name, one, theirs[name], case.is_narrow) and not (
+                name.startswith("tangent") and transposed(own)
+            ):
+                yield name, apart(one, theirs[name])
 
 
 def is_derivative(name: str) -> bool:
@@ -90,7 +90,7 @@ def alike(name: str, one: Any, two: Any, narrow: bool) -> bool:
         return True
     if narrow and name.startswith("second"):
         return True  # rounding has the last word
-    return same(one, two, 2e-3 if narrow and isinstance(one, np.ndarray) and one.dtype.kind in "fc" else None)
+    return same(one, two, NARROW if narrow else 0.0)
 
 
 def is_part_finite(values: Any) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from dataclasses import replace
 
 import adjoint
 from trust.fuzz import options, programs
 from trust.fuzz.faults import Fault
-from trust.fuzz.observations import Observations
+from trust.fuzz.observations import NARROW, Observations, is_steady
 from trust.fuzz.options import Call
 from trust.fuzz.peer import Peer, observed
 from trust.fuzz.programs import Program
@@ -65,7 +67,18 @@ class Cases:
         """The name of the first observation that differs, and how; None if there is none."""
         own = observed(adjoint, case)
         other = self.peer.seen(case)
-        return ("end", "of the other process") if other is None else self.difference(case, own, other)
+        if other is None:
+            return "end", "of the other process"
+        theirs = dict(other)
 
-    def difference(self, case: Case, own: Observations, other: Observations) -> tuple[str, str] | None:
+        def again(shake: int) -> Observations:
+            return self.peer.seen(replace(case, shake=shake)) or []
+
+        for name, what in self.differences(case, own, other):
+            if is_steady(name, theirs.get(name), again, NARROW if case.is_narrow else 0.0):
+                return name, what
+        return None
+
+    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
+        """The names of the observations that differ, and how."""
         raise NotImplementedError

@@ -15,7 +15,17 @@ import adjoint
 from adjoint.compilation.replays import CHANGED, HISTORY
 from trust.fuzz import programs
 from trust.fuzz.faults import Fault
-from trust.fuzz.observations import Error, Observations, apart, array, array_or_none, attempt, same
+from trust.fuzz.observations import (
+    NARROW,
+    Error,
+    Observations,
+    apart,
+    array,
+    array_or_none,
+    attempt,
+    is_steady,
+    same,
+)
 from trust.fuzz.programs import Program
 
 #: A call: how much longer the first axis is, and whether it records.
@@ -107,10 +117,11 @@ def arguments(program: Program, k: int, longer: int) -> list[Any]:
 
 
 def described(where: str, tensors: list[Any]) -> Observations:
-    return [
-        (f"{where} {k}", (str(t.dtype), t.requires_grad, attempt(lambda t=t: t.is_leaf), array(t)))  # type: ignore[misc]
-        for k, t in enumerate(tensors)
-    ]
+    observations: Observations = []
+    for k, t in enumerate(tensors):
+        is_leaf = attempt(lambda t=t: t.is_leaf)  # type: ignore[misc]
+        observations += [(f"{where} {k} properties", (t.requires_grad, is_leaf)), (f"{where} {k}", array(t))]
+    return observations
 
 
 def gradients(where: str, results: list[Any], inputs: list[Any]) -> Observations:
@@ -150,20 +161,26 @@ def is_recorded(y: Any) -> bool:
 
 def fault(program: Program) -> Fault | None:
     """How the compiled program differs."""
-    plain, compiled = dict(observed(program, lambda f: f)), dict(observed(program, adjoint.compile))
+
+    def as_it_is(shake: int) -> Observations:
+        return observed(replace(program, shake=shake), lambda f: f)
+
+    tol = NARROW if program.is_narrow else 0.0
+    plain, compiled = dict(as_it_is(0)), dict(observed(program, adjoint.compile))
     refused = [name for name, seen in compiled.items() if isinstance(seen, Error) and seen.text in (HISTORY, CHANGED)]
     # a gradient with a history that is refused, and what would have been seen of it
     left_out = tuple(part for name in refused for part in (name, name.replace("gradient", "second order")))
     for name in [*plain, *(name for name in compiled if name not in plain)]:
-        if not name.startswith(left_out or ("none",)) and not alike(
-            plain.get(name, MISSING), compiled.get(name, MISSING)
-        ):
-            what = f"{name}: {apart(compiled.get(name, MISSING), plain.get(name, MISSING))}"
+        if name.startswith(left_out or ("none",)):
+            continue
+        own, expected = compiled.get(name, MISSING), plain.get(name, MISSING)
+        if not alike(own, expected, tol) and is_steady(name, expected, as_it_is, tol):
+            what = f"{name}: {apart(own, expected)}"
             return Fault(name.split(" ")[2] if name.count(" ") > 1 else "call", "compiled", what)
     return None
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(one: Any, other: Any, tol: float) -> bool:
     if isinstance(one, Error) and isinstance(other, Error):
         return one.kind == other.kind
-    return same(one, other)
+    return same(one, other, tol)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from trust.fuzz import compared
 from trust.fuzz.compared import Case
-from trust.fuzz.observations import Observations, apart, same
+from trust.fuzz.observations import NARROW, Observations, apart, same
 from trust.fuzz.peer import Peer
 
 
@@ -16,10 +17,12 @@ class Cases(compared.Cases):
     def __init__(self, seed: int) -> None:
         super().__init__(seed, Peer(sys.executable, "adjoint", {"ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": ""}))
 
-    def difference(self, case: Case, own: Observations, other: Observations) -> tuple[str, str] | None:
+    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
         for (name, one), (other_name, two) in zip(own, other, strict=False):
             if name != other_name:
-                return name, f"another observation: {other_name}"
-            if not same(one, two):
-                return name, apart(one, two)
-        return None if len(own) == len(other) else ("number", f"of observations: {len(own)} against {len(other)}")
+                yield name, f"another observation: {other_name}"
+                return
+            if not same(one, two, NARROW if case.is_narrow else 0.0):
+                yield name, apart(one, two)
+        if len(own) != len(other):
+            yield "number", f"of observations: {len(own)} against {len(other)}"

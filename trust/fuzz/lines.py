@@ -13,9 +13,11 @@ from trust.fuzz import programs
 from trust.fuzz.observations import Error, Observations, array, array_or_none, attempt
 from trust.fuzz.programs import Program
 
-#: Errors that end a program: which values an operation keeps, and which calls it is made of, is a library's own affair.
+#: Errors that end a program: which values an operation keeps, and which calls it is made of, is a library's own affair;
+#: some writes to elements that share memory are deprecated in PyTorch, and refused here.
 OWN_AFFAIR = re.compile(
     "modified by an inplace operation|second time|its base or another view|view size is not compatible"
+    "|more than one element of the written-to tensor"
 )
 
 

@@ -46,12 +46,16 @@ def tolerance(dtype: np.dtype[Any]) -> float:
     return {2: 2e-2, 4: 1e-3}.get(np.zeros(0, dtype).real.itemsize, 1e-7) if dtype.kind in "fc" else 0.0
 
 
-def same(one: Any, other: Any, tol: float | None = None) -> bool:
-    """Whether two observations agree, numbers up to rounding, and None with zeros."""
+#: The same where some numbers on the way are rounded to less than 64 bits.
+NARROW = 2e-3
+
+
+def same(one: Any, other: Any, tol: float = 0.0) -> bool:
+    """Whether two observations agree, numbers up to rounding, but for `tol` at least, and None with zeros."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         if one.shape != other.shape or one.dtype != other.dtype:
             return False
-        tol = tolerance(one.dtype) if tol is None else tol
+        tol = max(tol, tolerance(one.dtype)) if one.dtype.kind in "fc" else 0.0
         with np.errstate(all="ignore"):
             least = 1e-3 if tol < 1e-5 else 1.0
             size = np.max(np.abs(other[np.isfinite(other)]), initial=least) if other.dtype.kind in "fc" else 1.0
@@ -62,6 +66,31 @@ def same(one: Any, other: Any, tol: float | None = None) -> bool:
     if isinstance(one, tuple) and type(one) is type(other) is tuple:
         return len(one) == len(other) and all(same(a, b, tol) for a, b in zip(one, other, strict=True))
     return bool(type(one) is type(other) and one == other)
+
+
+#: How often a case is carried out again to see whether an observation is steady.
+SHAKES = (1, 2, 3)
+
+
+def shaken(values: np.ndarray[Any, Any], number: int, dtype: str) -> np.ndarray[Any, Any]:
+    """Inputs changed by a few units in the last place; 0: as they are."""
+    if not number:
+        return values
+    size = 64 * float(np.finfo(dtype if dtype in ("float32", "float16") else "float64").eps)
+    rng = np.random.default_rng([number, values.size])
+    return np.asarray(values * (1 + size * rng.uniform(-1, 1, values.shape)))
+
+
+def is_steady(name: str, one: Any, again: Callable[[int], Any], tol: float = 0.0) -> bool:
+    """Whether numbers stay as they are where the inputs change by rounding, as `again` observes them or fails to.
+
+    Elsewhere are ties, jumps and differences of equal numbers: there are no right numbers to compare with.
+    """
+    if not isinstance(one, np.ndarray):
+        return True
+    runs = [again(number) for number in SHAKES]
+    others = [dict(run).get(name) for run in runs if not isinstance(run, Error)]
+    return all(same(other, one, tol) for other in others if isinstance(other, np.ndarray))
 
 
 def apart(one: Any, other: Any) -> str:

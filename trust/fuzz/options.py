@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trust.fuzz.observations import Error, Observations, array, attempt
+from trust.fuzz.observations import Error, Observations, array, attempt, shaken
 
 LINES = [
     line
@@ -32,12 +32,21 @@ DTYPES = ("float64",) * 7 + ("float32",) * 2
 
 @dataclass(frozen=True)
 class Call:
-    """An expression, and the seed, dtype and layouts of its inputs."""
+    """An expression, and the seed, dtype and layouts of its inputs.
+
+    shake: the number of a change of all inputs by rounding, 0 for none.
+    """
 
     text: str
     seed: int
     dtype: str
     layouts: bool
+    shake: int = 0
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether some numbers are rounded to less than 64 bits."""
+        return self.dtype == "float32"
 
     def __str__(self) -> str:
         return f"{self.text}  # seed {self.seed}, {self.dtype}{', layouts' * self.layouts}"
@@ -70,6 +79,7 @@ class Inputs:
         dtype = getattr(self.library, self.call.dtype)
 
         def tensor(part: Any) -> Any:
+            part = shaken(part, self.call.shake, self.call.dtype)
             values = self.library.tensor(np.ascontiguousarray(part).tolist(), dtype=self.library.float64)
             return values.to(dtype).reshape(part.shape)
 
@@ -80,7 +90,9 @@ class Inputs:
         elif kind == 3 and values.ndim:
             made = tensor(np.concatenate([values[:1], values]))[1:]
         elif kind == 4 and values.ndim and values.shape[0] > 1 and not TIES.search(self.call.text):
-            made = tensor(values[:1]).expand(values.shape)
+            # elements that share memory become different ones where they are shaken
+            repeated = values[:1] if not self.call.shake else np.broadcast_to(values[:1], values.shape)
+            made = tensor(repeated).expand(values.shape)
         else:
             made = tensor(values)
         leaf = self.wrap(made, len(self.leaves))

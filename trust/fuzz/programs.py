@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from trust.fuzz.observations import shaken
+
 Lines = tuple[str, ...]
 
 
@@ -70,11 +72,20 @@ ERRORS = (
 
 @dataclass(frozen=True)
 class Program:
-    """Lines, and the inputs that they start from: name, shape, dtype, whether a gradient is needed, a layout."""
+    """Lines, and the inputs that they start from: name, shape, dtype, whether a gradient is needed, a layout.
+
+    shake: the number of a change of all inputs by rounding, 0 for none.
+    """
 
     inputs: tuple[tuple[str, tuple[int, ...], str, bool, str], ...]
     lines: tuple[str, ...]
     seed: int = 0
+    shake: int = 0
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether some numbers are rounded to less than 64 bits."""
+        return any(word in str(self) for word in ("float32", "float()", "half()"))
 
     def __str__(self) -> str:
         heads = [
@@ -108,6 +119,10 @@ def made(library: Any, program: Program, leaves: bool = True) -> list[Any]:
     for k, (_, shape, dtype, grad, layout) in enumerate(program.inputs):
         before, change = LAYOUTS[layout]
         values = numbers(program.seed, k, before(shape))
+        if program.shake:
+            # elements that share memory become different ones
+            values = np.broadcast_to(values, shape) if layout == "expanded" else values
+            values = shaken(values, program.shake, dtype)
         tensor = change(library.tensor(values.tolist(), dtype=library.float64).to(getattr(library, dtype)))
         tensor = tensor.expand(shape) if layout == "expanded" else tensor
         tensors.append(tensor.requires_grad_() if grad and leaves else tensor)

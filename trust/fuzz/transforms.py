@@ -92,7 +92,8 @@ def with_hooks(L: Any, f: Function) -> Function:
     def hooked(x: Any) -> Any:
         y = f(x)
         if y.requires_grad:
-            y.register_hook(lambda g: g * 1.0)
+            # a hook on one of several results gets None where only another has a cotangent
+            y.register_hook(lambda g: None if g is None else g * 1.0)
             if y.grad_fn is not None:
                 y.grad_fn.register_hook(lambda grads, _: grads)
         return y
@@ -199,10 +200,16 @@ def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
         return y, zero_if_none(L, L.autograd.grad(g, u, tangent, create_graph=True, allow_unused=True)[0], y)
 
 
+#: So many passes, one inside of another, come to minutes.
+MOST_ROWS = 48
+
+
 def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
     with L.enable_grad():
         z = opened(L, x)
         y = f(z)
+        if y.numel() > MOST_ROWS:
+            raise ValueError(f"{y.numel()} passes take too long")
         rows = []
         for k in range(y.numel()):
             one = L.zeros(y.numel(), dtype=y.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import is_not
 from typing import Any
 
 import numpy
@@ -72,23 +73,32 @@ class External:
     """
 
     __slots__ = (
-        "array", "grad", "grad_version", "has_grad", "needs_grad", "node", "position", "requires", "tensor", "version",
+        "array", "grad", "grad_version", "has_grad", "history", "needs_grad", "position", "tensor", "version",
     )  # fmt: skip
 
     def __init__(self, tensor: TensorBase, position: int | None) -> None:
         self.tensor, self.position = tensor, position
         self.array, self.grad = tensor._array, tensor._grad
         self.has_grad = tensor._grad is not None
-        self.node, self.requires = tensor._node, tensor._requires
+        self.history: tuple[Any, ...] = history_of(tensor)
         self.needs_grad = bool(tensor.requires_grad)
         self.version = version_of(tensor)
         self.grad_version = 0 if self.grad is None else version_of(self.grad)
 
     def forget(self) -> None:
         """Let go of what the recorded call had; what the function sees stays."""
-        self.array = self.grad = self.node = None
+        self.array = self.grad = None
+        self.history = ()
         if self.position is not None:
             del self.tensor
+
+
+def history_of(tensor: TensorBase) -> tuple[Any, ...]:
+    """What decides where the gradient of a Tensor goes, and for a view what decides it for its base."""
+    view = tensor._view
+    own = (tensor._node, tensor._requires)
+    # a view learns of a write through another view of its base when it is asked for its node
+    return own if view is None else (*own, view.rewritten, view.base._node, view.base._requires)
 
 
 class Entry:
@@ -225,7 +235,7 @@ class Entry:
     def _effect(self, external: External) -> Any:
         """The new gradient of a Tensor: None if it is as it was, a text if it is gone."""
         tensor = external.tensor
-        if tensor._node is not external.node or tensor._requires != external.requires:
+        if any(map(is_not, history_of(tensor), external.history)):
             self.recording.stop("gave a tensor that was there before another history")
         if tensor._hooks or tensor._post_hooks:
             self.recording.stop("uses a tensor with hooks")

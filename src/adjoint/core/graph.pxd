@@ -170,7 +170,6 @@ cdef class ContextNode(Node):
 
 cdef class AccumulateGrad(Node):
     cdef public TensorBase variable
-    cdef public object former_shape
 
 
 cdef long long _sequence

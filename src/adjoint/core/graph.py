@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
-from adjoint.arrays.namespace import astype, copied, library_of, namespace
+from adjoint.arrays.namespace import astype, copied, library_of, namespace, underlying
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
@@ -600,8 +600,7 @@ class ContextNode(Node):
 class AccumulateGrad(Node):
     """Adds cotangents to the gradient of its leaf.
 
-    former_shape: the leaf's when the graphs were built that lead here, if it has another since; later ones lead to
-    another node.
+    It has the shape of its leaf in the operations that lead here; once the leaf has another, later ones lead elsewhere.
     """
 
     def name(self) -> str:
@@ -863,7 +862,6 @@ if not cython.compiled:
     Slot._ad_owned = False
     Slot._ad_marks = 0
     Node._ad_n_edges = 0
-    AccumulateGrad.former_shape = None
     Node._ad_first = Node._ad_second = Node._ad_others = None
     Node._ad_output_nrs = Node._ad_notes = Node._ad_shape = Node._ad_dtype = None
     Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = None
@@ -995,6 +993,7 @@ def view_of_base(tensor: TensorBase) -> View:
 
 def meets_memory(base, array):
     """Whether an array lies in the memory of another; if one has no elements, whether both come from one array."""
+    base, array = underlying(base), underlying(array)
     if base.size and array.size:
         return numpy.may_share_memory(base, array)
     return memory_owner(base) is memory_owner(array)

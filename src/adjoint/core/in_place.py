@@ -160,14 +160,12 @@ def become(tensor: TensorBase, view: TensorBase):
 
 
 def reshape_accumulator(leaf: TensorBase):
-    """Let the node that adds to a leaf's .grad know that the leaf has another array."""
+    """Let a leaf that has another array now have an accumulator of its shape, and the one before its dtype."""
     node: AccumulateGrad = leaf._accumulator()
     if node is None:
         return
     node._ad_dtype = dtype_of_grad(leaf)
     if node._ad_shape != leaf._array.shape:
-        node.former_shape = node._ad_shape
-        node._ad_shape = leaf._array.shape
         leaf._accumulator = None
 
 

@@ -462,11 +462,7 @@ class OpNode(Node):
     def edge_shape(self, i):
         """The shape of the input that an edge leads to; None where nothing flows along it."""
         target: Node = self._ad_edge(i)
-        if target is None:
-            return None
-        if isinstance(target, AccumulateGrad) and cython.cast(AccumulateGrad, target).former_shape is not None:
-            return cython.cast(AccumulateGrad, target).former_shape
-        return output_shape(target, output_number(self, i))
+        return None if target is None else output_shape(target, output_number(self, i))
 
     def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
         """A saved input with the history that it had when it was saved: detach_() may have cut it since."""

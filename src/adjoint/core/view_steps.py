@@ -63,7 +63,9 @@ def as_strided_step(operation, base, array):
     """How the operation `as_strided` leads from the array of a base to that of a view."""
     base, array = in_memory(base), in_memory(array)
     size = base.itemsize
-    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    # the batch axes of base and view are the same, so that the members of a batch lie at the same distance
+    start, begin = [in_memory(underlying(a)).__array_interface__["data"][0] for a in (array, base)]
+    offset = start - begin
     stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]
     return operation, (array.shape, stride, offset // size, own), None
 

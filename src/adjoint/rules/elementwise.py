@@ -835,20 +835,22 @@ def extent(shape, strides):
     return 1 + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
 
 
-def row_major_copy(xp, input):
-    """A row-major copy."""
-    result = xp.empty(input.shape, dtype=input.dtype)
+def row_major_copy(xp, input, dtype=None):
+    """A row-major copy, perhaps with another data type."""
+    result = xp.empty(input.shape, dtype=dtype or input.dtype)
     result[...] = input
     return result
 
 
 @linear(moves=True, method=False, function=False, node="ToCopyBackward0", copies=True)
 def cast(xp, input: Array, dtype):
-    """A copy with another data type; a complex number gives its real part to a real type."""
+    """A copy with another data type, laid out as a clone; a complex number gives its real part to a real type."""
     target = dtype.numpy
     if kind_of(input) == "c" and target.kind not in "cb":
         warn_once(IMAGINARY_PART)
         input = xp.real(input)
+    if 0 in getattr(input, "strides", ()):
+        return row_major_copy(xp, input, target)
     return xp.astype(input, target, copy=True)
 
 
