@@ -178,3 +178,12 @@ def test_each_step(name: str) -> None:
         compare(case([(kind, *operands, 1), (0, 4, 0, 0), (0, 4, 0, 0)]))
     # on a result, which a step in place gives another history
     compare(case([(NAMES.index("number"), 0, 1, 1), (kind, 4, 1, 1)]))
+
+
+@settings(
+    max_examples=max(PROGRAMS // 3, 1), deadline=None, database=None, print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+@given(programs, st.sampled_from([0.0, 0.5]))
+def test_budgets(steps: list[Step], share: float) -> None:
+    compare(case(steps), budget=share)

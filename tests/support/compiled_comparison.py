@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import adjoint
+from adjoint.autograd.graph import region_activation_memory_budget
 from adjoint.runtime.pytree import flatten
 
 Tensor = adjoint.Tensor
@@ -310,13 +311,21 @@ def is_refused(observation: Any) -> bool:
 MODIFIED = "one of the variables needed for gradient computation"
 
 
-def compare(case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe) -> tuple[Any, list[str]]:
-    """Run a program both ways; returns the compiled function and the warnings of adjoint.compile."""
+def compare(
+    case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe, budget: float | None = None
+) -> tuple[Any, list[str]]:
+    """Run a program both ways; returns the compiled function and the warnings of adjoint.compile.
+
+    budget: for what the compiled function saves.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         own, other = World(), World()
         expected = list(observe(case, own, case.make(own)))
-        compiled = adjoint.compile(case.make(other))
+        function = case.make(other)
+        if budget is not None:
+            function = region_activation_memory_budget(budget)(function)
+        compiled = adjoint.compile(function)
         actual = list(observe(case, other, compiled))
     for (name, first), (name_too, second) in zip(expected, actual, strict=False):
         assert name == name_too, (name, name_too)

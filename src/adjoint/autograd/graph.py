@@ -22,6 +22,8 @@ from adjoint.core.saved_hooks import (
     save_to_disk,
     saved_tensors_hooks,
 )
+from adjoint.runtime.lazy import LateAttributes as _LateAttributes
+from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
 from adjoint.tools.graph_view import draw, saved_tensors
 
@@ -36,6 +38,7 @@ __all__ = [
     "increment_version",
     "node_creation_hook",
     "record_locations",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "save_to_disk",
@@ -46,5 +49,13 @@ __all__ = [
     "watch_forward",
 ]
 
-if not _typing.TYPE_CHECKING:
-    __getattr__ = _AttributeOf(__name__)
+if _typing.TYPE_CHECKING:
+    from adjoint.compilation.budgets import region_activation_memory_budget
+else:
+    # what compiles is read when it is used
+    __getattr__ = _LateAttributes(
+        __name__,
+        _by_name({"adjoint.compilation.budgets": "region_activation_memory_budget"}),
+        missing=_AttributeOf(__name__),
+    )
+    __dir__ = __getattr__.listed

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy
 
+from adjoint.compilation.budgets import call_as_is
 from adjoint.compilation.entry import CONSTANTS, Entry, Refused
 from adjoint.compilation.explanation import Explanation
 from adjoint.compilation.matching import is_plain_thread
@@ -70,28 +71,30 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         is_plain = is_plain_thread()
         if not is_plain and sole_profiler(current()) is None:
-            return self.function(*args, **kwargs)
+            return call_as_is(self.function, args, kwargs)
         leaves, structure = arguments(args, kwargs)
         if any(isinstance(leaf, TensorHolder) for leaf in leaves):
             # what holds them, a transformation or a solver, is what can be compiled
-            return self.function(*args, **kwargs)
+            return call_as_is(self.function, args, kwargs)
         entries = self.entries
         for entry in entries:
             if entry.structure_in is structure or entry.structure_in == structure:
                 matcher = entry.matcher
                 if matcher.fits(leaves) and matcher.holds(leaves):
                     if not entry.pays:
-                        return self.function(*args, **kwargs)
+                        return call_as_is(self.function, args, kwargs)
                     try:
                         return entry.replay(leaves, structure)
                     except CheckFailed:
                         continue
         # a profiler sees the operations of a call that nothing was recorded for; one thread records at a time
         if not is_plain or self.is_refused(leaves, structure) or not self._recording.acquire(blocking=False):
-            return self.function(*args, **kwargs)
+            return call_as_is(self.function, args, kwargs)
         try:
             # another thread may have recorded this very call since
-            return self.record(leaves, structure) if self.entries is entries else self.function(*args, **kwargs)
+            return (
+                self.record(leaves, structure) if self.entries is entries else call_as_is(self.function, args, kwargs)
+            )
         finally:
             self._recording.release()
 

@@ -16,6 +16,7 @@ from adjoint.compilation.matching import Matcher
 from adjoint.compilation.programs import device_program
 from adjoint.compilation.programs.lowering import Lowering, whole_copy
 from adjoint.compilation.programs.partition import Dependent, Halves
+from adjoint.compilation.programs.recomputation import Budgets
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import EXTERNAL, Memory, View, byte_bounds
 from adjoint.compilation.pulls import Pull, Pulls, choices_of
@@ -140,6 +141,8 @@ class Entry:
         )
         self.random = random_state()
         self.has_history = False
+        #: The bytes that are saved, and those that would be without budgets; None where there are no budgets.
+        self.saved_bytes: tuple[int, int] | None = None
         #: The numbers of replays, and of gradients with a history of their own, for which the function ran again.
         self.n_replays = self.n_histories = 0
 
@@ -398,7 +401,11 @@ class Entry:
             cotangents = lowering.externals[n:]
             try:
                 halves = Halves(
-                    instructions, lowering.externals[:n], values, {view.buffer.number for view in cotangents}
+                    instructions,
+                    lowering.externals[:n],
+                    values,
+                    {view.buffer.number for view in cotangents},
+                    self._budgets(lowering, values),
                 )
             except Dependent:
                 raise Refused("the gradient needs memory that the function writes into") from None
@@ -414,6 +421,11 @@ class Entry:
                 pairs.append((pack.forward_view, pack.backward_view))
             saved = [view for view, _ in pairs]
             self.read_again = halves.externals
+            if halves.again is not None:
+                every, kept = [
+                    sum([b.n_bytes for b in part.values()]) for part in (halves.again.saved, halves.again.kept)
+                ]
+                self.saved_bytes = kept, every
             others = [*[view for _, view in pairs], *[lowering.externals[k] for k in halves.externals]]
             for (choice, pull), views in zip(pulls, pulled, strict=True):
                 pull.prepare(self._make_program, halves, [cotangents[k] for k in choice], others, views, pack)
@@ -431,6 +443,15 @@ class Entry:
         ]
         lowering.memory.release()
         self._forget()
+
+    def _budgets(self, lowering: Lowering, values: list[View]) -> Budgets | None:
+        """The budgets of the regions, None without any. Arrays of the caller's have no versions to check."""
+        shares = self.recording.budgets
+        if all(share is None for share in shares):
+            return None
+        pairs = zip(self.externals, lowering.externals, strict=False)
+        unsteady = {view.buffer.number for e, view in pairs if e.position is not None and e.position in self.of_arrays}
+        return Budgets(shares, lowering.regions, {view.buffer.number for view in values}, unsteady)
 
     def _unsaved(self, values: list[View], halves: Halves, memory: Memory) -> tuple[list[View], list[Any]]:
         """The results and instructions that copy some: those that the first part saves, but no eager node."""

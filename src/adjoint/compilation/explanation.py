@@ -42,7 +42,10 @@ class Explanation:
         self.drawing = drawn(entry.program, times)
         if entry.has_history:
             backward = entry.pulls.whole.program
-            lines += self._listed("backward", backward, [None] * len(backward.order))
+            title = "backward"
+            if entry.saved_bytes is not None:
+                title += ": saves {} of {} bytes, the others are computed again".format(*entry.saved_bytes)
+            lines += self._listed(title, backward, [None] * len(backward.order))
         lines += ["guards:", *[f"    {guard}" for guard in self.guards]]
         self.text = "\n".join(lines)
 

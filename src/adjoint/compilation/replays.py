@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from adjoint.arrays.namespace import namespace
+from adjoint.compilation.budgets import call_as_is
 from adjoint.compilation.recordings.recording import plain_array
 from adjoint.core import errors
 from adjoint.core.graph import (
@@ -263,7 +264,8 @@ def pull_with_history(node: ReplayBackward, cotangents: list[Any], saved: list[A
     leaves, structure = node.call
     args, kwargs = structure.unflatten(leaves)
     with enable_grad():
-        members = [member for member in flatten(entry.function(*args, **kwargs))[0] if isinstance(member, TensorBase)]
+        results = flatten(call_as_is(entry.function, args, kwargs))[0]
+        members = [member for member in results if isinstance(member, TensorBase)]
         before = {id(tensor) for tensor in node.inputs}
         owners = [owner_of(member, shared_bases(members)) for member in members if id(member) not in before]
         outputs = [

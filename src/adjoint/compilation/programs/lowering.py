@@ -58,15 +58,19 @@ class Number:
 
 
 class Elementwise:
-    """An instruction: a ufunc, or a kernel of the machine's own, on views that are broadcast against `out`."""
+    """An instruction: a ufunc, or a kernel of the machine's own, on views that are broadcast against `out`.
 
-    __slots__ = ("kernel", "line", "operands", "out", "reads", "writes")
+    waits: it runs after the instructions before it, also where it needs none of them.
+    """
+
+    __slots__ = ("kernel", "line", "operands", "out", "reads", "waits", "writes")
 
     def __init__(self, kernel: Any, operands: list[Any], out: View) -> None:
         self.kernel, self.operands, self.out = kernel, operands, out
         #: The views that it reads, and the view that it writes.
         self.reads = [operand for operand in operands if type(operand) is View]
         self.writes = [out]
+        self.waits = False
 
     @property
     def name(self) -> str:
@@ -108,15 +112,17 @@ class Call:
 
     args, kwargs: with views in the place of arrays. results: for each array that it returns the view where it is kept,
     or None for one that lies in memory of an argument; in the shape of the result. targets: views that it writes into.
+    waits: as of `Elementwise`.
     """
 
-    __slots__ = ("args", "function", "kwargs", "reads", "results", "targets", "writes")
+    __slots__ = ("args", "function", "kwargs", "reads", "results", "targets", "waits", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, results: Any, targets: list[View]) -> None:
         self.function, self.args, self.kwargs, self.results, self.targets = function, args, kwargs, results, targets
         #: The views that it reads, and those that it writes.
         self.reads = list(leaves((args, kwargs)))
         self.writes = [*leaves(results), *targets]
+        self.waits = False
 
     @property
     def draws(self) -> bool:
@@ -164,11 +170,13 @@ def with_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
 
 def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
     """An instruction with other views."""
+    changed: Any
     if isinstance(instruction, Elementwise):
         operands = [function(operand) if isinstance(operand, View) else operand for operand in instruction.operands]
-        if isinstance(instruction, Reduce):
-            return Reduce(instruction.kernel, operands, function(instruction.out), instruction.axes)
-        return Elementwise(instruction.kernel, operands, function(instruction.out))
+        axes = (instruction.axes,) if isinstance(instruction, Reduce) else ()
+        changed = type(instruction)(instruction.kernel, operands, function(instruction.out), *axes)
+        changed.waits = instruction.waits
+        return changed
     changed = type(instruction)(
         instruction.function,
         mapped(instruction.args, function),
@@ -178,6 +186,7 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
     )
     if isinstance(instruction, Check):
         changed.expected, changed.line = instruction.expected, instruction.line
+    changed.waits = instruction.waits
     return changed
 
 
@@ -214,18 +223,23 @@ class Lowering:
         self._n_writes: dict[int, int] = {}
         self._alias: dict[int, Buffer] = {}
         self._equal: dict[Any, View] = {}
-        views = self._enter(recording.steps)
-        for step, result in zip(recording.steps, views, strict=True):
+        #: By number, the regions with a budget in which buffers were filled.
+        self.regions: dict[int, int] = {}
+        self._region = -1
+        views = self._enter(recording)
+        for k, (step, result) in enumerate(zip(recording.steps, views, strict=True)):
+            self._region = recording.region_of(k)
             self._lower(step, result)
         self.results = [self._results(group) for group in results]
         self._drop_dead()
 
     # buffers ----------------------------------------------------------------------------------------------------------
 
-    def _enter(self, steps: list[Step]) -> list[list[tuple[View, bool]]]:
+    def _enter(self, recording: Recording) -> list[list[tuple[View, bool]]]:
         """The views of all results, and how often each buffer is written."""
         views = []
-        for step in steps:
+        for k, step in enumerate(recording.steps):
+            region = recording.region_of(k)
             for array in step.arrays:
                 self.memory.view(array, CONSTANT)
             outputs = []
@@ -234,6 +248,7 @@ class Lowering:
                 view = self.memory.view(array, VALUE)
                 if is_new:
                     self._count(view)
+                    self.regions[view.buffer.number] = region
                 outputs.append((view, is_new))
             for array in step.writes:
                 view = self.memory.view(array, CONSTANT)
@@ -305,6 +320,7 @@ class Lowering:
         """A view of a new buffer for a value between steps."""
         view = self.memory.new(shape, dtype)
         self._n_writes[view.buffer.number] = 1
+        self.regions[view.buffer.number] = self._region
         return view
 
     # steps ------------------------------------------------------------------------------------------------------------

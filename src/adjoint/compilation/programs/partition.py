@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.compilation.programs.lowering import Call, Check, with_views
+from adjoint.compilation.programs.recomputation import Budgets, Recomputation
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View, bytes_of
 
 
@@ -16,11 +17,17 @@ class Halves:
     """The two parts.
 
     saved: the buffers that the first part makes and the second reads, as views of bytes. forward, backward: the
-    instructions. externals: the numbers of the external arrays that the second part reads besides.
+    instructions. externals: the numbers of the external arrays that the second part reads besides. again: what the
+    second part computes again, None without budgets.
     """
 
     def __init__(
-        self, instructions: list[Any], externals: list[View], results: list[View], cotangents: set[int]
+        self,
+        instructions: list[Any],
+        externals: list[View],
+        results: list[View],
+        cotangents: set[int],
+        budgets: Budgets | None = None,
     ) -> None:
         first = needed(instructions, {view.buffer.number for view in results})
         late = self._late(instructions, cotangents)
@@ -30,10 +37,15 @@ class Halves:
         if any(late_one in first for late_one in late):
             raise Dependent
         outputs = {view.buffer.number: view.buffer for instruction in self.forward for view in instruction.writes}
-        read = {view.buffer.number: view.buffer for instruction in second for view in instruction.reads}
+        read = read_by(second)
         #: Memory that the second part writes on, too, was made by the first.
-        self.saved = [bytes_of(buffer) for number, buffer in read.items() if number in outputs]
-        numbers = {view.buffer.number for view in self.saved}
+        saved = {number: buffer for number, buffer in read.items() if number in outputs}
+        self.again = None if budgets is None else Recomputation(self.forward, saved, budgets)
+        if self.again is not None:
+            second, saved = self.again.placed(second), self.again.kept
+            read = read_by(second)
+        self.saved = [bytes_of(buffer) for buffer in saved.values()]
+        numbers = set(saved)
         self.externals = [
             k for k, view in enumerate(externals) if view.buffer.number in read and view.buffer.number not in numbers
         ]
@@ -85,6 +97,11 @@ class Halves:
                     targets = {v.buffer.number for v in instruction.writes}
                     first |= needed(instructions[: k + 1], targets) | {k}
                     break
+
+
+def read_by(instructions: list[Any]) -> dict[int, Buffer]:
+    """The buffers that instructions read, by number."""
+    return {view.buffer.number: view.buffer for instruction in instructions for view in instruction.reads}
 
 
 def needed(instructions: list[Any], buffers: set[int]) -> set[int]:

@@ -154,7 +154,7 @@ def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
     readers: dict[int, list[tuple[int, View]]] = {}
     writers: dict[int, list[tuple[int, View]]] = {}
     before: list[set[int]] = []
-    ordered = -1
+    ordered = last = -1
     for k, instruction in enumerate(instructions):
         needs: set[int] = set()
         for view in instruction.reads:
@@ -166,6 +166,10 @@ def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
             if ordered >= 0:
                 needs.add(ordered)
             ordered = k
+        if not instruction.waits:
+            last = k
+        elif last >= 0:
+            needs.add(last)
         for view in instruction.reads:
             readers.setdefault(view.buffer.number, []).append((k, view))
         for view in instruction.writes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random as python_random
 import weakref
 from _thread import get_ident
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -108,6 +109,30 @@ class Recording(Interceptor):
         #: The twins of a device's arrays, of a function that takes or sees some.
         self.twins: Twins | None = None
         self._is_on_host = False
+        #: Where each region begins, and its budget of memory, None for what has none; the budgets of open blocks.
+        self._starts: list[int] = []
+        self.budgets: list[float | None] = []
+        self._open: list[float | None] = [None]
+
+    # regions with a budget of memory ----------------------------------------------------------------------------------
+
+    def begin_region(self, budget: float) -> None:
+        """Let the next steps be of a new region with a budget."""
+        self._open.append(budget)
+        self._begin_region()
+
+    def end_region(self) -> None:
+        """Let the next steps be of the block around the region."""
+        self._open.pop()
+        self._begin_region()
+
+    def _begin_region(self) -> None:
+        self._starts.append(len(self.steps))
+        self.budgets.append(self._open[-1])
+
+    def region_of(self, step: int) -> int:
+        """The number of the region of a step, -1 before the first one."""
+        return bisect_right(self._starts, step) - 1
 
     # steps ------------------------------------------------------------------------------------------------------------
 

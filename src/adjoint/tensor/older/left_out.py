@@ -215,7 +215,6 @@ GROUPS = (
         {
             "": "AcceleratorError profiler_allow_cudagraph_cupti_lazy_reinit_cuda12",
             "Tensor": "record_stream",
-            "autograd.graph": "region_activation_memory_budget",
             "accelerator": "Graph graphs memory",
             "cuda": """
                 CUDAPluggableAllocator CudaError DEVICE_REQUIREMENT DeferredCudaCallError ExternalStream
