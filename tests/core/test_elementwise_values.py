@@ -180,3 +180,15 @@ def test_any_part(name: str, kind: str, start: int, n: int, step: int) -> None:
     expected = computed(name, part(arrays, where), cotangent[where])
     found = computed(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
     compare(found, expected, slice(None, None, step), f"{start}, {n}, {step}")
+
+
+@pytest.mark.parametrize("n", [5, 100_000])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_bits_are_written_where_they_lie(n: int, dtype: str) -> None:
+    x, y = (np.random.default_rng(k).integers(0, 2, n).astype(dtype) for k in range(2))
+    tensor, other = adjoint.from_numpy(x.copy()), adjoint.from_numpy(y)
+    version = tensor._version
+    assert tensor.bitwise_and_(other) is tensor
+    assert tensor._version == version + 1
+    np.testing.assert_array_equal(tensor.numpy(), x & y)
+    np.testing.assert_array_equal(tensor.bitwise_not_().numpy(), ~(x & y))

@@ -111,3 +111,32 @@ def test_many_intermediate_values() -> None:
     for n in (1, 600, 5000, 200_000):
         x = rng.normal(size=n)
         np.testing.assert_array_equal(Fused(wide).attempt([x], False), wide(x))
+
+
+def by_a_number(x: Any, y: Any) -> Any:
+    return x * (1 / np.sqrt(y + 1))
+
+
+@pytest.mark.parametrize("shape", [(7,), (5000,), (300, 70)])
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_what_is_one_number_is_computed_once(shape: tuple[int, ...], kind: str) -> None:
+    """Between arrays of elements and of one element, also where a later program run finds other layouts."""
+    x, number = rng.normal(size=shape).astype(kind), np.array(2.5, kind)
+    fused = Fused(by_a_number, ())
+    for first, second in ((x, number), (x, np.abs(x)), (number, np.abs(x)), (x[:1], number), (x, number)):
+        np.testing.assert_array_equal(fused.call([first, second], False), by_a_number(first, second))
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_two_bounds_are_one_step(kind: str) -> None:
+    def bounded(x: Any) -> Any:
+        return np.minimum(0.5, np.maximum(0.0, x))
+
+    x = rng.normal(size=5000).astype(kind)
+    x[:3] = np.nan, -0.0, np.inf
+    fused = Fused(bounded, ())
+    result, expected = fused.call([x], False), bounded(x)
+    np.testing.assert_array_equal(result, expected)
+    np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+    (program,) = fused.programs.values()
+    assert [step.name for step in program.form.steps] == ["clip"]

@@ -39,6 +39,7 @@ EXPRESSIONS: dict[str, str] = {
     "logical_not": "!{0}",
     # comparisons with themselves find NaN, which these hand on, other than C's functions
     "maximum": "{0} >= {1} || {0} != {0} ? {0} : {1}", "minimum": "{0} <= {1} || {0} != {0} ? {0} : {1}",
+    "clip": "{0} < {1} ? {1} : {0} > {2} ? {2} : {0}",
     "sign": "{0} != {0} ? {0} : {T}(({0} > 0) - ({0} < 0))",
     "isnan": "{0} != {0}", "isfinite": "{0} - {0} == 0", "isinf": "{0} == {0} && {0} - {0} != 0",
     "signbit": "copysign({T0}(1), {0}) < 0",

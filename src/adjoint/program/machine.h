@@ -86,7 +86,7 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
                          npy_intp column, npy_intp n) {
     char *at[ADJ_MOST_OPERANDS + 1];
     npy_intp strides[ADJ_MOST_OPERANDS + 1], down[ADJ_MOST_OPERANDS + 1];
-    int contiguous = 1, last = step->n_operands;
+    int contiguous = 1, last = step->n_operands, is_each = step->way == ADJ_EACH || step->way == ADJ_EACH_ALONG_ANY;
     for (int i = 0; i <= last; i++) {
         const adj_register *r = &job->registers[step->registers[i]];
         at[i] = r->base ? r->base + row * r->row + column * r->column : scratch + r->offset;
@@ -95,7 +95,9 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
         contiguous &= r->row == n * r->column;
     }
     if (step->way == ADJ_PER_ROW) { step->loop.function(at, &n_rows, down, step->loop.data); return; }
-    if (step->way != ADJ_EACH && step->way != ADJ_EACH_ALONG_ANY) {
+    /* a value that is the same for all elements is computed once */
+    if (strides[last] == 0 && down[last] == 0 && is_each) n = n_rows = 1;
+    if (!is_each) {
         adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n);
         return;
     }
@@ -160,7 +162,8 @@ static void adj_run_row(const adj_job *job, char *scratch) {
             at[i] = r->base ? r->base : scratch + r->offset;
             strides[i] = r->column;
         }
-        step->loop.function(at, step->way == ADJ_PER_ROW ? &one : &job->n_columns, strides, step->loop.data);
+        int once = step->way == ADJ_PER_ROW || strides[step->n_operands] == 0;
+        step->loop.function(at, once ? &one : &job->n_columns, strides, step->loop.data);
     }
 }
 
@@ -365,6 +368,17 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
 /* Makes an array in memory that is kept; it takes over the reference to the descriptor. */
 typedef PyObject *(*adj_array_maker)(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran);
 
+/* Steps of numbers alone, and of arrays of one element, give one value: their registers have no strides. */
+static void adj_find_uniform(const adj_elementwise *p, adj_register *registers) {
+    for (int s = 0; s < p->n_steps - 1; s++) {
+        const adj_step *step = &p->steps[s];
+        int varies = 0;
+        for (int i = 0; i < step->n_operands; i++)
+            varies |= registers[step->registers[i]].column != 0 || registers[step->registers[i]].row != 0;
+        if (!varies) registers[step->registers[step->n_operands]].column = 0;
+    }
+}
+
 /* Place a program's registers on arrays and numbers, and make the result; `kept` makes a result of `large` elements or
    more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or,
    with `flat_only`, they are not of one shape; -1: an exception is set. */
@@ -450,6 +464,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     job->n_steps = p->n_steps;
     job->scratch = p->n_slots * p->tile * 8;
     job->totals = NULL;
+    adj_find_uniform(p, registers);
     for (int k = p->n_inputs + p->n_constants; k < p->n_registers; k++) registers[k].row = tile * registers[k].column;
     adj_register *last = &registers[p->n_registers - 1];
     last->base = PyArray_BYTES((PyArrayObject *)result);

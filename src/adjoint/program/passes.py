@@ -38,6 +38,21 @@ def _itself(operands: list[Any]) -> Any:
     return operands[0]
 
 
+def merged(kernel: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
+    """The step that one loop does in place of two: an upper bound on what has a lower one, where both are numbers.
+
+    The bound is the first operand: of equal ones, zeros of two signs, the second is the result, as it is of a clip.
+    """
+    if getattr(kernel, "__name__", "") != "minimum" or getattr(operands[1].kernel, "__name__", "") != "maximum":
+        return kernel, operands
+    high, (low, values) = operands[0], operands[1].operands
+    if low.number is None or high.number is None or not low.number <= high.number:
+        return kernel, operands
+    return _CLIP, [values, low, high]
+
+
+_CLIP = numpy._core.umath.clip  # type: ignore[attr-defined]
+
 _SIMPLER = {
     numpy.multiply: _without_factor_one,
     numpy.divide: _without_divisor_one,

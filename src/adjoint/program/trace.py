@@ -23,7 +23,7 @@ import numpy
 from adjoint.runtime.caches import cached
 
 from .form import BOOL, CAST, FLOATS, WHERE, Form, Reduction
-from .passes import form_of, simplified
+from .passes import form_of, merged, simplified
 
 NOTHING, RANKS, SHAPES = range(3)
 
@@ -91,6 +91,7 @@ class Trace:
         unchanged = simplified(kernel, operands)
         if unchanged is not None:
             return unchanged  # type: ignore[no-any-return]
+        kernel, operands = merged(kernel, operands)
         key = (kernel, dtype, *map(id, operands))
         value = self._values.get(key)
         if value is None:

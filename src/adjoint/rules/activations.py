@@ -221,7 +221,8 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
         raise NotImplementedError("clamp is not supported for complex types")
     if kind_of(input) == "u" and _bound(input, min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return xp.minimum(xp.maximum(input, _bound(input, min_val)), _bound(input, max_val))
+    # the bounds first: a zero keeps its sign
+    return xp.minimum(_bound(input, max_val), xp.maximum(_bound(input, min_val), input))
 
 
 @elementwise(
@@ -232,7 +233,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
 def hardsigmoid(xp, input: Array):
     """(input + 3) / 6, bounded to 0 and 1."""
     require_real("hardsigmoid_cpu", input)
-    return xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6)
+    return xp.minimum(6, xp.maximum(0, input + 3)) * (1 / 6)
 
 
 def _hardswish_product(ops, g, input):
@@ -244,7 +245,7 @@ def hardswish(xp, input: Array):
     """input * hardsigmoid(input)"""
     require_real("hardswish_cpu", input)
     # the gate first: the product may be infinite where the sixth of it is not
-    return input * (xp.minimum(xp.maximum(input + 3, 0), 6) * (1 / 6))
+    return input * (xp.minimum(6, xp.maximum(0, input + 3)) * (1 / 6))
 
 
 @elementwise(input=lambda ops, g, input, lambd: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd), **_own)
@@ -270,7 +271,7 @@ def _check_softshrink(input, lambd):
 def softshrink(xp, input: Array, lambd=0.5):
     """input brought nearer to 0 by lambd."""
     require_real("softshrink_check", input)
-    return input - xp.minimum(xp.maximum(input, -lambd), lambd)
+    return input - xp.minimum(lambd, xp.maximum(-lambd, input))
 
 
 # gated linear unit ----------------------------------------------------------------------------------------------------

@@ -598,10 +598,18 @@ def _plus(product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
     beta, alpha = number_as(beta, product.dtype), number_as(alpha, product.dtype)
     if alpha != 1:
-        product = product * alpha
+        product *= alpha
     if beta == 0:
         return product
-    return product + (input if beta == 1 else input * beta)
+    return _plus_in_place(product, input if beta == 1 else input * beta)
+
+
+def _plus_in_place(product, addend):
+    # a new array would have to be brought into the cache
+    if product.shape != addend.shape and broadcast_shapes(product.shape, addend.shape) != product.shape:
+        return product + addend
+    product += addend
+    return product
 
 
 def _scaled(x, factor):
@@ -762,7 +770,7 @@ def linear_map(xp, input: Array, weight: Array, bias: Array = None):
         product = xp.reshape(rows, (*input.shape[:-1], weight.shape[0]))
     else:
         product = xp.matmul(input, weight.T)
-    return product if bias is None else product + bias
+    return product if bias is None else _plus_in_place(product, bias)
 
 
 def lies_in_rows(array):
@@ -842,4 +850,6 @@ def trace(xp, input: Array):
 
 @trace.vjp("input")
 def _(ops, g, input_shape):
-    return ops.where(ops.identity(g, input_shape[-2], input_shape[-1]) == 1, g[..., None, None], 0)
+    rows, columns = input_shape[-2:]
+    along = ops.expand(g[..., None], (*g.shape, min(rows, columns)))
+    return ops.embed_diagonal(along, 0, g.ndim, g.ndim + 1, rows, columns)

@@ -519,8 +519,8 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
     if min is None and max is None:
         raise RuntimeError("adjoint.clamp: At least one of 'min' or 'max' must not be None")
     if min is not None:
-        input = xp.maximum(input, min)
-    return input if max is None else xp.minimum(input, max)
+        input = xp.maximum(min, input)
+    return input if max is None else xp.minimum(max, input)
 
 
 @elementwise(
@@ -532,7 +532,7 @@ def clamp(xp, input: Array, min: Array = None, max: Array = None):
 )
 def clamp_min(xp, input: Array, min: Array):
     """input with values below min raised to it."""
-    return xp.maximum(input, min)
+    return xp.maximum(min, input)
 
 
 @elementwise(
@@ -544,7 +544,7 @@ def clamp_min(xp, input: Array, min: Array):
 )
 def clamp_max(xp, input: Array, max: Array):
     """input with values above max lowered to it."""
-    return xp.minimum(input, max)
+    return xp.minimum(max, input)
 
 
 @linear(

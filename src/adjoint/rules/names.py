@@ -78,9 +78,9 @@ RULES = {
         series_correlation series_log series_power series_product series_quotient series_riccati series_wave
     """,
     "adjoint.rules.shape": """
-        as_strided cat diagonal embed_diagonal expand flip fold_windows joined permute repeat reshape restride roll
-        split split_with_sizes squeeze squeeze_all squeeze_several stack sum_to_size t transpose tril triu unbind unfold
-        unsafe_split unsafe_split_with_sizes unsqueeze view view_as_complex view_as_real view_bits
+        as_strided cat diagonal embed_diagonal expand flip fold_windows joined joined_pairs pairs permute repeat reshape
+        restride roll split split_with_sizes squeeze squeeze_all squeeze_several stack sum_to_size t transpose tril triu
+        unbind unfold unsafe_split unsafe_split_with_sizes unsqueeze view view_as_complex view_as_real view_bits
     """,
     "adjoint.rules.sorting": "argsort kthvalue max median median_all min mode nanmedian nanmedian_all place sort topk",
     "adjoint.rules.sparse": "elements_at sampled_product sparse_array sparse_product strided_of",

@@ -174,8 +174,8 @@ def cumsum(xp, input: Array, dim):
     """Running sums along an axis; integers and truth values are summed in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
-    if cumulative.are_rows(input, dim):
-        return cumulative.running(input, False)
+    if cumulative.can_do(input):
+        return cumulative.running(input, dim, False, False, False)
     return xp.cumsum(input, axis=dim, dtype=wide(xp, input))
 
 
@@ -192,14 +192,28 @@ def _prod(xp, input: Array, dim=None, keepdim=False):
     return xp.prod(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input))
 
 
+#: A row of at least so many elements is divided into so many rows, of which each step takes all at once.
+_LONG_ROW, _PARTS = 1 << 12, 32
+
+
 def _others(ops, x, dim):
     # the product of all elements but each: those of its row before and after it, times the other rows
+    if x.ndim == 1 and x.shape[0] >= _LONG_ROW:
+        return _others_of_long(ops, x)
     result = 1
     for k, axis in enumerate(axes := dims_of(dim, x.ndim)):
         result = result * (ops.exclusive_cumprod(x, axis, False) * ops.exclusive_cumprod(x, axis, True))
         if k + 1 < len(axes):
             x = ops.prod(x, axis, True)
     return result
+
+
+def _others_of_long(ops, x):
+    n = x.shape[0]
+    missing = -n % _PARTS
+    filled = ops.cat([x, ops.ones_like(x[:missing])], 0) if missing else x
+    parts = ops.reshape(filled, (_PARTS, (n + missing) // _PARTS))
+    return ops.reshape(_others(ops, parts, (0, 1)), (n + missing,))[:n]
 
 
 def _prod_vjp(ops, g, input, dim, keepdim):
@@ -222,8 +236,8 @@ def cumprod(xp, input: Array, dim):
     """Running products along an axis; integers and truth values are multiplied in int64."""
     if not input.ndim:
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
-    if cumulative.are_rows(input, dim):
-        return cumulative.running(input, True)
+    if cumulative.can_do(input):
+        return cumulative.running(input, dim, True, False, False)
     return xp.cumprod(input, axis=dim, dtype=wide(xp, input))
 
 
@@ -248,6 +262,8 @@ def exclusive_cumprod(xp, input: Array, dim, reverse):
     """The product of all elements before each along an axis; in reverse of all after it."""
     if not input.shape[dim]:
         return xp.asarray(input, copy=True)
+    if cumulative.can_do(input):
+        return cumulative.running(input, dim, True, reverse, True)
     one, running_product = xp.ones_like(input[part(dim, 0, 1)]), cumprod.kernel(xp)
     if not reverse:
         return xp.concat([one, running_product(input[part(dim, 0, -1)], dim)], axis=dim)

@@ -758,7 +758,7 @@ def view_as_real(xp, input: Array):
 
 @view_as_real.vjp("input")
 def _(ops, g):
-    return ops.complex(g[..., 0], g[..., 1])
+    return ops.joined_pairs(g)
 
 
 def _check_view_as_complex(input):
@@ -791,7 +791,29 @@ def view_as_complex(xp, input: Array):
 
 @view_as_complex.vjp("input")
 def _(ops, g):
-    return ops.stack((ops.real(g), ops.imag(g)), -1)
+    return ops.pairs(g)
+
+
+@linear(method=False, function=False)
+def pairs(xp, input: Array):
+    """Complex numbers as pairs along a new last axis, of any layout, without a copy where that can be."""
+    return xp.pairs(input)
+
+
+@pairs.vjp("input")
+def _(ops, g):
+    return ops.joined_pairs(g)
+
+
+@linear(method=False, function=False)
+def joined_pairs(xp, input: Array):
+    """Pairs along the last axis as complex numbers, of any layout, without a copy where that can be."""
+    return xp.from_pairs(input)
+
+
+@joined_pairs.vjp("input")
+def _(ops, g):
+    return ops.pairs(g)
 
 
 @constant(method=False, function=False, batching="align")

@@ -65,14 +65,25 @@ def test_recurrences(monkeypatch: pytest.MonkeyPatch, reverse: bool, shape: Any,
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(1, 6), (7, 5), (8, 9), (2, 3, 11), (3, 0), (0, 3)])
+@pytest.mark.parametrize("shape", [(1, 6), (7, 5), (8, 9), (2, 3, 11), (3, 0), (0, 3), (9,)])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 def test_running_sums_and_products(monkeypatch: pytest.MonkeyPatch, name: str, shape: Any, dtype: Any) -> None:
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
     x.flat[3::7] = np.inf
-    for array in (x, x[..., ::-1], np.asfortranarray(x)):
-        assert cumulative.are_rows(array, len(shape) - 1)
-        with np.errstate(invalid="ignore"):
-            found, expected = both(monkeypatch, name, array, len(shape) - 1)
-        # in the same order, and so to the bit
-        np.testing.assert_array_equal(found, expected, strict=True)
+    for array in (x, x[..., ::-1], x[::-1], np.asfortranarray(x)):
+        for axis in range(x.ndim):
+            with np.errstate(invalid="ignore"):
+                found, expected = both(monkeypatch, name, array, axis)
+            # in the same order, and so to the bit
+            np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 6), (7, 5), (19, 4), (2, 3, 11), (9,), (1,)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_exclusive_products(monkeypatch: pytest.MonkeyPatch, reverse: bool, shape: Any, dtype: Any) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    for array in (x, x[..., ::-1], x[::-1], np.asfortranarray(x)):
+        for axis in range(x.ndim):
+            found, expected = both(monkeypatch, "exclusive_cumprod", array, axis, reverse)
+            np.testing.assert_array_equal(found, expected, strict=True)

@@ -94,6 +94,8 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3, 3), "shape": (2, 8), "dimension": 1, "length": 3, "step": 2},
     ],
     "view_as_real": [{"input": draw(2, 3)}, {"input": SCALAR}, {"input": EMPTY}],
+    "pairs": [{"input": draw(2, 3)}, {"input": SCALAR}, {"input": EMPTY}],
+    "joined_pairs": [{"input": draw(3, 2)}, {"input": draw(2)}, {"input": draw(0, 2)}],
     "view_as_complex": [{"input": draw(3, 2)}, {"input": draw(2)}, {"input": draw(0, 2)}],
     "view_bits": [{"input": draw(2, 2), "dtype": int64}],
     "embed_diagonal": [
@@ -102,8 +104,8 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
 }
 
-REAL_ONLY = {"view_as_complex"}
-COMPLEX_ONLY = {"view_as_real"}
+REAL_ONLY = {"view_as_complex", "joined_pairs"}
+COMPLEX_ONLY = {"view_as_real", "pairs"}
 
 #: Tests that do not apply, by a pattern of their names, and why.
 GAPS: dict[str, str] = {

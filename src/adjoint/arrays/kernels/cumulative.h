@@ -14,29 +14,52 @@
 
 /* sums and products ------------------------------------------------------------------------------------------------ */
 
-/* y[i, k] = x[i, 0] joined ... joined x[i, k], where `joined` is + or * */
-#define ADJ_DEFINE_RUNNING(name, type, joined)                                                                         \
-    static void name(const type *x, npy_intp rows, npy_intp n, type *y) {                                              \
+/* y[k] = x[first] joined ... joined x[k], where `joined` is + or *, of rows; `step` is 1, or -1 in reverse. If it is
+   `exclusive`, y[k] leaves x[k] out and begins with `none`. */
+#define ADJ_DEFINE_RUNNING_OF_ROWS(name, type, joined, none)                                                           \
+    static void name(const type *x, npy_intp rows, npy_intp n, npy_intp step, int exclusive, type *y) {                \
+        npy_intp ahead = exclusive ? 0 : step;                                                                         \
         for (npy_intp i = 0; i < rows; i += ADJ_ROWS) {                                                                \
-            npy_intp together = ADJ_MIN(rows - i, ADJ_ROWS);                                                           \
+            npy_intp together = ADJ_MIN(rows - i, ADJ_ROWS), at = i * n + (step < 0 ? n - 1 : 0);                      \
             type last[ADJ_ROWS];                                                                                       \
-            for (npy_intp r = 0; r < together; r++) y[(i + r) * n] = last[r] = x[(i + r) * n];                         \
-            for (npy_intp k = 1; k < n; k++)                                                                           \
+            for (npy_intp r = 0; r < together; r++) y[at + r * n] = last[r] = exclusive ? none : x[at + r * n];        \
+            for (npy_intp k = 1; k < n; k++, at += step)                                                               \
                 for (npy_intp r = 0; r < together; r++)                                                                \
-                    y[(i + r) * n + k] = last[r] = last[r] joined x[(i + r) * n + k];                                  \
+                    y[at + step + r * n] = last[r] = last[r] joined x[at + ahead + r * n];                             \
         }                                                                                                              \
     }
-ADJ_DEFINE_RUNNING(adj_sums_4, float, +)
-ADJ_DEFINE_RUNNING(adj_sums_8, double, +)
-ADJ_DEFINE_RUNNING(adj_products_4, float, *)
-ADJ_DEFINE_RUNNING(adj_products_8, double, *)
+/* The same along an axis before others, whose `inner` elements are worked on together. */
+#define ADJ_DEFINE_RUNNING(name, type, joined, none)                                                                   \
+    ADJ_DEFINE_RUNNING_OF_ROWS(name##_of_rows, type, joined, none)                                                     \
+    static void name(const type *x, npy_intp outer, npy_intp n, npy_intp inner, npy_intp step, int exclusive,          \
+                     type *y) {                                                                                        \
+        if (inner == 1) {                                                                                              \
+            name##_of_rows(x, outer, n, step, exclusive, y);                                                           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (npy_intp i = 0; i < outer; i++) {                                                                         \
+            npy_intp first = (i * n + (step < 0 ? n - 1 : 0)) * inner, next = step * inner;                            \
+            const type *from = x + first;                                                                              \
+            type *to = y + first;                                                                                      \
+            for (npy_intp j = 0; j < inner; j++) to[j] = exclusive ? none : from[j];                                   \
+            if (!exclusive) from += next;                                                                              \
+            for (npy_intp k = 1; k < n; k++, from += next, to += next)                                                 \
+                for (npy_intp j = 0; j < inner; j++) to[next + j] = to[j] joined from[j];                              \
+        }                                                                                                              \
+    }
+ADJ_DEFINE_RUNNING(adj_sums_4, float, +, 0)
+ADJ_DEFINE_RUNNING(adj_sums_8, double, +, 0)
+ADJ_DEFINE_RUNNING(adj_products_4, float, *, 1)
+ADJ_DEFINE_RUNNING(adj_products_8, double, *, 1)
 
-/* Cumulative sums, or products, of rows. */
-static void adj_running(int size, char *x, Py_ssize_t rows, Py_ssize_t n, int products, char *y) {
+/* Cumulative sums, or products. */
+static void adj_running(int size, char *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int products, int reverse,
+                        int exclusive, char *y) {
+    npy_intp step = reverse ? -1 : 1;
     if (size == 4)
-        (products ? adj_products_4 : adj_sums_4)((const float *)x, rows, n, (float *)y);
+        (products ? adj_products_4 : adj_sums_4)((const float *)x, outer, n, inner, step, exclusive, (float *)y);
     else
-        (products ? adj_products_8 : adj_sums_8)((const double *)x, rows, n, (double *)y);
+        (products ? adj_products_8 : adj_sums_8)((const double *)x, outer, n, inner, step, exclusive, (double *)y);
 }
 
 /* extrema ---------------------------------------------------------------------------------------------------------- */

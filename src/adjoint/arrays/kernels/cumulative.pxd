@@ -7,7 +7,10 @@ cdef extern from "cumulative.h":
     void adj_extrema(
         int size, char *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int largest, char *tops, char *places,
     ) nogil
-    void adj_running(int size, char *x, Py_ssize_t rows, Py_ssize_t n, int products, char *y) nogil
+    void adj_running(
+        int size, char *x, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int products, int reverse, int exclusive,
+        char *y,
+    ) nogil
     void adj_recurrence(
         int size, char *links, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, int reverse, char *y,
     ) nogil
@@ -21,9 +24,10 @@ cdef object numpy, _FLOATS
 cpdef object extrema(object x, Py_ssize_t axis, bint largest)
 
 @cython.locals(
-    size=cython.int, rows=Py_ssize_t, n=Py_ssize_t, source=cython.p_char, first=cython.p_char,
+    size=cython.int, outer=Py_ssize_t, n=Py_ssize_t, inner=Py_ssize_t, source=cython.p_char, first=cython.p_char,
+    reverse=bint,
 )
-cpdef object running(object x, bint products)
+cpdef object running(object x, Py_ssize_t axis, bint products, bint backwards, bint exclusive)
 
 @cython.locals(
     size=cython.int, outer=Py_ssize_t, n=Py_ssize_t, inner=Py_ssize_t, source=cython.p_char, first=cython.p_char,

@@ -25,27 +25,24 @@ def can_do(*arrays):
     )
 
 
-def are_rows(x, axis):
-    """True if sums and products along an axis are those of rows, of which several are worked on beside each other.
-
-    Along other axes, and of one row, NumPy's are as quick.
-    """
-    return axis == x.ndim - 1 and x.ndim > 1 and can_do(x)
-
-
 if compiled:
 
-    def running(x, products):
-        """The sums, or products, of all elements along the last axis up to each."""
-        x = numpy.ascontiguousarray(x)
+    def running(x, axis, products, backwards, exclusive):
+        """The sums, or products, of all elements along an axis up to each, or from each on `backwards`.
+
+        exclusive: without the element itself. An array that lies in memory the other way round along the axis is worked
+        on where it lies, and so does the result.
+        """
+        flip = (slice(None),) * axis + (slice(None, None, -1),)
+        reverse = not x.flags.c_contiguous and x[flip].flags.c_contiguous
+        x = x[flip] if reverse else numpy.ascontiguousarray(x)
         y = numpy.empty(x.shape, x.dtype)
-        n = x.shape[x.ndim - 1]
-        rows = x.size // max(n, 1)
+        outer, n, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
         source, first, size = adj_bytes(x), adj_bytes(y), x.itemsize
         if x.size:
             with cython.nogil:
-                adj_running(size, source, rows, n, products, first)
-        return y
+                adj_running(size, source, outer, n, inner, products, reverse != backwards, exclusive, first)
+        return y[flip] if reverse else y
 
     def extrema(x, axis, largest):
         """The largest, or smallest, of all elements along an axis up to each, and the last place where it is.

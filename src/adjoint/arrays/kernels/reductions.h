@@ -245,7 +245,9 @@ static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int ke
     int n = adj_axes_in_memory(a, reduced, axes);
     if (n < 1) Py_RETURN_NONE;
     int by_rows = axes[n - 1].reduced;
-    if (axes[n - 1].n > (by_rows ? ADJ_LONGEST_ROW : ADJ_WIDEST_ROW)) Py_RETURN_NONE;
+    /* NumPy takes the factors of a row of any length one after the other */
+    npy_intp most = !by_rows ? ADJ_WIDEST_ROW : kind == ADJ_REDUCE_PROD ? NPY_MAX_INTP : ADJ_LONGEST_ROW;
+    if (axes[n - 1].n > most) Py_RETURN_NONE;
     if (!by_rows && axes[n - 1].step != PyArray_ITEMSIZE(a)) Py_RETURN_NONE;
     if (by_rows && n > 1 && axes[n - 2].reduced) Py_RETURN_NONE;
     int type = adj_reductions[kind][precision].type;

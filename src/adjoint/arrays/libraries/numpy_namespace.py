@@ -524,12 +524,11 @@ def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = F
     return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
 
 
-def _reduction(kind: int, numpys: Any, ufunc: Any) -> Any:
-    """One of NumPy's reductions, by the loops for short axes where these apply, else by its ufunc.
+def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
+    """One of NumPy's reductions, by the loops for short axes where these apply, else by its ufunc's method `reduce`.
 
     Python code around the ufunc takes longer than a small array.
     """
-    reduce = ufunc.reduce
 
     @functools.wraps(numpys)
     def run(array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **options: Any) -> Any:
@@ -543,6 +542,22 @@ def _reduction(kind: int, numpys: Any, ufunc: Any) -> Any:
         return reduce(array, axis, None, None, keepdims)
 
     return run
+
+
+#: From so many elements on, a product of all is made of so many columns: each factor waits for the one before it.
+_LONG_PRODUCT, _COLUMNS = 1 << 12, 256
+_multiply_reduce = numpy.multiply.reduce
+
+
+def _product(array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool) -> Any:
+    """numpy.multiply.reduce; the product of all of many elements by columns."""
+    of_all = axis is None or (isinstance(axis, tuple) and len(axis) == array.ndim) or array.ndim == 1
+    if of_all and array.size >= _LONG_PRODUCT and array.dtype.kind in "fc" and array.flags.c_contiguous:
+        whole, rest = numpy.split(array.reshape(-1), [array.size // _COLUMNS * _COLUMNS])
+        columns = _multiply_reduce(whole.reshape(-1, _COLUMNS), 0)
+        factors = numpy.concatenate((columns, rest))
+        array = factors.reshape((1,) * (array.ndim - 1) + factors.shape)
+    return _multiply_reduce(array, axis, dtype, out, keepdims)
 
 
 def _test(numpys: Any, ufunc: Any, passes: Callable[[Any, int], Any]) -> Any:
@@ -712,6 +727,13 @@ def _or_by_numpy(quick: Any, numpys: Any) -> Any:
     return run
 
 
+def _products(a: Any, b: Any) -> Any:
+    """a @ b where loops of our own are quicker than BLAS: of small matrices, and of columns with rows; else None."""
+    if type(a) is type(b) is numpy.ndarray and a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
+        return a * b
+    return products_and_sums.stacked_products(a, b)
+
+
 def _of_finite_matrices(function: Any) -> Any:
     @functools.wraps(function)
     def run(matrices: Any, *args: Any, **options: Any) -> Any:
@@ -821,12 +843,12 @@ _INSTEAD = {
     **{name: _method(name) for name in _METHODS},
     "permute_dims": _method("transpose"),
     "sum": fast_sum,
-    "prod": _reduction(PROD, numpy.prod, numpy.multiply),
-    "max": _reduction(MAX, numpy.max, numpy.maximum),
-    "min": _reduction(MIN, numpy.min, numpy.minimum),
+    "prod": _reduction(PROD, numpy.prod, _product),
+    "max": _reduction(MAX, numpy.max, numpy.maximum.reduce),
+    "min": _reduction(MIN, numpy.min, numpy.minimum.reduce),
     "any": _test(numpy.any, numpy.logical_or, lambda counts, n: counts > 0),
     "all": _test(numpy.all, numpy.logical_and, lambda counts, n: counts == n),
-    "matmul": _or_by_numpy(products_and_sums.stacked_products, numpy.matmul),
+    "matmul": _or_by_numpy(_products, numpy.matmul),
     "where": select,
 }
 

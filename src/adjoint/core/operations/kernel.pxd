@@ -35,6 +35,7 @@ cdef class Kernel:
     cdef object two(self, object left, object right)
     cdef object of_whole(self, object left, object right)
     cdef bint is_kept(self, object dtype)
+    cdef bint overwrites(self, object array, list raw)
     cpdef tuple unwrap(self, list values)
     cdef object promoted(self, list raw)
     cdef tuple kinds(self, list raw)

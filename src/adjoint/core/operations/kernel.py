@@ -32,6 +32,9 @@ _ndarray = numpy.ndarray
 _array_types: set = set()
 _asarray = numpy.asarray
 
+#: Ufuncs that give integers of the type of their operands, or truth values, and report nothing.
+_WITHOUT_ERRORS = frozenset((numpy.bitwise_and, numpy.bitwise_or, numpy.bitwise_xor, numpy.invert))
+
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 _numpy = namespace(numpy.zeros(0))
 
@@ -143,6 +146,18 @@ class Kernel:
         except Exception as error:
             self.fail(error, [left] if right is None else [left, right])
         return out if type(out) is _ndarray else _asarray(out)
+
+    def overwrites(self, array, raw: list):
+        """True if the kernel may write its result right into its first argument, as no error can stop it half way."""
+        if self.quick not in _WITHOUT_ERRORS or raw[0] is not array or not is_large(array):
+            return False
+        dtype = dtype_of(array)
+        if dtype.kind not in "biu":
+            return False
+        for value in raw:
+            if type(value) is not _ndarray or dtype_of(value) is not dtype or value.shape != array.shape:
+                return False
+        return True
 
     def unwrap(self, values):
         """Raw arguments for the kernel, promoted; the half type to round to or None; whether any is complex."""
