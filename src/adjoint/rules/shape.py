@@ -647,17 +647,24 @@ def meets_nowhere(layout):
     return True
 
 
+def lies_in_rows(view, n):
+    """True for a view of all of n elements in their order."""
+    return view.size == n and view.flags.c_contiguous
+
+
 def restrided(xp, input, source, target, shared):
     """The kernel of `restride`."""
     reached = cells(source, target)
     if hasattr(input, "strides") and input.size and meets_nowhere(source) and meets_nowhere(target):
         # no sums, then: written by a view and read by another
-        memory = xp.zeros((len(reached),), dtype=input.dtype)
+        n = len(reached)
+        memory = (xp.empty if input.size == n else xp.zeros)((n,), dtype=input.dtype)
         there, back = [
             xp.as_strided(memory, shape, strides, offset - reached.start) for shape, strides, offset in (source, target)
         ]
         xp.setitem(there, ..., input)
-        return xp.asarray(back, copy=True)
+        # what is read in order from end to end needs no other memory
+        return xp.reshape(memory, target[0]) if lies_in_rows(back, n) else xp.asarray(back, copy=True)
     offsets = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
     counts = xp.bincount(offsets[shared], minlength=len(reached))
     total = xp.sum_at((len(reached),), (offsets[0],), xp.reshape(input, (-1,)))

@@ -16,6 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels import max_pooling
+from adjoint.arrays.kernels.products_and_sums import MAX, SUM, reduced
 from adjoint.runtime.caches import cached
 
 
@@ -37,7 +38,10 @@ class computed_once:
 
 
 class Pass(NamedTuple):
-    """results[into] += weight * elements[of]; with weight None the map's scale is used."""
+    """results[into] += weight * elements[of]; with weight None the map's scale is used.
+
+    into: a range without gaps, or one with equal gaps that has a step.
+    """
 
     into: slice
     of: slice | numpy.ndarray
@@ -101,7 +105,7 @@ class AxisMap:
             if len(steps) > 1:
                 return None
             for into, of, _ in steps:
-                if not isinstance(of, slice):
+                if not isinstance(of, slice) or into.step is not None:
                     return None
                 same = into.stop - into.start > 1 and of.stop == of.start + 1
                 bounds.append((into.start, into.stop, of.start, 0 if same else of.step or 1))
@@ -114,8 +118,15 @@ class AxisMap:
 
     def _ranges(self, t: int) -> Iterator[Pass]:
         there = numpy.flatnonzero(self.weight[:, t])
+        gaps = numpy.diff(there)
+        if gaps.size and gaps[0] > 1 and (gaps == gaps[0]).all() and len(_even_parts(self.index[there, t])) == 1:
+            # one element at a time has gaps on both sides
+            into = slice(int(there[0]), int(there[-1]) + 1, int(gaps[0]))
+            weight = None if self.scale is not None else self.weight[into, t]
+            yield Pass(into, _progression(self.index[there, t]), weight)
+            return
         # ranges without gaps
-        for run in numpy.split(there, numpy.flatnonzero(numpy.diff(there) > 1) + 1):
+        for run in numpy.split(there, numpy.flatnonzero(gaps > 1) + 1):
             if not run.size:
                 continue
             first, index = int(run[0]), self.index[run, t]
@@ -189,7 +200,7 @@ def _term(xp: Any, x: Any, axis: int, step: Pass) -> Any:
 def _combined(xp: Any, x: Any, axis: int, passes: Sequence[Sequence[Pass]], n: int, add: str, zero: Any) -> Any:
     """All passes together. Results that the first one does not reach begin with `zero`."""
     shape = (*x.shape[:axis], n, *x.shape[axis + 1 :])
-    covered = bool(passes) and sum([step.into.stop - step.into.start for step in passes[0]]) == n
+    covered = bool(passes) and sum([len(range(n)[step.into]) for step in passes[0]]) == n
     total = xp.empty(shape, dtype=x.dtype) if covered else xp.full(shape, zero, dtype=x.dtype)
     for number, steps in enumerate(passes):
         for step in steps:
@@ -235,20 +246,42 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     return xp.asarray(x, copy=True) if result is x else result
 
 
+#: Up to so many results are reduced one after the other, whole slices at a time.
+_FEW_RESULTS = 8
+
+
+def _by_slices(kind: int, ufunc: numpy.ufunc, x: Any, axis: int, bounds: Any) -> Any:
+    """Ranges of neighbouring elements along an axis, reduced one after the other."""
+    result = numpy.empty((*x.shape[:axis], len(bounds) // 2, *x.shape[axis + 1 :]), x.dtype)
+    for i, (begin, end) in enumerate(bounds.reshape(-1, 2).tolist()):
+        elements_of, into = x[_at(axis, slice(begin, end))], result[_at(axis, slice(i, i + 1))]
+        quick = reduced(kind, elements_of, axis, True)
+        if quick is None:
+            ufunc.reduce(elements_of, axis, x.dtype, into, keepdims=True)
+        else:
+            into[...] = quick
+    return result
+
+
 def _by_bounds(x: Any, axis: int, axis_map: AxisMap) -> Any:
     """Sums of neighbouring elements, many for each result."""
     bounds: Any = axis_map.bounds
-    if bounds[-1] == axis_map.n:
-        bounds = bounds[:-1]
-    if bounds.max() == axis_map.n:
-        # several end where the axis does, which NumPy has no index for
-        x = numpy.concatenate([x, numpy.zeros_like(x[_at(axis, slice(1))])], axis=axis)
-    # NumPy sums from each bound to the next if that is larger: every other sum is read
-    sums = numpy.add.reduceat(x, bounds, axis=axis)
-    total = sums[_at(axis, slice(0, None, 2))]
+    few = axis_map.results <= _FEW_RESULTS
+    total = _by_slices(SUM, numpy.add, x, axis, bounds) if few else _by_steps(x, axis, bounds)
     if axis_map.scale is None:
         total *= axis_map.weight[:, 0].astype(total.real.dtype).reshape(-1, *(1,) * (x.ndim - axis - 1))
     return total
+
+
+def _by_steps(x: Any, axis: int, bounds: Any) -> Any:
+    n = x.shape[axis]
+    if bounds[-1] == n:
+        bounds = bounds[:-1]
+    if bounds.max() == n:
+        # several end where the axis does, which NumPy has no index for
+        x = numpy.concatenate([x, numpy.zeros_like(x[_at(axis, slice(1))])], axis=axis)
+    # NumPy sums from each bound to the next if that is larger: every other sum is read
+    return numpy.add.reduceat(x, bounds, axis=axis)[_at(axis, slice(0, None, 2))]
 
 
 def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
@@ -328,32 +361,37 @@ def _are_few_and_large(x: Any, maps: Sequence[AxisMap]) -> bool:
     )
 
 
-def _largest_of_few(x: Any, maps: Sequence[AxisMap], with_places: bool) -> Any:
-    """The largest element of each window, or the position of the first one; windows with NaN give NaN as value."""
+def _largest_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
+    """The largest element of each window, NaN if it has one."""
+    for axis, axis_map in enumerate(maps, x.ndim - len(maps)):
+        x = _by_slices(MAX, numpy.maximum, x, axis, axis_map.bounds)
+    return x
+
+
+def _places_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
+    """Where the largest element of each window lies, the first of several; None if there is a NaN."""
     outer = x.shape[: x.ndim - len(maps)]
-    result = numpy.empty((*outer, *[axis_map.results for axis_map in maps]), numpy.int64 if with_places else x.dtype)
+    result = numpy.empty((*outer, *[axis_map.results for axis_map in maps]), numpy.int64)
     bounds: Any = [axis_map.bounds for axis_map in maps]
     for window in numpy.ndindex(*result.shape[len(outer) :]):
         begins, ends = [[int(along[2 * i + k]) for along, i in zip(bounds, window, strict=True)] for k in (0, 1)]
         inside = [slice(*pair) for pair in zip(begins, ends, strict=True)]
         elements_under = x[(..., *inside)].reshape(*outer, -1)
-        if not with_places:
-            result[(..., *window)] = elements_under.max(axis=-1)
-            continue
+        first = elements_under.argmax(axis=-1)
         position: Any = 0
         lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
-        for axis_map, begin, at in zip(
-            maps, begins, numpy.unravel_index(elements_under.argmax(axis=-1), lengths), strict=True
-        ):
+        for axis_map, begin, at in zip(maps, begins, numpy.unravel_index(first, lengths), strict=True):
             position = position * axis_map.n + begin + at
         result[(..., *window)] = position
-    return result
+    image = x.reshape(*outer, -1)
+    missing = x.dtype.kind == "f" and numpy.isnan(numpy.take_along_axis(image, result.reshape(*outer, -1), -1)).any()
+    return None if missing else result
 
 
 def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """The largest element of each window, NaN if it has one."""
     if _are_few_and_large(x, maps):
-        return _largest_of_few(x, maps, False)
+        return _largest_of_few(x, maps)
     ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
         return max_pooling.maxima(x, ranges, False)
@@ -409,8 +447,9 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
 
 def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
     """Where in the flat image the largest element of each window lies: the first of several, the last NaN."""
-    if _are_few_and_large(x, maps) and not (kind_of(x) == "f" and numpy.isnan(x.max())):
-        return _largest_of_few(x, maps, True)
+    places = _places_of_few(x, maps) if _are_few_and_large(x, maps) else None
+    if places is not None:
+        return places
     ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
         return max_pooling.maxima(x, ranges, True)

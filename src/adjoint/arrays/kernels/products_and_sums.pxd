@@ -42,6 +42,9 @@ cdef extern from "short_rows.h":
     bint adj_meet_in_short_rows(object left, object right)
     object adj_written_out(object array)
 
+cdef extern from "triangles.h":
+    object adj_triangle(object array, Py_ssize_t k, bint upper)
+
 cdef extern from "reductions.h":
     object adj_reduced(int kind, object array, object axes, bint keepdims)
 

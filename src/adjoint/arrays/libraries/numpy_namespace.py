@@ -114,15 +114,19 @@ def tril(array: Any, k: int = 0) -> Any:
            [1., 1.]])
     """
     n, m = array.shape[-2:]
-    zero = numpy.zeros(1, array.dtype)
-    return numpy.where(lower_triangle(n, m, k), array, zero) if n * m <= _MANY else numpy.tril(array, k)
+    if n * m > _MANY:
+        result = products_and_sums.triangle(array, k, False)
+        return numpy.tril(array, k) if result is None else result
+    return numpy.where(lower_triangle(n, m, k), array, numpy.zeros(1, array.dtype))
 
 
 def triu(array: Any, k: int = 0) -> Any:
     """numpy.triu in the same way."""
     n, m = array.shape[-2:]
-    zero = numpy.zeros(1, array.dtype)
-    return numpy.where(lower_triangle(n, m, k - 1), zero, array) if n * m <= _MANY else numpy.triu(array, k)
+    if n * m > _MANY:
+        result = products_and_sums.triangle(array, k, True)
+        return numpy.triu(array, k) if result is None else result
+    return numpy.where(lower_triangle(n, m, k - 1), numpy.zeros(1, array.dtype), array)
 
 
 @cached(64)
