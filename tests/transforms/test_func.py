@@ -781,6 +781,40 @@ def test_a_followed_argument_may_not_be_changed_in_place():
         grad(lambda x: grad(lambda v: (v.mul_(3) ** 2).sum())(x * 1).sum())(X)
 
 
+STEPS = {
+    "j": lambda f: lambda x: jvp(f, (x,), (x.detach().cos(),))[1],
+    "r": lambda f: grad(lambda x: f(x).sum()),
+    "v": lambda f: lambda x: vmap(f)(x[None])[0],
+}
+#: Functions that write over what derivatives need, or take it out of the graph, and the same without that.
+WRITES = {
+    "mul_": (lambda y: y.mul_(y.clone()), lambda y: y * y),
+    "square_": (lambda y: y.square_(), lambda y: y.square()),
+    "sin_": (lambda y: y.sin_(), lambda y: y.sin()),
+    "exp_": (lambda y: y.exp_(), lambda y: y.exp()),
+    "div_": (lambda y: y.div_(y + 1), lambda y: y / (y + 1)),
+    "addcmul_": (lambda y: y.addcmul_(y, y), lambda y: y + y * y),
+    "of a view": (lambda y: (y[1:].square_(), y)[1], lambda y: adjoint.cat([y[:1], y[1:].square()])),
+    "detach_": (lambda y: (y.prod(), y.detach_())[0], lambda y: y.prod()),
+}
+
+
+@pytest.mark.parametrize("steps", list(itertools.product(STEPS, repeat=3)), ids="".join)
+@pytest.mark.parametrize("name", WRITES)
+def test_three_derivatives_of_a_function_that_writes(name, steps):
+    def made(change):
+        def f(x):
+            return change(2 / (1.5 + x * x))
+
+        for step in steps:
+            f = STEPS[step](f)
+        return f
+
+    x = t(0.3, -0.8, 1.1)
+    written, plain = WRITES[name]
+    close(made(written)(x), made(plain)(x))
+
+
 # shapes and dtypes ----------------------------------------------------------------------------------------------------
 
 

@@ -294,6 +294,10 @@ class Function:
     def tangent(self, own: tuple[Any, ...], arrays: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
         return adjoint.func.jvp(lambda *x: self(x, arrays), own, directions)[1]
 
+    def series(self: Any, own: tuple[Any, ...], arrays: tuple[Any, ...], *orders: tuple[Any, ...]) -> tuple[Any, ...]:
+        rows = tuple(map(list, zip(*orders, strict=True)))
+        return tuple(flatten(adjoint.func.jet(lambda *x: self(x, arrays), own, rows)[1])[0])
+
 
 def is_inexact(tensor: Any) -> bool:
     return tensor._array.dtype.kind in "fc"
@@ -320,6 +324,31 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
         inside = adjoint.vmap(f.tangent, (dims, f.dims, dims))(x, f.arrays, v)
         mapped = adjoint.vmap(f, (dims, f.dims))
         outside = adjoint.func.jvp(lambda *own, f=f, mapped=mapped: mapped(own, f.arrays), x, v)[1]
+        for found in (inside, outside):
+            for t, e in zip(found, expected, strict=True):
+                np.testing.assert_allclose(t._array, e, 1e-8, 1e-8)
+
+
+@pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
+def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
+    """jet of vmap and vmap of jet give what a loop of jet gives. The orders are fewer than the members."""
+    rng = np.random.default_rng(5)
+    for case in cases(rule, kind):
+        f = Function(case, case.batched())
+        x, dims = f.own(f.arrays), f.own(f.dims)
+        if not x:
+            continue
+        v = [tuple(new_tensor(table.noise_like(value._array, rng)) for value in x) for _ in range(N - 1)]
+
+        each = []
+        for i, member in enumerate(case.members):
+            g = Function(case, case.arguments(member))
+            along = [tuple(t if dim is None else t[i] for t, dim in zip(row, dims, strict=True)) for row in v]
+            each.append(g.series(g.own(g.arrays), g.arrays, *along))
+        expected = [np.stack([t._array for t in column]) for column in zip(*each, strict=True)]
+
+        inside = adjoint.vmap(f.series, (dims, f.dims, *(dims for _ in v)))(x, f.arrays, *v)
+        outside = Function.series(adjoint.vmap(f, (dims, f.dims)), x, f.arrays, *v)
         for found in (inside, outside):
             for t, e in zip(found, expected, strict=True):
                 np.testing.assert_allclose(t._array, e, 1e-8, 1e-8)

@@ -31,7 +31,8 @@ TOLERANCE = 1e-6
 REFUSED = re.compile(
     "view size is not compatible|is not possible because there exists a Tensor `other`|support dynamic shape"
     "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
-    "|attempting to call Tensor.requires_grad_"
+    "|inside of a function being transformed by a functorch|called inside a functorch transform"
+    "|adjoint.compile: the gradient"
 )
 
 

@@ -49,6 +49,70 @@ def by_jet(L: Any, f: Function) -> Function:
     return second
 
 
+def by_third_jet(L: Any, f: Function) -> Function:
+    def third(x: Any) -> Any:
+        t, zero = wave(L, x), L.zeros_like(x)
+        return L.func.jet(f, (x,), ([t, zero, zero],))[1][2]
+
+    return third
+
+
+def by_compile(L: Any, f: Function) -> Function:
+    """A function that is recorded, and replayed at the point that counts."""
+    compiled = L.compile(f)
+
+    def replayed(x: Any) -> Any:
+        compiled(0.9 * x)
+        compiled(1.1 * x)
+        return compiled(x)
+
+    return replayed
+
+
+def by_batched_pass(L: Any, f: Function) -> Function:
+    """The sum of two rows of a backward pass with a batch of cotangents."""
+
+    def rows(x: Any) -> Any:
+        with L.enable_grad():
+            z = opened(L, x)
+            y = f(z)
+            if not y.requires_grad:
+                return L.zeros_like(x)
+            cotangents = L.stack([wave(L, y), wave(L, y, 1.0)])
+            (grad,) = L.autograd.grad(y, z, cotangents, create_graph=True, allow_unused=True, is_grads_batched=True)
+            return L.zeros_like(x) if grad is None else grad.sum(0)
+
+    return rows
+
+
+def by_backward(L: Any, f: Function) -> Function:
+    """What a backward pass leaves in .grad."""
+
+    def gradient(x: Any) -> Any:
+        with L.enable_grad():
+            z = opened(L, x)
+            z.retain_grad()
+            total = weighted(L, f(z))
+            if not total.requires_grad:
+                return L.zeros_like(x)
+            total.backward(inputs=[z], create_graph=True)
+            return zero_if_none(L, z.grad, z)
+
+    return gradient
+
+
+def by_functional_vjp(L: Any, f: Function) -> Function:
+    return lambda x: L.autograd.functional.vjp(f, x, wave(L, f(x)), create_graph=True)[1]
+
+
+def with_memory_elsewhere(L: Any, f: Function) -> Function:
+    def kept(x: Any) -> Any:
+        with L.autograd.graph.save_on_cpu():
+            return f(x)
+
+    return kept
+
+
 def by_dual(L: Any, f: Function) -> Function:
     def tangent(x: Any) -> Any:
         forward_ad = L.autograd.forward_ad
@@ -163,6 +227,33 @@ OWN: dict[str, Transform] = {
     "twice": lambda L, f: lambda x: f(0.5 * x) + f(x).sin(),
     "in place": lambda L, f: lambda x: f(x.clone().mul_(0.5)).mul(2.0).add_(1.0),
     "item": lambda L, f: lambda x: f(assigned(L.zeros_like(x), x * x)),
+    "third jet": by_third_jet,
+    "compiled": by_compile,
+    "batched pass": by_batched_pass,
+    "backward": by_backward,
+    "hvp": lambda L, f: lambda x: L.func.hvp(lambda x: weighted(L, f(x)), (x,), (wave(L, x),))[0],
+    "functional hvp": lambda L, f: lambda x: L.autograd.functional.hvp(
+        lambda x: weighted(L, f(x)), x, wave(L, x), create_graph=True
+    )[1],
+    "functional vhp": lambda L, f: lambda x: L.autograd.functional.vhp(
+        lambda x: weighted(L, f(x)), x, wave(L, x), create_graph=True
+    )[1],
+    "functional jvp": lambda L, f: lambda x: L.autograd.functional.jvp(f, x, wave(L, x), create_graph=True)[1],
+    "functional vjp": by_functional_vjp,
+    "functional hessian": lambda L, f: lambda x: L.autograd.functional.hessian(
+        lambda x: weighted(L, f(x)), x, create_graph=True
+    ),
+    "laplacian": lambda L, f: lambda x: L.func.laplacian(f)(x),
+    "aux": lambda L, f: lambda x: L.func.grad(lambda x: (weighted(L, f(x)), x), has_aux=True)(x)[0],
+    "jacfwd in chunks": lambda L, f: lambda x: L.func.jacfwd(f, chunk_size=2)(x),
+    "second argument": lambda L, f: lambda x: L.func.grad(lambda a, b: weighted(L, f(a * b)), argnums=1)(x.cos(), x),
+    "both arguments": lambda L, f: lambda x: sum(
+        L.func.jacrev(lambda a, b: f(a * b.sin()), argnums=(0, 1))(x.cos(), x)
+    ),
+    "vmap of two": lambda L, f: lambda x: L.func.vmap(lambda a, b: f(a) + f(b.sin()), (0, -1))(
+        variants(L, x, 0), variants(L, x, -1)
+    ),
+    "saved elsewhere": with_memory_elsewhere,
 }  # fmt: skip
 
 
@@ -223,6 +314,25 @@ def plain_jacobian(L: Any, f: Function, x: Any) -> Any:
         return L.stack(rows).reshape(*y.shape, *z.shape) if rows else L.zeros(*y.shape, *z.shape, dtype=y.dtype)
 
 
+def plain_hvp(L: Any, f: Function, x: Any) -> Any:
+    return pushed(L, lambda x: plain_gradient(L, f, x), x, wave(L, x))[1]
+
+
+def plain_push(L: Any, f: Function, order: int) -> Function:
+    """The derivative of an order along a line."""
+    if not order:
+        return f
+    below = plain_push(L, f, order - 1)
+    return lambda x: pushed(L, below, x, wave(L, x))[1]
+
+
+def plain_laplacian(L: Any, f: Function, x: Any) -> Any:
+    second = plain_jacobian(L, lambda x: plain_jacobian(L, f, x), x)
+    n = x.numel()
+    shape = second.shape[: second.ndim - 2 * x.ndim]
+    return second.reshape(*shape, n, n).diagonal(0, -2, -1).sum(-1)
+
+
 def looped(L: Any, f: Function, points: list[Any], out: int = 0) -> Any:
     return L.stack([f(point) for point in points], out)
 
@@ -239,7 +349,7 @@ PLAIN: dict[str, Transform] = {
     "jvp and value": lambda L, f: lambda x: sum(pushed(L, f, x, x)),
     "linearize": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
     "dual": lambda L, f: lambda x: pushed(L, f, x, wave(L, x))[1],
-    "jet": lambda L, f: lambda x: pushed(L, lambda x: pushed(L, f, x, wave(L, x))[1], x, wave(L, x))[1],
+    "jet": lambda L, f: plain_push(L, f, 2),
     "jacrev": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
     "jacrev in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
     "jacfwd": lambda L, f: lambda x: plain_jacobian(L, f, x).sum(-1) if x.ndim else plain_jacobian(L, f, x),
@@ -263,6 +373,26 @@ PLAIN: dict[str, Transform] = {
     "twice": OWN["twice"],
     "in place": lambda L, f: lambda x: 2.0 * f(0.5 * x) + 1.0,
     "item": lambda L, f: lambda x: f(x * x),
+    "third jet": lambda L, f: plain_push(L, f, 3),
+    "compiled": lambda L, f: f,
+    "batched pass": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)) + pulled(
+        L, f, x, lambda y: wave(L, y, 1.0)
+    ),
+    "backward": lambda L, f: lambda x: plain_gradient(L, f, x),
+    "hvp": lambda L, f: lambda x: plain_hvp(L, f, x),
+    "functional hvp": lambda L, f: lambda x: plain_hvp(L, f, x),
+    "functional vhp": lambda L, f: lambda x: plain_hvp(L, f, x),
+    "functional jvp": lambda L, f: plain_push(L, f, 1),
+    "functional vjp": lambda L, f: lambda x: pulled(L, f, x, lambda y: wave(L, y)),
+    "functional hessian": lambda L, f: lambda x: plain_jacobian(L, lambda x: plain_gradient(L, f, x), x),
+    "laplacian": lambda L, f: lambda x: plain_laplacian(L, f, x),
+    "aux": lambda L, f: lambda x: plain_gradient(L, f, x),
+    "jacfwd in chunks": lambda L, f: lambda x: plain_jacobian(L, f, x),
+    "second argument": lambda L, f: lambda x: pulled(L, lambda b: weighted(L, f(x.cos() * b)), x, L.ones_like),
+    "both arguments": lambda L, f: lambda x: plain_jacobian(L, lambda a: f(a * x.sin()), x.cos())
+    + plain_jacobian(L, lambda b: f(x.cos() * b.sin()), x),
+    "vmap of two": lambda L, f: lambda x: L.stack([f(a) + f(b.sin()) for a, b in zip(three(x), three(x), strict=True)]),
+    "saved elsewhere": lambda L, f: f,
 }  # fmt: skip
 #: Transforms whose custom functions hide what the function sees from differentiation.
 CLOSED = {"Function"}

@@ -4,6 +4,7 @@ from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
 from adjoint.core.graph cimport (
     NO_VERSION,
     AccumulateGrad,
+    ContextNode,
     Node,
     SavedTensor,
     TensorBase,

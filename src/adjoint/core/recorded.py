@@ -30,6 +30,7 @@ if not cython.compiled:
     from adjoint.core.graph import (
         NO_VERSION,
         AccumulateGrad,
+        ContextNode,
         Node,
         SavedTensor,
         TensorBase,
@@ -465,7 +466,7 @@ class OpNode(Node):
         return None if target is None else output_shape(target, output_number(self, i))
 
     def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
-        """A saved input with the history that it had when it was saved: detach_() may have cut it since."""
+        """A saved input with the history and tangents that it had when it was saved: detach_() may have cut both."""
         if i < 0 or tensor._view is not None:
             return tensor
         edge: Node = self._ad_edge(i)
@@ -483,6 +484,8 @@ class OpNode(Node):
         twin._node = edge
         twin._output_nr = number
         twin._tangents = tensor._tangents
+        if twin._tangents is None:
+            twin._tangents = tangents_noted_at(edge, number)
         return twin
 
     def saved_value(self, saved: SavedTensor, create_graph):
@@ -725,6 +728,15 @@ class OpNode(Node):
             *[f"_saved_{name}" for name in (*self.saved_names(), *plan.unused)],
             *[f"_raw_saved_{name}" for name in plan.arrays if name not in plain],
         ]
+
+
+def tangents_noted_at(node: Node, nr):
+    """The tangents of a result of a node, as it keeps them."""
+    if isinstance(node, OpNode):
+        return cython.cast(OpNode, node).tangents_of(nr)
+    if isinstance(node, ContextNode) and cython.cast(ContextNode, node)._ad_tangents is not None:
+        return cython.cast(ContextNode, node)._ad_tangents.get(nr)
+    return None
 
 
 _in_place_types: dict = {}

@@ -42,6 +42,7 @@ arguments are prepared; it follows from kind, `core` and `axes` unless it is dec
     axes     parameters that name axes are shifted by one (None: all axes but the batch axis); all inputs get the batch
              axis, and a constant array must not have it, else there is a loop
     joint    the same, and the constant arrays (an index, a mask) get the batch axis too
+    spread   the same, and equal ranks: elementwise, with a result that does not depend on all arguments
     loop     one run for each member of the batch: right, but slow
 
 If other arguments must change as well, such as a shape, the author declares them as a formula. It gets the size of the
@@ -517,7 +518,7 @@ class Rule:
 
     @property
     def batching(self) -> str:
-        """How the arguments of a batch are made fit for one run: align, core, axes, joint or loop."""
+        """How the arguments of a batch are made fit for one run: align, core, axes, joint, spread or loop."""
         if self._batching is not None:
             return self._batching
         if self.core is not None:
@@ -576,7 +577,7 @@ class General(Rule):
     kind = "general"
 
 
-_BATCHING = ("align", "core", "axes", "joint", "loop")
+_BATCHING = ("align", "core", "axes", "joint", "spread", "loop")
 
 
 def _constant_partial(value: str | float) -> Function:

@@ -267,7 +267,7 @@ def _logical_ndim(rule: Rule, values: Values, dims: Values) -> int:
 def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
     """Axes of size 1 behind the batch axis, until all arrays have the same rank in front of their core axes."""
     names = [n for n in rule.names if n in rule.inputs + rule.constants and hasattr(values[n], "ndim")]
-    core = dict.fromkeys(names, 0) if rule.batching == "align" else core_ranks(rule)
+    core = core_ranks(rule) if rule.batching == "core" else dict.fromkeys(names, 0)
     ranks = {name: values[name].ndim - (name in dims) - core[name] for name in names}
     if min(ranks.values()) < 0:
         return None
@@ -309,6 +309,13 @@ def _with_batch_axes(rule: Rule, ops: Any, values: Values, dims: Values, size: i
     return {**values, **shifted, **spread}
 
 
+def _on_all_with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: int, ndim: int) -> Values | None:
+    """The batch axis on every array, then equal ranks: of a result that does not depend on all arguments."""
+    names = [n for n in rule.inputs + rule.constants if hasattr(values[n], "shape")]
+    spread = {name: on_all(ops, values[name], dims.get(name), size) for name in names}
+    return _with_equal_ranks(rule, ops, {**values, **spread}, dict.fromkeys(names, 0), size, ndim)
+
+
 def on_all(ops: Any, array: Any, dim: Any, size: int) -> Any:
     """The array (or each of several) with the batch axis in front, repeated along it if it had none."""
     if isinstance(array, (list, tuple)):
@@ -345,6 +352,7 @@ _BATCH_ARGUMENTS: dict[str, Callable[..., Any]] = {
     "core": _with_equal_ranks,
     "axes": _with_batch_axes,
     "joint": _with_batch_axes,
+    "spread": _on_all_with_equal_ranks,
     "loop": _no_single_run,
 }
 

@@ -411,7 +411,7 @@ def _gate(name):
         input=0,
         method=False,
         function=False,
-        batching="joint",
+        batching="spread",
     )
     def gate(xp, grad: Array, input: Array, closed: Constant, slope=0):
         """The cotangent of a rectifier: grad, or slope times grad where it is closed.

@@ -153,10 +153,12 @@ def is_hidden(tensor: TensorBase, number: int) -> bool:
 
 
 def copy_tangents(source: Tensor, target: Tensor) -> None:
-    """Give a tensor copies of the tangents that another one has."""
+    """Give a tensor copies of the tangents that another one has, and of the tangents of those at outer levels."""
     for number, tangent in (source._tangents or {}).items():
         if tangent is not None and is_open(number):
-            set_tangent(target, number, ops.clone(tangent))
+            copy = ops.clone(tangent)
+            copy_tangents(tangent, copy)
+            set_tangent(target, number, copy)
 
 
 class DualLevels(QuickSeries):
