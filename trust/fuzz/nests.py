@@ -20,7 +20,17 @@ from trust.fuzz import programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import Error, Observations, apart, array, attempt, is_steady, same
 from trust.fuzz.programs import Program
-from trust.fuzz.transforms import CLOSED, OWN, PLAIN, Function, Transform, weighted, zero_if_none
+from trust.fuzz.transforms import (
+    CLOSED,
+    JACOBIANS,
+    MOST_JACOBIANS,
+    OWN,
+    PLAIN,
+    Function,
+    Transform,
+    weighted,
+    zero_if_none,
+)
 
 SHAPES = ((3,), (2, 3), (2, 2), (), (1, 2))
 #: Derivatives of derivatives of large numbers are rounding.
@@ -75,7 +85,12 @@ def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
     names = [*dict.fromkeys(["v0", *(left for left in lefts if left.isalnum())])][-3:]
     all_of_them = f"L.cat([{', '.join(f'{name}.reshape(-1).double()' for name in names)}])"
     result = names[-1] if draw.random() < 0.5 else all_of_them
-    return Nest(program, result, tuple(draw.choice(list(OWN)) for _ in range(draw.randint(1, deepest))))
+    kinds: list[str] = []
+    for _ in range(draw.randint(1, deepest)):
+        kind = draw.choice(list(OWN))
+        if sum(JACOBIANS.get(each, 0) for each in (*kinds, kind)) <= MOST_JACOBIANS:
+            kinds.append(kind)
+    return Nest(program, result, tuple(kinds))
 
 
 def function(nest: Nest, seen: list[Any]) -> Function:

@@ -291,8 +291,14 @@ def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
         return y, zero_if_none(L, L.autograd.grad(g, u, tangent, create_graph=True, allow_unused=True)[0], y)
 
 
-#: So many passes, one inside of another, come to minutes.
+#: More passes, one inside of another, come to minutes: so many rows of a Jacobian are computed one by one.
 MOST_ROWS = 48
+#: The Jacobians among the transforms, and of how many a nest has at most.
+JACOBIANS = {
+    "jacrev": 1, "jacrev in chunks": 1, "jacfwd": 1, "jacfwd in chunks": 1, "functional": 1, "both arguments": 2,
+    "hessian": 2, "functional hessian": 2, "laplacian": 2,
+}  # fmt: skip
+MOST_JACOBIANS = 2
 
 
 def plain_jacobian(L: Any, f: Function, x: Any) -> Any:

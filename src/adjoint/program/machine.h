@@ -81,6 +81,9 @@ static void adj_reduce_rows(const adj_job *job, const adj_step *step, char **at,
     }
 }
 
+/* whether a step adds to its result, as a reduction in a region does: the result is its first operand, too */
+static int adj_accumulates(const adj_step *step) { return step->registers[0] == step->registers[step->n_operands]; }
+
 /* one step on some rows, from some column on */
 static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch, npy_intp row, npy_intp n_rows,
                          npy_intp column, npy_intp n) {
@@ -96,7 +99,7 @@ static void adj_run_step(const adj_job *job, const adj_step *step, char *scratch
     }
     if (step->way == ADJ_PER_ROW) { step->loop.function(at, &n_rows, down, step->loop.data); return; }
     /* a value that is the same for all elements is computed once */
-    if (strides[last] == 0 && down[last] == 0 && is_each) n = n_rows = 1;
+    if (strides[last] == 0 && down[last] == 0 && is_each && !adj_accumulates(step)) n = n_rows = 1;
     if (!is_each) {
         adj_reduce_rows(job, step, at, down, strides[0], row, n_rows, column, n);
         return;
@@ -162,7 +165,7 @@ static void adj_run_row(const adj_job *job, char *scratch) {
             at[i] = r->base ? r->base : scratch + r->offset;
             strides[i] = r->column;
         }
-        int once = step->way == ADJ_PER_ROW || strides[step->n_operands] == 0;
+        int once = step->way == ADJ_PER_ROW || (strides[step->n_operands] == 0 && !adj_accumulates(step));
         step->loop.function(at, once ? &one : &job->n_columns, strides, step->loop.data);
     }
 }
