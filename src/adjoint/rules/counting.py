@@ -38,8 +38,8 @@ _PAIRS = 1 << 10
 @constant(dtypes="same", scalars=True, core="(),(n)->()", method=False, function=False)
 def among(xp, elements: Array, test_elements: Array, invert=False):
     """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
+    elements = xp.asarray(elements)
     if test_elements.ndim == 1:
-        elements = xp.asarray(elements)
         if elements.size * test_elements.size > _PAIRS:
             return xp.isin(elements, test_elements, invert=invert)
         is_member = native(comparisons.are_among, elements, test_elements, invert) if comparisons.compiled else None

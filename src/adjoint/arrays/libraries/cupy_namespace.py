@@ -253,7 +253,9 @@ def as_strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple
 
 @own
 def view_as(xp: Namespace, array: Any, dtype: Any) -> Any:
-    """The same bytes as another type."""
+    """The memory of an array as elements of another type: a view, unless the last axis does not lie in one piece."""
+    if array.dtype.itemsize != numpy.dtype(dtype).itemsize and array.strides[-1] != array.itemsize:
+        array = xp.library.ascontiguousarray(array)
     return array.view(dtype)
 
 
@@ -265,8 +267,8 @@ def pairs(xp: Namespace, array: Any) -> Any:
 
 @own
 def from_pairs(xp: Namespace, array: Any) -> Any:
-    """The way back: a view."""
-    return array.view(xp.result_type(array.dtype, numpy.complex64))[..., 0]
+    """The way back: a view, unless a pair does not lie in one piece."""
+    return xp.view_as(array, xp.result_type(array.dtype, numpy.complex64))[..., 0]
 
 
 @own
