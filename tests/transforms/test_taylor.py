@@ -258,6 +258,23 @@ def test_operations_in_place() -> None:
     close(taylor(in_place, POINTS, order=3), taylor(functional, POINTS, order=3))
 
 
+@pytest.mark.parametrize("follow", [lambda y: y.tanh(), lambda y: y * y, lambda y: adjoint.cat([y, y.cumprod(0)])])
+def test_writes_through_a_detached_tensor_change_the_value_alone(follow: Any) -> None:
+    def written(t: Any) -> Any:
+        y = (POINTS + t).sin()
+        y.detach().mul_(2.0)
+        return follow(y)
+
+    def pushed(f: Any) -> Any:
+        return lambda t: jvp(f, (t,), (number(1.0),))[1]
+
+    y, series = jet(written, (number(0.0),), ([number(1.0), number(0.0), number(0.0)],))
+    f = written
+    for own in (y, *series):
+        close(own, f(number(0.0)).numpy())
+        f = pushed(f)
+
+
 def test_writing_into_a_constant() -> None:
     def written(x: Any) -> Any:
         y = adjoint.zeros(3, dtype=adjoint.float64)

@@ -42,7 +42,7 @@ REFUSED = re.compile(
     "view size is not compatible|is not possible because there exists a Tensor `other`|support dynamic shape"
     "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
     "|inside of a function being transformed by a functorch|called inside a functorch transform"
-    "|adjoint.compile: the gradient"
+    "|adjoint.compile: the gradient|shape mismatch: value tensor"
 )
 
 

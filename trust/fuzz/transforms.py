@@ -296,7 +296,7 @@ MOST_ROWS = 48
 #: The Jacobians among the transforms, and of how many a nest has at most.
 JACOBIANS = {
     "jacrev": 1, "jacrev in chunks": 1, "jacfwd": 1, "jacfwd in chunks": 1, "functional": 1, "both arguments": 2,
-    "hessian": 2, "functional hessian": 2, "laplacian": 2,
+    "hessian": 2, "functional hessian": 2, "laplacian": 2, "hvp": 1, "functional hvp": 1, "functional vhp": 1,
 }  # fmt: skip
 MOST_JACOBIANS = 2
 

@@ -102,6 +102,12 @@ def history_of(tensor: TensorBase) -> tuple[Any, ...]:
     return own if view is None else (*own, view.rewritten, view.base._node, view.base._requires)
 
 
+def layout_of(array: Any) -> tuple[Any, Any]:
+    """The shape and the strides of an array."""
+    own = plain_array(array)
+    return own.shape, getattr(own, "strides", None)
+
+
 class Entry:
     """A recording and its program."""
 
@@ -296,6 +302,8 @@ class Entry:
                         self.recording.stop("returned views of a leaf of its own")
                     if tensor.requires_grad and not view.base.requires_grad:
                         self.recording.stop("returned a view with a history of a result that it took out of the graph")
+                    if layout_of(view.base._array) != layout_of(view.layout):
+                        self.recording.stop("returned a view of a result that it reshaped in place")
                     if type(plain_array(view.base._array)) is not _ndarray:
                         self.recording.stop("returned several views of a result of vmap")
                     self.returned.append((VIEW, (self._add_result(view.base, numbers), view.replay, view.origin)))

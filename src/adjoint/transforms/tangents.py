@@ -17,7 +17,7 @@ from adjoint.core.graph import Tangents
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.core.graph import TensorBase, dtype_of, needs_grad, new_tensor
+    from adjoint.core.graph import TensorBase, dtype_of, needs_grad, new_tensor, version_of
     from adjoint.core.modes.interceptors import Interceptor
     from adjoint.core.modes.state import ThreadState, current
     from adjoint.core.operations.operation import Operation, plain_operand
@@ -76,6 +76,9 @@ def series_of(operand, value, number, grad_enabled):
     if series is None:
         return value
     array = series._array
+    if version_of(tensor) and not numpy.array_equal(array[0], value):
+        # written to through an alias that has no series
+        return value
     if type(array) is not _ndarray or dtype_of(array) is not dtype_of(value) or (grad_enabled and needs_grad(series)):
         return value
     return array

@@ -15,7 +15,7 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.namespace import namespace
-from adjoint.core.graph import TensorBase, counter_of, new_tensor
+from adjoint.core.graph import TensorBase, counter_of, new_tensor, version_of
 from adjoint.core.modes.batches import running
 from adjoint.core.modes.state import current, with_plain_results
 from adjoint.core.operations.operation import Operation
@@ -44,8 +44,8 @@ class TaylorLevel(forward.Propagation):
         """The series of the result (a tuple for several)."""
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         y = result if operation.rule.outputs is None else tuple(result)
-        step = Step(operation.rule, ops, tangents, by_name, y, self)
-        series = propagated(step)
+        own = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
+        series = propagated(Step(operation.rule, ops, own, by_name, y, self))
         if operation.rule.outputs is None:
             return self.fit(series, result)
         return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, y, strict=True))
@@ -188,6 +188,18 @@ def unchecked(operation: Operation, *args: Any, **kwargs: Any) -> Any:
     if operation.arguments.sequence >= 0:
         values[operation.arguments.sequence] = tuple(values[operation.arguments.sequence])
     return operation.proceed(values, -1)
+
+
+def from_value(series: Any, value: Any) -> Any:
+    """The series with the value as first coefficient: a write through an alias without a series changed it alone."""
+    if isinstance(series, list):
+        return [None if s is None else from_value(s, v) for s, v in zip(series, value, strict=True)]
+    if not version_of(value):
+        return series
+    first, own = series._array[0], value._array
+    if type(first) is type(own) is numpy.ndarray and numpy.array_equal(first, own):
+        return series
+    return ops.cat((ops.reshape(value, (1, *value.shape)), series[1:]), 0)
 
 
 def tensors_in(values: dict[str, Any]) -> Iterator[Any]:
