@@ -35,5 +35,6 @@ COMPILED = (
     "adjoint.tensor.arithmetic",
     "adjoint.transforms.tangents",
     "adjoint.transforms.batching.levels",
+    "adjoint.transforms.duals",
     "adjoint.compilation.matching",
 )

@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from numpy import ndarray
+from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, registry, replay_view
-from adjoint.core.in_place import is_shared, own_strides
+from adjoint.core.graph import TensorBase, registry
+from adjoint.core.in_place import is_shared
 from adjoint.core.modes.interceptors import DUAL_LEVELS
 from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, heed_levels_by
 from adjoint.core.operations.operation import Operation
-from adjoint.core.recorded import OpNode
-from adjoint.core.view_steps import shares_memory
-from adjoint.rules.derive import jvp, tangent_or_zero
 from adjoint.tensor.table import operations, ops
 from adjoint.tensor.tensor import batched_as
-from adjoint.tensor.transposed_jvp import transposed_jvp
-from adjoint.transforms.tangents import QuickSeries, holders, series_levels, set_tangent
+from adjoint.transforms.duals import (
+    DualLevels,
+    is_hidden,
+    laid_out_like,
+    propagations,
+    tangent_of,
+    tangents_of,
+)
+from adjoint.transforms.tangents import holders, series_levels, set_tangent
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -81,11 +83,7 @@ class Propagation:
 
 def propagation_of(number: int) -> Propagation | None:
     """How the tangents of a level pass through operations; None for the usual ones."""
-    return _propagations.get(number)
-
-
-# of those levels whose tangents are no usual ones
-_propagations: dict[int, Propagation] = {}
+    return propagations.get(number)
 
 
 def new_level(propagation: Propagation | None = None) -> int:
@@ -94,7 +92,7 @@ def new_level(propagation: Propagation | None = None) -> int:
     holders[number] = set()
     if propagation is not None:
         propagation.number = number
-        _propagations[number] = propagation
+        propagations[number] = propagation
         if propagation.of_series:
             series_levels[number] = propagation
     return number
@@ -107,7 +105,7 @@ def opening(number: int) -> Any:
 
 def forget_level(level: int) -> None:
     """Drop the tangents of a derivation that has ended, everywhere."""
-    _propagations.pop(level, None)
+    propagations.pop(level, None)
     series_levels.pop(level, None)
     of_level = holders.pop(level)
     for holder in list(of_level) if of_level else ():
@@ -131,27 +129,6 @@ class outside(ModeBlock):
         return ((SET, "dual_stack", self.levels),)
 
 
-def tangent_of(tensor: TensorBase, number: int) -> Tensor | None:
-    """The tangent of a tensor at a level; a view of a base that has one shares in it. None while switched off."""
-    if current().forward_off:
-        return None
-    if tensor._tangents is not None and number in tensor._tangents:
-        return tensor._tangents[number]
-    view = tensor._view
-    if view is None or view.base._tangents is None or number not in view.base._tangents:
-        return None
-    propagation = _propagations.get(number)
-    of_base = view.base._tangents[number]
-    tangent = replay_view(view.replay, of_base) if propagation is None else propagation.of_view(view.replay, of_base)
-    set_tangent(tensor, number, tangent)
-    return tangent
-
-
-def is_hidden(tensor: TensorBase, number: int) -> bool:
-    """True if a tensor has no part in the tangent of its base: the primal that was taken from a dual."""
-    return tensor._tangents is not None and number in tensor._tangents and tensor._tangents[number] is None
-
-
 def copy_tangents(source: Tensor, target: Tensor) -> None:
     """Give a tensor copies of the tangents that another one has, and of the tangents of those at outer levels."""
     for number, tangent in (source._tangents or {}).items():
@@ -159,195 +136,6 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
             copy = ops.clone(tangent)
             copy_tangents(tangent, copy)
             set_tangent(target, number, copy)
-
-
-class DualLevels(QuickSeries):
-    """Gives the results of operations their tangents."""
-
-    def __init__(self) -> None:
-        super().__init__(DUAL_LEVELS)
-
-    def operation(self, operation: Operation, values: list[Any]) -> Any:
-        """Run an operation whose arguments may have tangents."""
-        if not current().forward_off:
-            result = apply(operation, values)
-            if result is not None:
-                return result
-        return operation.proceed(values, self.position)
-
-    def in_place(self, operation: Operation, values: list[Any]) -> Tensor:
-        """The same for an operation in place: value and tangent are written."""
-        if current().forward_off:
-            return operation.proceed_in_place(values, self.position)
-        write(operation, values)
-        return values[0]
-
-
-def apply(operation: Operation, values: list[Any]) -> Any:
-    """Run an operation whose arguments may have tangents; None if none has one at the innermost level."""
-    state = current()
-    stack = state.dual_stack
-    number, outer = stack[-1], stack[:-1]
-    state.heed(outer)
-    try:
-        tangents = tangents_of(operation, values, number)
-        if not tangents:
-            hidden = operation.is_view and is_hidden(values[0], number)
-            # an outer level may still be concerned
-            result = operation.apply(list(values)) if outer or hidden else None
-            if hidden:
-                for view in result if isinstance(result, tuple) else (result,):
-                    set_tangent(view, number, None)
-            return result
-        result = operation.apply(list(values)) if outer else operation.proceed(values, DUAL_LEVELS)
-        propagation = _propagations.get(number)
-        own = derived if propagation is None else propagation.derived
-        tangent = own(operation, tangents, values, result)
-    finally:
-        state.heed(stack)
-    outputs = (result,) if operation.rule.outputs is None else tuple(result)
-    parts = (tangent,) if operation.rule.outputs is None else tangent or (None,) * len(outputs)
-    for output, t in zip(outputs, parts, strict=True):
-        if t is not None and kind_of(output._array) not in "biu":
-            shares = output._view is not None or propagation is not None
-            set_tangent(output, number, t if shares else in_own_memory(t, tangents))
-            if isinstance(output._node, OpNode):
-                # so that the result still has its tangents when it is unpacked
-                output._node.note_tangents(output._output_nr, output._tangents)
-    return result
-
-
-def tangents_of(operation: Operation, values: list[Any], number: int) -> dict[str, Any]:
-    """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
-    tangents: dict[str, Any] = {}
-    for position in operation.arguments.inputs:
-        value = values[position]
-        if isinstance(value, TensorBase):
-            if value._tangents is None and value._view is None:
-                continue
-            t = tangent_of(value, number)
-            if t is not None:
-                tangents[operation.arguments.names[position]] = t
-        elif isinstance(value, tuple) and position == operation.arguments.sequence:
-            members = [tangent_of(member, number) for member in value]
-            if any(t is not None for t in members):
-                tangents[operation.arguments.names[position]] = members
-    return tangents
-
-
-def derived(operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
-    """The tangent of the result (a tuple for several), of the result's dtype."""
-    if operation.rule.outputs is None:
-        partials = partials_of(operation)
-        if partials is not None:
-            return as_tangent_of(sum_of_products(partials, tangents, values, result), result)
-    if operation.rule.kind == "linear":
-        tangent = pushed(operation, tangents, values)
-    else:
-        by_name = dict(zip(operation.arguments.names, values, strict=True))
-        y = result if operation.rule.outputs is None else tuple(result)
-        tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
-    if operation.rule.outputs is None:
-        return as_tangent_of(tangent, result)
-    if tangent is None:
-        return None
-    return tuple(as_tangent_of(t, output) for t, output in zip(tangent, result, strict=True))
-
-
-class Partial(NamedTuple):
-    """How a partial derivative is called; places: of the arguments that it needs, -1 for the result."""
-
-    input: str
-    product: Callable[..., Any]
-    places: tuple[int, ...]
-
-
-_partials: dict[Operation, tuple[Partial, ...] | None] = {}
-
-
-def partials_of(operation: Operation) -> tuple[Partial, ...] | None:
-    """The partial derivatives of an elementwise operation that need no more than arguments and the result, or None."""
-    if operation not in _partials:
-        rule, positions = (
-            operation.rule,
-            {"y": -1} | {name: position for position, name in enumerate(operation.arguments.names)},
-        )
-        simple = rule.kind == "elementwise" and all(name in positions for f in rule.vjps for name in f.needs)
-        _partials[operation] = None
-        if simple:
-            partials = [Partial(f.inputs[0], f.call, tuple(positions[name] for name in f.needs)) for f in rule.vjps]
-            _partials[operation] = tuple(partials)
-    return _partials[operation]
-
-
-def sum_of_products(partials: tuple[Partial, ...], tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
-    """The jvp of an elementwise operation, by the positions of arguments instead of names, for speed."""
-    total = None
-    for input, product, positions in partials:
-        t = tangents.get(input)
-        if t is None:
-            continue
-        term = product(ops, t, *[result if position < 0 else values[position] for position in positions])
-        total = term if total is None else total + term
-    return total
-
-
-def pushed(operation: Operation, tangents: dict[str, Any], values: list[Any]) -> Any:
-    """The jvp of a linear operation, by the positions of arguments instead of names, for speed."""
-    names, moved = operation.arguments.names, list(values)
-    for position in operation.arguments.inputs:
-        moved[position] = tangent_or_zero(ops, tangents.get(names[position]), values[position])
-    return operation.apply(moved)
-
-
-def as_tangent_of(tangent: Any, output: TensorBase) -> Tensor | None:
-    """A tangent as a Tensor of the output's shape, dtype and layout."""
-    if tangent is None:
-        return None
-    if not isinstance(tangent, TensorBase):
-        tangent = ops.full_like(output, tangent)
-    array, own = tangent._array, output._array
-    target = own.dtype
-    plain = type(array) is type(own) is ndarray and array.flags.c_contiguous and own.flags.c_contiguous
-    if plain and array.dtype == target and array.shape == own.shape:
-        return tangent
-    if tangent._array.dtype != target:
-        if kind_of(tangent._array) == "c" and kind_of(target) != "c":
-            tangent = ops.real(tangent)
-        tangent = ops.cast(tangent, from_numpy_dtype(target))
-    if tangent._array.shape != output._array.shape:
-        tangent = ops.expand(tangent, output._array.shape)
-    return tangent if output._view is not None else laid_out_like(tangent, output)
-
-
-def in_own_memory(tangent: Tensor, tangents: dict[str, Any]) -> Tensor:
-    """The tangent, copied if it shares memory with another: a write in place changes one tangent alone."""
-    array = tangent._array
-    # an array that is no view is one of the given arrays, or has memory of its own
-    is_whole = type(array) is ndarray and array.base is None
-    for value in tangents.values():
-        for t in value if isinstance(value, list) else (value,):
-            if t is not None and (t._array is array if is_whole else shares_memory(t._array, array)):
-                return ops.clone_with_strides(tangent, own_strides(array))
-    return tangent
-
-
-def laid_out_like(tangent: Tensor, primal: TensorBase) -> Tensor:
-    """The tangent with the strides of the primal, copied if needed, so that views of both have equal indices."""
-    if steps(tangent._array) == steps(primal._array):
-        return tangent
-    return ops.clone_with_strides(tangent, own_strides(primal._array))
-
-
-def steps_of_axes(array: Any) -> tuple[int, ...]:
-    """The strides of an array, counted in elements."""
-    return tuple(step // array.itemsize for step in array.strides)
-
-
-def steps(array: Any) -> tuple[int, ...]:
-    """The strides, counted in elements, of the axes longer than 1."""
-    strides = getattr(array, "strides", ())
-    return tuple(step // array.itemsize for step, n in zip(strides, array.shape, strict=False) if n > 1)
 
 
 def apply_in_place(operation: Operation, values: list[Any]) -> bool:
@@ -391,7 +179,7 @@ def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) ->
     `coming` is the tangent that will be written there: the zeros are batched as it is.
     """
     base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
-    propagation = _propagations.get(number)
+    propagation = propagations.get(number)
     if propagation is not None and (base._tangents is None or base._tangents.get(number) is None):
         set_tangent(base, number, propagation.constant(base, coming))
     elif base._tangents is None or base._tangents.get(number) is None:
@@ -401,6 +189,11 @@ def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) ->
             zeros = ops.clone_with_strides(zeros, steps_of_axes(base._array))
         set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
     return tangent_of(tensor, number)
+
+
+def steps_of_axes(array: Any) -> tuple[int, ...]:
+    """The strides of an array, counted in elements."""
+    return tuple(step // array.itemsize for step in array.strides)
 
 
 def check_pair(primal: Tensor, tangent: Tensor) -> None:
@@ -472,7 +265,7 @@ def put_together(
 
 def completed(primal: Tensor, tangent: Tensor | None, own: Any, of_tangent: Any, level: int) -> tuple[Any, Any]:
     """The tangents of a primal and of its tangent at an inner level, of which one may be missing."""
-    propagation = _propagations.get(level)
+    propagation = propagations.get(level)
     if propagation is None:
         return (ops.zeros_like(of_tangent) if own is None else own), of_tangent
     own = propagation.constant(primal, of_tangent) if own is None else own
@@ -511,7 +304,7 @@ def has_tangent(tensor: Tensor) -> bool:
     return any(tangent_of(tensor, number) is not None for number in current().dual_stack)
 
 
-heed_levels_by(DualLevels())
+heed_levels_by(DualLevels(write))
 registry.tangent_of = tangent_of
 registry.has_tangent = has_tangent
 registry.copy_tangents = copy_tangents

@@ -30,4 +30,4 @@ cdef class QuickSeries(Interceptor):
     cdef object quick(self, object operation, list operands)
 
 
-cdef object series_of(object operand, object value, object number, bint grad_enabled)
+cdef object plain_tangent(object operand, object value, object number, bint grad_enabled)

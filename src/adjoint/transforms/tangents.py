@@ -63,8 +63,11 @@ def taken_series(tensor: TensorBase, number):
     return None if tensor._tangents is None else tensor._tangents.pop(number, None)
 
 
-def series_of(operand, value, number, grad_enabled):
-    """The array of the series of an operand; None for a constant, and `value` for one that the general way has."""
+def plain_tangent(operand, value, number, grad_enabled):
+    """The array of an operand's tangent (or series); None for a constant, `value` for one that the general way has.
+
+    value: the array of the operand, or the number that it is.
+    """
     if not isinstance(operand, TensorBase):
         return None
     tensor: TensorBase = operand
@@ -105,7 +108,7 @@ class QuickSeries(Interceptor):
         if len(operands) == 1:
             function = OF_ONE.get(own.name)
             left = None if function is None else plain_operand(operands[0], False)
-            a = None if left is None else series_of(operands[0], left, number, grad_enabled)
+            a = None if left is None else plain_tangent(operands[0], left, number, grad_enabled)
             if a is None or a is left:
                 return NotImplemented
             value = own.kernel.one(left)
@@ -118,8 +121,8 @@ class QuickSeries(Interceptor):
             right = plain_operand(operands[1], True)
             if left is None or right is None:
                 return NotImplemented
-            a = series_of(operands[0], left, number, grad_enabled)
-            b = series_of(operands[1], right, number, grad_enabled)
+            a = plain_tangent(operands[0], left, number, grad_enabled)
+            b = plain_tangent(operands[1], right, number, grad_enabled)
             if a is left or b is right or (a is None and b is None):
                 return NotImplemented
             if type(left) is type(right) is _ndarray and dtype_of(left) is not dtype_of(right):

@@ -39,7 +39,7 @@ from adjoint.runtime.pytree import flatten
 from adjoint.tensor.differentiate import needing_grad
 from adjoint.tensor.older.volatile import run_function
 from adjoint.tensor.table import ops
-from adjoint.transforms import forward
+from adjoint.transforms import duals, forward
 from adjoint.transforms.custom_functions.context import MORE, BackwardCFunction, FunctionCtx, forget, save
 
 if TYPE_CHECKING:
@@ -627,9 +627,9 @@ def note_tangent(
         return
     check_view(output, tangent, args, tangents)
     check_tangent_shape(output, tangent)
-    tangent = forward.as_tangent_of(tangent, output)
+    tangent = duals.as_tangent_of(tangent, output)
     if output._view is None and tangent is not None:
-        tangent = forward.in_own_memory(tangent, {"": [t for t in tangents if t is not None]})
+        tangent = duals.in_own_memory(tangent, {"": [t for t in tangents if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
         if node._ad_tangents is None:
