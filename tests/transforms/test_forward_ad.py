@@ -1017,3 +1017,48 @@ def test_tangents_are_reshaped_in_place_too(name: str, args: tuple[int, ...]) ->
         assert tangent.shape == value.shape
         assert tangent.flatten().tolist() == [1.0, 2.0, 3.0]
         assert fw.unpack_dual(2 * y).tangent.shape == value.shape
+
+
+# the quick way of plain arrays beside the way with a history ----------------------------------------------------------
+
+PAIRS = {
+    "sum": lambda x, y: x + y,
+    "difference of a number": lambda x, y: 2.0 - x,
+    "product": lambda x, y: x * y,
+    "constant": lambda x, y: x * 3,
+    "quotient": lambda x, y: y / (x * x + 1),
+    "power": lambda x, y: (x * x) ** 3,
+    "copy": lambda x, y: x.clone(),
+    "sum of elements": lambda x, y: x.sum() + y.mean(),
+    "matrix": lambda x, y: x @ y.mT,
+    "several steps": lambda x, y: (x.sin() * y.exp()).tanh().sigmoid(),
+    "comparison": lambda x, y: x * (x > y),
+}
+
+
+@pytest.mark.parametrize("dtype", [adjoint.float32, adjoint.float64])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), (300, 400)], ids=str)
+@pytest.mark.parametrize("name", PAIRS)
+def test_plain_arrays_take_the_way_of_those_with_history(name: str, shape: tuple[int, ...], dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, v, y = (adjoint.tensor(rng.normal(size=s), dtype=dtype) for s in (shape, shape, (3, shape[1])[-len(shape) :]))
+    y = y if shape[0] != 300 else x.flip(0)
+    found = []
+    for requires_grad in (False, True):
+        with dual_level():
+            one = make_dual(x.clone().requires_grad_(requires_grad), v)
+            two = make_dual(y.clone().requires_grad_(requires_grad), adjoint.ones_like(y))
+            result = unpack_dual(PAIRS[name](one, two))
+            assert result.primal.requires_grad is requires_grad
+            assert result.tangent.shape == result.primal.shape and result.tangent.dtype == dtype
+            assert not np.may_share_memory(result.tangent._array, v._array)
+            found.append((result.primal.detach().numpy(), result.tangent.detach().numpy()))
+    tolerance = 1e-5 if dtype is adjoint.float32 else 1e-12
+    for plain, followed in zip(*found, strict=True):
+        np.testing.assert_allclose(plain, followed, rtol=tolerance, atol=tolerance)
+
+
+def test_plain_constants_have_no_tangent_at_a_level() -> None:
+    with dual_level():
+        assert unpack_dual(adjoint.ones(2) * 3).tangent is None
+        assert unpack_dual(make_dual(adjoint.ones(2), adjoint.ones(2)) > 0).tangent is None

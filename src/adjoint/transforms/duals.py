@@ -452,7 +452,7 @@ def is_pair(left, right):
 def quick_tangent(derivative: Derivative, result: TensorBase, arrays: list, tangents: list, number):
     """Give the result of an operation on plain arrays its tangent."""
     value = result._array
-    if derivative.kind == _CONSTANT or not is_inexact(value):
+    if derivative.kind == _CONSTANT or kind_of(value) in "biu":
         return
     if is_large(value) or is_large(arrays[0]):
         tangent = with_kept_memory(derivative.on_arrays, (arrays, tangents, value))
