@@ -155,6 +155,8 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs and args and isinstance(args[0], TensorBase):
+                return function(*args)
             out = None
             if kwargs:
                 kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
 from adjoint.arrays.dtypes import from_numpy_dtype, int32, int64, is_half, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.promotion import upcast
@@ -264,12 +266,27 @@ def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, A
     return order[first_of_group], groups, xp.diff(first_of_group, append=n)
 
 
+def _values_and_counts(array: Any) -> tuple[Any, Any]:
+    """The different elements in order, and how often each occurs; NaN differs from NaN."""
+    if type(array) is not numpy.ndarray:
+        return namespace(array).unique(array, return_counts=True, equal_nan=False)
+    ordered = array.flatten()
+    ordered.sort()
+    starts = numpy.ones(ordered.size, dtype=bool)
+    numpy.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    (firsts,) = starts.nonzero()
+    counts = numpy.empty_like(firsts)
+    numpy.subtract(firsts[1:], firsts[:-1], out=counts[:-1])
+    counts[-1:] = ordered.size - firsts[-1:]
+    return ordered[firsts], counts
+
+
 def _unique(array: Any, sort: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
     _no_complex(array)
     xp = namespace(array)
     if sort and dim is None and not return_inverse:
         # no need to know where the elements were: sorting is several times faster than finding their order
-        values, counts = xp.unique(upcast(array), return_counts=True, equal_nan=False)
+        values, counts = _values_and_counts(upcast(array))
         values = new_tensor(values.astype(array.dtype, copy=False))
         return (values, new_tensor(counts)) if return_counts else values
     firsts, groups, counts = _groups(array, dim, sort, return_inverse)

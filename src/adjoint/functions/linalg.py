@@ -736,9 +736,11 @@ def matrix_rank(
     if hermitian:
         check_square("linalg.eigh", A._array)
         A = _by_lower_triangle(A.detach())
-    values = svdvals(A).detach()
+    values = svdvals(A.detach())
     if not values.shape[-1]:
         return values.sum(-1).long()
+    if tol is None and atol is None and rtol is None:
+        return (values > values[..., :1] * (max(A.shape[-2:]) * _epsilon(A))).sum(-1)
     largest = values[..., 0]
     bound = tol if atol is None else atol
     atol = ops.zeros_like(largest) + (0.0 if bound is None else bound)

@@ -353,7 +353,7 @@ _infinity("isneginf", -float("inf"))
 @elementwise()
 def isreal(xp, input: Array):
     """True where the imaginary part is 0."""
-    return xp.imag(input) == 0 if kind_of(input) == "c" else xp.ones(input.shape, dtype=bool)
+    return xp.imag(input) == 0 if kind_of(input) == "c" else xp.ones_like(input, dtype=bool)
 
 
 # integers and bits --------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from itertools import islice
 from math import comb, factorial
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
+from adjoint.runtime.caches import cached
 
 from .declare import Array, Numeric, elementwise
 from .elementwise import PI
@@ -427,20 +428,30 @@ def _series(xp, input, order, sign):
     """J (sign -1) or I (sign 1) of an order for arguments below 1: ten terms of DLMF 10.2.2 and 10.25.2."""
     half = 0.5 * input
     square = sign * half * half
-    total = 1 / (factorial(9) * factorial(9 + order))
-    for k in range(8, -1, -1):
-        total = total * square + 1 / (factorial(k) * factorial(k + order))
+    total, *others = _coefficients(order)
+    for coefficient in others:
+        total = total * square + coefficient
     return total * half**order
+
+
+@cached(16)
+def _coefficients(order):
+    # those of the series, from the last one on
+    return [1 / (factorial(k) * factorial(k + order)) for k in range(9, -1, -1)]
+
+
+def _by_recurrence(xp, input, zeroth, first, sign):
+    """Order 2 from orders 0 and 1, for arguments of 1 and more; others count as 1."""
+    divisor = xp.where(xp.abs(input) < 1, 1, input)
+    # I0 and I1 are infinite together
+    return sign * (zeroth - xp.where(xp.isinf(zeroth), 0, 2 * first / divisor))
 
 
 def _second_order(xp, input, zeroth, first, sign):
     """Order 2 from orders 0 and 1 by recurrence, from the series where that would cancel."""
     small = xp.abs(input) < 1
-    divisor = xp.where(small, 1, input)
     by_series = _series(xp, xp.where(small, input, 0), 2, sign)
-    # I0 and I1 are infinite together
-    difference = xp.where(xp.isinf(zeroth), 0, 2 * first / divisor)
-    return xp.where(small, by_series, sign * (zeroth - difference))
+    return xp.where(small, by_series, _by_recurrence(xp, input, zeroth, first, sign))
 
 
 def _j(ops, input, order):
@@ -504,7 +515,7 @@ def bessel_i(xp, input: Array, order, scaled=False):
         return _second_order(xp, input, xp.special.i0(input), xp.special.i1(input), 1)
     unscaled = xp.where(xp.abs(input) < 1, input, 0)
     below_one = _series(xp, unscaled, 2, 1) * xp.exp(-xp.abs(unscaled))
-    above = _second_order(xp, input, xp.special.i0e(input), xp.special.i1e(input), 1)
+    above = _by_recurrence(xp, input, xp.special.i0e(input), xp.special.i1e(input), 1)
     return xp.where(xp.abs(input) < 1, below_one, above)
 
 

@@ -141,7 +141,10 @@ def stack(arrays: Any, axis: int = 0) -> Any:
     >>> stack([numpy.zeros(3), numpy.ones(3)], 1).shape
     (3, 2)
     """
-    return numpy.concatenate([expand_dims(numpy.asarray(array), axis) for array in arrays], axis)
+    if axis < 0:
+        return numpy.concatenate([expand_dims(numpy.asarray(array), axis) for array in arrays], axis)
+    index = (_ALL,) * axis + (None,)
+    return numpy.concatenate([numpy.asarray(array)[index] for array in arrays], axis)
 
 
 def broadcast_to(array: Any, shape: tuple[int, ...]) -> Any:
@@ -674,8 +677,8 @@ def ones_like(array: Any, **options: Any) -> Any:
     >>> ones_like(numpy.array([1.0, 2.0]))
     array([1., 1.])
     """
-    if type(array) is numpy.ndarray and not options and array.flags.c_contiguous:
-        ones = numpy.empty(array.shape, array.dtype)
+    if type(array) is numpy.ndarray and not options.keys() - {"dtype"} and array.flags.c_contiguous:
+        ones = numpy.empty(array.shape, options.get("dtype", array.dtype))
         ones.fill(1)
         return ones
     return numpy.ones_like(array, **options)
@@ -792,8 +795,18 @@ class _Special:
         setattr(self, name, value)
         return value
 
+    @staticmethod
+    def polygamma(n: int, array: Any) -> Any:
+        """scipy.special.polygamma of one order from 1 on, without its Python code, in double precision."""
+        return _factor_of_polygamma(n) * special.zeta(numpy.float64(n + 1), array)
+
 
 special = _Special()
+
+
+@cached(64)
+def _factor_of_polygamma(n: int) -> Any:
+    return (-1.0) ** (n + 1) * importlib.import_module("scipy.special").gamma(n + 1.0)
 
 
 # distances ------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class Kernel:
         self.is_ufunc = isinstance(self.quick, numpy.ufunc)
         self.fused = Fused(self.quick, (), self.is_ufunc)
         names, n = arguments.names, arguments.n_positional
-        same = rule.fast is None and n == len(names)
+        same = rule.fast is None and n == len(names) == arguments.n_inputs
         self.fused_call = self.fused if same else Fused(self.on_numpy, names[n:])
         self.plain = None if rule.plain is None else Fused(rule.plain, (), True)
         self.repeats = rule.kind == "elementwise" and rule.outputs is None

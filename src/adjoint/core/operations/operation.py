@@ -10,6 +10,7 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
+from inspect import Parameter
 from time import perf_counter_ns
 
 import numpy
@@ -88,7 +89,7 @@ class Operation:
         self.fast = (
             n <= 2
             and rule.names[:n] == rule.inputs
-            and (not self.tail or rule.fast is not None)
+            and (not self.tail or rule.fast is not None or self.has_defaults())
             and rule.sequence is None
             and rule.outputs is None
             and not rule.view
@@ -102,6 +103,20 @@ class Operation:
         self.__name__ = self.__qualname__ = self.name
         if cython.compiled:
             let_be_called(self)
+
+    def has_defaults(self):
+        """True if the kernel has its own values for the arguments that calls of one or two tensors leave out.
+
+        They are to be what the call would make of them, and the name of the node must not depend on them. Elementwise
+        operations run as programs of all their arguments.
+        """
+        rule = self.rule
+        if rule.is_elementwise:
+            return False
+        names = (*rule.axes, *rule.new_axes)
+        if any([value is Parameter.empty for value in self.tail]) or rule.node_for is not None:
+            return False
+        return all([self.arguments.defaults[rule.names.index(name)] is None for name in names]) and not rule.new_axes
 
     @property
     def __signature__(self):

@@ -183,13 +183,14 @@ class Recorder:
     def record_several(self, values, plan: Plan, half, outs, tensors):
         """Make the node of several results."""
         flags = self.rule.differentiable or (True,) * len(outs)
-        flags = [flag and is_inexact(numpy_dtype(out.dtype)) for flag, out in zip(flags, outs)]
+        dtypes: list = [dtype_of(out) if type(out) is _ndarray else numpy_dtype(out.dtype) for out in outs]
+        flags = [flag and is_inexact(dtype) for flag, dtype in zip(flags, dtypes)]
         if not any(flags):
             return
         node: OpNode = self.new_node(values, plan, half)
         node._ad_n_outputs = len(outs)
         node._ad_shape = tuple([out.shape for out in outs])
-        node._ad_dtype = tuple([numpy_dtype(out.dtype) for out in outs])
+        node._ad_dtype = tuple(dtypes)
         if node._ad_n_outputs == 1:
             node._ad_shape, node._ad_dtype = node._ad_shape[0], node._ad_dtype[0]
         node.save(values, None, tensors)
