@@ -553,7 +553,7 @@ def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
 
 #: From so many elements on, a product of all is made of so many columns: each factor waits for the one before it.
 _LONG_PRODUCT, _COLUMNS = 1 << 12, 256
-_multiply_reduce = numpy.multiply.reduce
+_multiply_reduce: Any = numpy.multiply.reduce
 
 
 def _product(array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool) -> Any:
