@@ -800,6 +800,19 @@ WRITES = {
 
 
 @pytest.mark.parametrize("steps", list(itertools.product(STEPS, repeat=3)), ids="".join)
+def test_three_derivatives_at_a_leaf_while_nothing_is_recorded(steps):
+    def f(x):
+        return (x * x).sin() * x
+
+    for step in steps:
+        f = STEPS[step](f)
+    x = t(0.3, -0.8, 1.1)
+    expected = f(x)
+    with adjoint.no_grad():
+        close(f(x.requires_grad_()), expected)
+
+
+@pytest.mark.parametrize("steps", list(itertools.product(STEPS, repeat=3)), ids="".join)
 @pytest.mark.parametrize("name", WRITES)
 def test_three_derivatives_of_a_function_that_writes(name, steps):
     def made(change):

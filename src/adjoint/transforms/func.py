@@ -57,7 +57,8 @@ def alias(tensor: TensorBase) -> Tensor:
 
 def followed(tensor: Tensor) -> Tensor:
     """An alias to differentiate by: a new leaf, or a view that keeps the history that the tensor has."""
-    if tensor.requires_grad:
+    # a view that was made while nothing was recorded shows the flag of its base, and has no history
+    if tensor.requires_grad and (tensor._requires or not tensor.is_leaf):
         with enable_grad():
             return with_plain_results(ops.view, (tensor, tensor._array.shape))
     return differentiate.needing_grad(alias(tensor))
