@@ -181,3 +181,23 @@ def rigid_alignment(torch, draw):
         return (a @ (u @ vh) - b).square().sum(1).mean()
 
     return with_gradients(torch, loss, [x])
+
+
+@PROGRAMS
+def quantum_circuit(torch, draw):
+    """Three layers of rotations and a controlled gate on two qubits, in complex numbers."""
+    angles = draw.leaf(6)
+    controlled = torch.tensor([1, 1, 1, -1], dtype=torch.complex128)
+
+    def rotation(angle):
+        c, s = torch.cos(angle / 2), torch.sin(angle / 2)
+        return torch.stack([torch.stack([c, -s]), torch.stack([s, c])]).to(torch.complex128)
+
+    def loss():
+        state = torch.zeros(4, dtype=torch.complex128)
+        state[0] = 1
+        for k in range(0, 6, 2):
+            state = controlled * (torch.kron(rotation(angles[k]), rotation(angles[k + 1])) @ state)
+        return state.abs().square()[1] + state.real[0]
+
+    return with_gradients(torch, loss, [angles])

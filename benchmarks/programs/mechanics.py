@@ -186,3 +186,42 @@ def rigid_body(torch, draw):
         return (q[1:] ** 2).sum() + q[0]
 
     return with_gradients(torch, loss, [spin, inertia])
+
+
+@PROGRAMS
+def balanced_pole(torch, draw):
+    """A controller of two layers for ten carts with poles, through 10 steps of time."""
+    first, second, start = draw.leaf(4, 8, scale=0.5), draw.leaf(8, 1, scale=0.5), draw.normal(10, 4, scale=0.1)
+
+    def loss():
+        state, cost = start, 0.0
+        for _ in range(10):
+            force = 5 * (torch.tanh(state @ first) @ second).squeeze(-1)
+            x, speed, angle, turning = state.unbind(-1)
+            s, c = torch.sin(angle), torch.cos(angle)
+            push = (force + 0.05 * turning**2 * s) / 1.1
+            spin = (9.8 * s - c * push) / (0.5 * (4 / 3 - 0.1 * c**2 / 1.1))
+            pull = push - 0.05 * spin * c / 1.1
+            state = torch.stack(
+                [x + 0.02 * speed, speed + 0.02 * pull, angle + 0.02 * turning, turning + 0.02 * spin], -1
+            )
+            cost = cost + (state[:, 2] ** 2 + 0.1 * state[:, 0] ** 2).mean()
+        return cost
+
+    return with_gradients(torch, loss, [first, second])
+
+
+@PROGRAMS
+def forces_of_springs(torch, draw):
+    """Energy and forces of 120 springs between 50 masses, and derivatives of the squared forces."""
+    places, stiffness = draw.leaf(50, 2), draw.uniform(120).requires_grad_()
+    i, j, rest = draw.whole(120, n=50), draw.whole(120, n=50), draw.uniform(120)
+
+    def step():
+        d = places[i] - places[j]
+        length = torch.sqrt((d * d).sum(-1) + 1e-6)
+        energy = 0.5 * (stiffness * (length - rest) ** 2).sum()
+        (force,) = torch.autograd.grad(energy, places, create_graph=True)
+        return energy, force, *torch.autograd.grad((force**2).sum(), [places, stiffness])
+
+    return step

@@ -227,3 +227,70 @@ def soft_distillation(torch, draw):
         return 9 * soft + functional.nll_loss(torch.log_softmax(logits, 1), labels)
 
     return with_gradients(torch, loss, [w, b])
+
+
+@PROGRAMS
+def language_model(torch, draw):
+    """One attention layer over 12 symbols, with one table for what comes in and what goes out."""
+    functional = torch.nn.functional
+    table, places = draw.leaf(40, 16), draw.leaf(12, 16)
+    parts, back = draw.leaf(16, 48, scale=0.2), draw.leaf(16, 16, scale=0.2)
+    symbols, following = draw.whole(4, 12, n=40), draw.whole(4, 12, n=40)
+
+    def heads(x):
+        return x.view(4, 12, 2, 8).transpose(1, 2)
+
+    def loss():
+        x = functional.embedding(symbols, table) + places
+        query, key, value = (heads(part) for part in (x @ parts).split(16, -1))
+        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + mixed.transpose(1, 2).contiguous().view(4, 12, 16) @ back
+        scores = functional.layer_norm(x, (16,)) @ table.T
+        return functional.cross_entropy(scores.view(-1, 40), following.view(-1))
+
+    return with_gradients(torch, loss, [table, places, parts, back])
+
+
+@PROGRAMS
+def burgers_equation(torch, draw):
+    """A network that fulfils Burgers' equation at 64 points, by derivatives of derivatives of its inputs."""
+    first, inner, last = draw.leaf(2, 20, scale=0.7), draw.leaf(20, 20, scale=0.3), draw.leaf(20, 1, scale=0.3)
+    offset, places, times = draw.leaf(20, scale=0.1), draw.normal(64, 1), draw.uniform(64, 1)
+
+    def loss():
+        x, t = places.clone().requires_grad_(), times.clone().requires_grad_()
+        u = torch.tanh(torch.tanh(torch.cat([x, t], 1) @ first + offset) @ inner) @ last
+        ones = torch.ones_like(u)
+        by_x, by_t = torch.autograd.grad(u, [x, t], ones, create_graph=True)
+        (curvature,) = torch.autograd.grad(by_x, x, ones, create_graph=True)
+        return ((by_t + u * by_x - 0.01 * curvature) ** 2).mean()
+
+    return with_gradients(torch, loss, [first, offset, inner, last])
+
+
+@PROGRAMS
+def own_activation(torch, draw):
+    """Five layers with an activation that is a custom function."""
+
+    class Swish(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, beta):
+            s = torch.sigmoid(beta * x)
+            ctx.save_for_backward(x, s)
+            ctx.beta = beta
+            return x * s
+
+        @staticmethod
+        def backward(ctx, g):
+            x, s = ctx.saved_tensors
+            return g * (s + ctx.beta * x * s * (1 - s)), None
+
+    x, weight = draw.leaf(10, 6), draw.leaf(6, 6, scale=0.3)
+
+    def loss():
+        h = x
+        for _ in range(5):
+            h = Swish.apply(h @ weight, 1.5)
+        return h.sum()
+
+    return with_gradients(torch, loss, [x, weight])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .program import Field
+from .program import Field, with_gradients
 
 PROGRAMS = Field("optimisers")
 
@@ -156,3 +156,27 @@ def unrolled(torch, draw):
         return end, *torch.autograd.grad(end, [rate, penalty])
 
     return step
+
+
+@PROGRAMS
+def meta_learning(torch, draw):
+    """Weights from which two steps of descent fit each of three functions: the gradient goes through the steps."""
+    weights = [draw.leaf(1, 20), draw.leaf(20), draw.leaf(20, 1, scale=0.3), draw.leaf(1)]
+    known, asked = draw.normal(3, 10, 1), draw.normal(3, 10, 1)
+    mse_loss = torch.nn.functional.mse_loss
+
+    def network(weights, x):
+        first, offset, second, shift = weights
+        return torch.tanh(x @ first + offset) @ second + shift
+
+    def loss():
+        total = 0.0
+        for x, y in zip(known, asked, strict=True):
+            own = weights
+            for _ in range(2):
+                slopes = torch.autograd.grad(mse_loss(network(own, x), torch.sin(x)), own, create_graph=True)
+                own = [weight - 0.05 * slope for weight, slope in zip(own, slopes, strict=True)]
+            total = total + mse_loss(network(own, y), torch.sin(y))
+        return total / 3
+
+    return with_gradients(torch, loss, weights)

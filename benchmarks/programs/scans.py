@@ -110,3 +110,21 @@ def running_extrema(torch, draw):
         return falls.max() + falls.mean()
 
     return with_gradients(torch, loss, [weights])
+
+
+@PROGRAMS
+def warped_time(torch, draw):
+    """Soft dynamic time warping of two sequences of 6 numbers, a table of scalars."""
+    first, second, n = draw.leaf(6), draw.normal(6), 6
+    never, zero = torch.tensor(1e8, dtype=torch.float64), torch.zeros((), dtype=torch.float64)
+
+    def loss():
+        costs = (first[:, None] - second) ** 2
+        best = {(i, j): never for i in range(n + 1) for j in range(n + 1)} | {(0, 0): zero}
+        for i in range(1, n + 1):
+            for j in range(1, n + 1):
+                before = torch.stack([-best[i - 1, j], -best[i, j - 1], -best[i - 1, j - 1]])
+                best[i, j] = costs[i - 1, j - 1] - torch.logsumexp(before, 0)
+        return best[n, n]
+
+    return with_gradients(torch, loss, [first])

@@ -107,3 +107,46 @@ def spectral_distance(torch, draw):
         return (spectra(x) - spectra(y)).abs().mean()
 
     return with_gradients(torch, loss, [x])
+
+
+@PROGRAMS
+def moved_image(torch, draw):
+    """An affine map that moves one image onto another, by affine_grid and grid_sample."""
+    functional, change = torch.nn.functional, draw.leaf(2, 3, scale=0.1)
+    image, target = draw.normal(1, 1, 16, 16), draw.normal(1, 1, 16, 16)
+    identity = draw.constant([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+    def loss():
+        grid = functional.affine_grid((identity + change)[None], (1, 1, 16, 16), align_corners=False)
+        return functional.mse_loss(functional.grid_sample(image, grid, align_corners=False), target)
+
+    return with_gradients(torch, loss, [change])
+
+
+@PROGRAMS
+def short_time_spectrum(torch, draw):
+    """The difference of two short-time spectra of 512 samples, and of their logarithms."""
+    signal, other = draw.leaf(512), draw.normal(512)
+    window = torch.hann_window(64, dtype=torch.float64)
+
+    def spectrum(x):
+        return torch.stft(x, 64, 16, window=window, return_complex=True).abs()
+
+    def loss():
+        one, two = spectrum(signal), spectrum(other)
+        return (one - two).abs().mean() + (torch.log(one + 1e-5) - torch.log(two + 1e-5)).abs().mean()
+
+    return with_gradients(torch, loss, [signal])
+
+
+@PROGRAMS
+def hologram(torch, draw):
+    """The phases of a field of 32 x 32 whose intensity behind free space is a given one."""
+    phases, distances, target = draw.leaf(32, 32), draw.normal(32, 32), draw.uniform(32, 32)
+
+    def loss():
+        field = torch.fft.fft2(torch.polar(torch.ones_like(phases), phases))
+        intensity = torch.fft.ifft2(field * torch.exp(1j * distances)).abs() ** 2
+        return ((intensity - target) ** 2).mean()
+
+    return with_gradients(torch, loss, [phases])

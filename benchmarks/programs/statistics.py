@@ -233,3 +233,21 @@ def ordinal_regression(torch, draw):
         return -torch.log(chances.gather(1, labels[:, None]) + 1e-9).mean()
 
     return with_gradients(torch, loss, [beta, first, gaps])
+
+
+@PROGRAMS
+def coupled_flow(torch, draw):
+    """The likelihood of 64 points under a normalizing flow of four couplings."""
+    couplings, x = [(draw.leaf(2, 12, scale=0.3), draw.leaf(12, 4, scale=0.3)) for _ in range(4)], draw.normal(64, 4)
+
+    def loss():
+        z, volume = x, 0.0
+        for first, second in couplings:
+            kept, moved = z[:, :2], z[:, 2:]
+            numbers = torch.tanh(kept @ first) @ second
+            logs = torch.tanh(numbers[:, :2])
+            volume = volume + logs.sum(1)
+            z = torch.cat([moved * logs.exp() + numbers[:, 2:], kept], 1)
+        return (0.5 * (z**2).sum(1) - volume).mean()
+
+    return with_gradients(torch, loss, [matrix for pair in couplings for matrix in pair])

@@ -175,3 +175,18 @@ def ensemble(torch, draw):
 
     gradient = func.grad_and_value(spread, argnums=(0, 1, 2))
     return lambda: gradient(w1, b1, w2)[0]
+
+
+@PROGRAMS
+def dual_numbers(torch, draw):
+    """A tangent through a layer and a logsumexp, by dual numbers."""
+    forward_ad, x, v, weight = torch.autograd.forward_ad, draw.normal(10), draw.normal(10), draw.normal(10, 10)
+
+    def step():
+        with forward_ad.dual_level():
+            x_dual = forward_ad.make_dual(x, v)
+            y = torch.tanh(weight @ x_dual) * x_dual.exp()
+            value, tangent = forward_ad.unpack_dual(y.sum() + torch.logsumexp(y, 0))
+        return value, tangent
+
+    return step
