@@ -646,6 +646,16 @@ def gradients_of(outputs, inputs, cotangents, retain_graph, create_graph):
     return run_backward(roots, ones, retain_graph, create_graph, captures, index, False)
 
 
+def as_results(gradients: list):
+    """Gradients that are all raw arrays of NumPy's as a tuple of Tensors; None where one is not."""
+    results: list = []
+    for value in gradients:
+        if type(value) is not _ndarray:
+            return None
+        results.append(new_tensor(value))
+    return tuple(results)
+
+
 # functions for code that runs inside a pass ---------------------------------------------------------------------------
 
 

@@ -341,7 +341,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> adjoint.zeros(2, 3).t().clone(memory_format=adjoint.contiguous_format).stride()
     (2, 1)
     """
-    layout = as_memory_format(memory_format, "clone")
+    layout = preserve_format if memory_format is None else as_memory_format(memory_format, "clone")
     if layout is preserve_format:
         return ops.clone(input)
     return ops.clone_with_strides(input, strides_in(input._array.shape, layout))

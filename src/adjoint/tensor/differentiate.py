@@ -13,7 +13,7 @@ from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size, type_name
 from adjoint.core import errors
 from adjoint.core.edges import GradientEdge, as_edge
-from adjoint.core.engine import gradients_of, run_backward
+from adjoint.core.engine import as_results, gradients_of, run_backward
 from adjoint.core.graph import TensorBase, new_tensor, output_dtype, output_shape, registry
 from adjoint.core.modes.batches import mapped, running
 from adjoint.core.modes.profiling import current_profiler
@@ -33,7 +33,6 @@ Target = TensorBase | GradientEdge
 Targets = Target | Sequence[Target]
 
 _ops: Any = TensorOps()
-_ndarray = numpy.ndarray
 _TENSORS = (TensorBase, tuple, list)
 
 
@@ -190,11 +189,12 @@ def finished(
     gradients: list[Any], targets: Sequence[Target], allow_unused: bool | None, create_graph: bool, materialize: bool
 ) -> tuple[TensorBase | None, ...]:
     """The captured cotangents as Tensors."""
+    results: tuple[TensorBase, ...] | None = as_results(gradients)
+    if results is not None:
+        return results
     return tuple(
         [
-            new_tensor(value)
-            if type(value) is _ndarray
-            else finish(value, tensor, index, allow_unused, create_graph, materialize)
+            finish(value, tensor, index, allow_unused, create_graph, materialize)
             for index, (value, tensor) in enumerate(zip(gradients, targets, strict=True))
         ]
     )
