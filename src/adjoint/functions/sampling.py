@@ -472,10 +472,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     image = size[2:]
-    along = [_steps(n, align_corners, numpy.float64) for n in image]
-    axes = numpy.meshgrid(*along, indexing="ij")
-    points = numpy.stack([*reversed(axes), numpy.ones(image)], axis=-1).reshape(1, prod(image), len(image) + 1)
-    base = new_tensor(points).to(theta.dtype).expand((size[0], prod(image), len(image) + 1))
+    points = numpy.ones((*image, len(image) + 1))
+    for axis, n in enumerate(image):
+        behind = (1,) * (len(image) - 1 - axis)
+        points[..., len(image) - 1 - axis] = _steps(n, align_corners, numpy.float64).reshape(n, *behind)
+    shape = prod(image), len(image) + 1
+    base = new_tensor(points.reshape(1, *shape)).to(theta.dtype).expand((size[0], *shape))
     return ops.bmm(base, theta.transpose(1, 2)).reshape((size[0], *image, len(image)))
 
 
