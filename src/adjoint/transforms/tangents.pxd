@@ -31,3 +31,4 @@ cdef class QuickSeries(Interceptor):
 
 
 cdef object plain_tangent(object operand, object value, object number, bint grad_enabled)
+cdef object plain_series(object operand, object value, object number, bint grad_enabled)

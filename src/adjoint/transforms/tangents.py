@@ -79,12 +79,18 @@ def plain_tangent(operand, value, number, grad_enabled):
     if series is None:
         return value
     array = series._array
-    if version_of(tensor) and not numpy.array_equal(array[0], value):
-        # written to through an alias that has no series
-        return value
     if type(array) is not _ndarray or dtype_of(array) is not dtype_of(value) or (grad_enabled and needs_grad(series)):
         return value
     return array
+
+
+def plain_series(operand, value, number, grad_enabled):
+    """`plain_tangent` of a level of series, whose first coefficient is the operand."""
+    series = plain_tangent(operand, value, number, grad_enabled)
+    if series is None or series is value or not version_of(operand):
+        return series
+    # it may have been written to through an alias that has no series
+    return series if numpy.array_equal(series[0], value) else value
 
 
 @cython.cclass
@@ -108,7 +114,7 @@ class QuickSeries(Interceptor):
         if len(operands) == 1:
             function = OF_ONE.get(own.name)
             left = None if function is None else plain_operand(operands[0], False)
-            a = None if left is None else plain_tangent(operands[0], left, number, grad_enabled)
+            a = None if left is None else plain_series(operands[0], left, number, grad_enabled)
             if a is None or a is left:
                 return NotImplemented
             value = own.kernel.one(left)
@@ -121,8 +127,8 @@ class QuickSeries(Interceptor):
             right = plain_operand(operands[1], True)
             if left is None or right is None:
                 return NotImplemented
-            a = plain_tangent(operands[0], left, number, grad_enabled)
-            b = plain_tangent(operands[1], right, number, grad_enabled)
+            a = plain_series(operands[0], left, number, grad_enabled)
+            b = plain_series(operands[1], right, number, grad_enabled)
             if a is left or b is right or (a is None and b is None):
                 return NotImplemented
             if type(left) is type(right) is _ndarray and dtype_of(left) is not dtype_of(right):
