@@ -423,6 +423,19 @@ def test_in_place_on_the_argument_with_gradients() -> None:
     same(g, x)
 
 
+@pytest.mark.parametrize("squeeze", [lambda y: y.squeeze(), lambda y: y.squeeze(()), lambda y: y.squeeze(0)])
+def test_squeeze_is_a_view_of_a_member(squeeze: Any) -> None:
+    def function(x: Any) -> Any:
+        y = x * 1
+        view = squeeze(y)
+        y.mul_(2)
+        return view * x
+
+    for shape in ((3, 2, 2), (3, 1, 2)):
+        x = t(*shape)
+        same(vmap(function)(x), looped(function, x))
+
+
 RESHAPES_IN_PLACE = {
     "transpose_": lambda y: y.transpose_(0, 1),
     "swapaxes_": lambda y: y.swapaxes_(0, -1),

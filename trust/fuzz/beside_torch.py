@@ -28,7 +28,17 @@ KNOWN = (
     ),
     (r"(?s)unfold.*_scatter\(", "v", "PyTorch writes into a copy whose elements still share memory"),
     (r"(?s)unfold.*_scatter\(", "gradient|second", "and so its gradients are those of other values"),
-    ("einsum", "line", "of operands of two dtypes PyTorch refuses those alone that become a product of matrices"),
+    (
+        "einsum",
+        r"line \d+ .*einsum",
+        "of operands of two dtypes PyTorch refuses those alone that become a product of matrices",
+    ),
+    (
+        r"(?s)einsum.*detach_\(",
+        r"v\d+ (requires_grad|is_leaf|grad_fn)|gradient|second",
+        "PyTorch's einsum gives a view at times, which detach_() leaves in the graph",
+    ),
+    ("scatter_reduce.*'amax'", "gradient|second", "equal elements get the whole cotangent each in PyTorch"),
     (
         r"(?s)set_grad_enabled\(False\).*(transpose|swapaxes|squeeze|t)_\(",
         "gradient|second",

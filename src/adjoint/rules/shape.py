@@ -114,6 +114,14 @@ def _squeeze(name, node):
     def _(ops, g, input_shape):
         return ops.reshape(g, input_shape)
 
+    @squeeze.batched
+    def _(batch, input, dim):
+        if dim != ():
+            return NotImplemented
+        # a view too where no axis is left out
+        data, _ = batch.strip(input)
+        return batch.join(data[...])
+
 
 _squeeze("squeeze", "SqueezeBackward1")
 _squeeze("squeeze_all", "SqueezeBackward0")
