@@ -19,6 +19,7 @@ from adjoint.runtime.pytree import flatten
 from support.other_arrays import GapList, Library
 
 dask = pytest.importorskip("dask")
+cloudpickle = pytest.importorskip("cloudpickle")
 da = pytest.importorskip("dask.array")
 
 several_processes = pytest.mark.skipif(
@@ -52,6 +53,35 @@ def test_rule_on_dask_arrays(rule: Rule) -> None:
 
 def test_gaps_name_rules() -> None:
     assert set(LISTED.gaps) <= set(TABLE)
+
+
+def task_bytes(array: Any) -> int:
+    """How many bytes the last task of an array has, as it goes to a worker."""
+    layers = array.dask.layers
+    return len(cloudpickle.dumps(layers[array.name]))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: adjoint.clamp(x, -1, 1), lambda x: adjoint.softmax(x, 0), lambda x: x.pow(3), adjoint.sinc],
+    ids=["clamp", "softmax", "pow", "sinc"],
+)
+def test_tasks_hold_no_arrays(operation: Any) -> None:
+    x = adjoint.as_tensor(da.ones((8, 4), chunks=4))
+    short = task_bytes(operation(x)._array)
+    for _ in range(30):
+        x = operation(x)
+    # 30 operations before it do not make a task longer
+    assert task_bytes(operation(x)._array) < 1.2 * short + 100
+
+
+def test_tasks_are_equal_by_their_constants() -> None:
+    x = adjoint.as_tensor(da.ones((8, 4), chunks=4))
+    names = {x.clamp(low, 1)._array.name for low in (0, 0, 0.0, -1, 2)} | {x.clamp_min(0)._array.name}
+    assert x.clamp(0, 1)._array.name == x.clamp(0, 1)._array.name
+    assert len(names) >= 4
+    values, places = x.max(0)
+    assert values._array.name != places._array.name
 
 
 # one lazy tape ------------------------------------------------------------------------------------------------------

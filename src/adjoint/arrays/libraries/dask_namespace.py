@@ -49,7 +49,7 @@ LARGEST_PIECE = 1 << 28
 def kernel_of(rule: Any) -> Callable[..., Any]:
     """The kernel of a rule for dask arrays."""
     if rule.kind == "elementwise":
-        return functools.partial(by_elements, rule.kernel(numpy_xp))
+        return functools.partial(by_elements, rule.kernel(numpy_xp), rule.name)
     if rule.name in BY_LINES:
         return functools.partial(by_lines, rule)
     if rule.name in IN_ONE_PIECE:
@@ -57,21 +57,46 @@ def kernel_of(rule: Any) -> Callable[..., Any]:
     return rule.kernel_on(xp)  # type: ignore[no-any-return]
 
 
-def by_elements(kernel: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Run an elementwise kernel on every chunk of arrays that are broadcast against each other."""
+class LeafNumber(int):
+    """Where, among the arrays of a call, an argument stands."""
+
+
+class Task:
+    """A call of a kernel on pieces of arrays, as dask's graphs keep it.
+
+    args, named: the arguments, with a `LeafNumber` in the place of each array. member: the number of one of several
+    results, or None.
+    dask recognises equal tasks by the name and the arguments, and need not pickle the kernel for it.
+    """
+
+    def __init__(
+        self, name: str, kernel: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], member: Any = None
+    ) -> None:
+        self.__name__ = name
+        self.kernel, self.args, self.named, self.member = kernel, args, named, member
+
+    def __call__(self, *pieces: Any) -> Any:
+        named = {name: filled(value, pieces) for name, value in self.named.items()}
+        result = self.kernel(*filled(self.args, pieces), **named)
+        return result if self.member is None else result[self.member]
+
+    def result(self, i: int) -> Task:
+        """The task that gives one of several results."""
+        return Task(self.__name__, self.kernel, self.args, self.named, i)
+
+    def __dask_tokenize__(self) -> Any:
+        from dask.base import normalize_token
+
+        return "adjoint", self.__name__, self.member, normalize_token(self.args), normalize_token(self.named)
+
+
+def by_elements(kernel: Callable[..., Any], name: str, *values: Any, **options: Any) -> Any:
+    """Run an elementwise kernel of this name on every chunk of arrays that are broadcast against each other."""
     import dask.array as da
 
-    arrays = [i for i, value in enumerate(values) if isinstance(value, (da.Array, numpy.ndarray))]
-    if len(arrays) == len(values) and not options:
-        return da.core.elemwise(kernel, *values)
-
-    def call(*blocks: Any) -> Any:
-        arguments = list(values)
-        for i, block in zip(arrays, blocks, strict=True):
-            arguments[i] = block
-        return kernel(*arguments, **options)
-
-    return da.core.elemwise(call, *[values[i] for i in arrays])
+    leaves: list[Any] = []
+    args = tuple([placed(value, (da.Array, numpy.ndarray), leaves) for value in values])
+    return da.core.elemwise(Task(name, kernel, args, options), *leaves)
 
 
 def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
@@ -81,26 +106,21 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
     """
     import dask.array as da
 
-    kernel = rule.kernel(numpy_xp)
     arguments = dict(zip(rule.names, values, strict=False)) | options
-    lazy = [name for name, value in arguments.items() if isinstance(value, da.Array)]
-    first = arguments[lazy[0]]
+    leaves: list[Any] = []
+    task = Task(rule.name, rule.kernel(numpy_xp), (), placed(arguments, da.Array, leaves))
+    first = leaves[0]
     named = [arguments[name] for name in rule.axes]
     dims = [axis for dim in named for axis in (dim if isinstance(dim, tuple) else (dim,))]
     axes = {normalize_dim(axis, first.ndim) for axis in dims} if first.ndim else set()
     chunks = [(-1,) if i in axes else own for i, own in enumerate(first.chunks)]
-    arrays = [aligned(arguments[name], axes, chunks) for name in lazy]
-    constants = {name: value for name, value in arguments.items() if name not in lazy}
-
-    def call(*blocks: Any) -> Any:
-        return kernel(**constants, **dict(zip(lazy, blocks, strict=True)))
-
+    arrays = [aligned(leaf, axes, chunks) for leaf in leaves]
     # a single line of zeros shows the axes of the result
-    sample = call(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
+    sample = task(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
     if not isinstance(sample, tuple):
-        return mapped(call, arrays, axes, sample)
+        return mapped(task, arrays, axes, sample)
     # blocks hold one array each: each result runs the kernel for itself
-    return tuple(mapped(lambda *blocks, i=i: call(*blocks)[i], arrays, axes, s) for i, s in enumerate(sample))
+    return tuple(mapped(task.result(i), arrays, axes, part) for i, part in enumerate(sample))
 
 
 def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
@@ -110,40 +130,27 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
     """
     import dask.array as da
 
-    kernel = rule.kernel(numpy_xp)
-    arguments = dict(zip(rule.names, values, strict=False)) | options
     leaves: list[Any] = []
-
-    def evaluated(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)([evaluated(item) for item in value])
-        if not isinstance(value, da.Array):
-            return value
-        if value.nbytes > LARGEST_PIECE:
+    arguments = placed(dict(zip(rule.names, values, strict=False)) | options, da.Array, leaves)
+    for leaf in leaves:
+        if leaf.nbytes > LARGEST_PIECE:
             raise NotImplementedError(
-                f"{rule.name} on dask arrays needs an array of {int(value.nbytes) >> 20} MiB in one piece, more than "
+                f"{rule.name} on dask arrays needs an array of {int(leaf.nbytes) >> 20} MiB in one piece, more than "
                 f"the {LARGEST_PIECE >> 20} MiB that are allowed: divide it along an axis that the operation "
                 "does not need"
             )
-        leaves.append(value)
-        return LeafNumber(len(leaves) - 1)
-
-    template = {name: evaluated(value) for name, value in arguments.items()}
-
-    def call(*pieces: Any) -> Any:
-        return kernel(**{name: filled(value, pieces) for name, value in template.items()})
-
+    task = Task(rule.name, rule.kernel(numpy_xp), (), arguments)
     samples = [harmless(leaf.shape, leaf.dtype) for leaf in leaves]
     with numpy.errstate(all="ignore"):
         try:
-            sample = call(*samples)
+            sample = task(*samples)
         except numpy.linalg.LinAlgError:
             # Riccati's equation asks for a first matrix that can be stabilized; minus half the identity is stable
-            sample = call(-samples[0], *samples[1:])
+            sample = task(-samples[0], *samples[1:])
     pieces = [dask_delayed(leaf) for leaf in leaves]
     if not isinstance(sample, tuple):
-        return lazily(call, pieces, sample)
-    return tuple(lazily(lambda *p, i=i: call(*p)[i], pieces, part) for i, part in enumerate(sample))
+        return lazily(task, pieces, sample)
+    return tuple(lazily(task.result(i), pieces, part) for i, part in enumerate(sample))
 
 
 def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -158,8 +165,16 @@ def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
     return (1 / (1 + numpy.arange(size)) if dtype.kind in "fc" else numpy.zeros(size)).reshape(shape).astype(dtype)
 
 
-class LeafNumber(int):
-    """Where, among the arrays of a call, an argument stands."""
+def placed(value: Any, kinds: Any, leaves: list[Any]) -> Any:
+    """Arguments with a number in the place of each array of some kinds, which is added to the leaves."""
+    if isinstance(value, dict):
+        return {name: placed(item, kinds, leaves) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([placed(item, kinds, leaves) for item in value])
+    if not isinstance(value, kinds):
+        return value
+    leaves.append(value)
+    return LeafNumber(len(leaves) - 1)
 
 
 def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
@@ -277,7 +292,7 @@ class Elementwise:
         self._functions = functions
 
     def __getattr__(self, name: str) -> Any:
-        function = functools.partial(by_elements, getattr(self._functions(), name))
+        function = functools.partial(by_elements, getattr(self._functions(), name), name)
         setattr(self, name, function)
         return function
 
@@ -308,7 +323,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         function = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)
         if function is None and name in ELEMENTWISE:
-            function = functools.partial(by_elements, getattr(numpy_xp, name))
+            function = functools.partial(by_elements, getattr(numpy_xp, name), name)
         if function is None:
             raise MissingFunction(name)
         setattr(self, name, function)
@@ -344,7 +359,7 @@ class Namespace:
     @staticmethod
     def from_pairs(array: Any) -> Any:
         """The way back."""
-        return by_elements(numpy_xp.complex_of, array[..., 0], array[..., 1])
+        return by_elements(numpy_xp.complex_of, "complex_of", array[..., 0], array[..., 1])
 
     @staticmethod
     def matrix_transpose(array: Any) -> Any:
