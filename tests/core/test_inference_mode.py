@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy
 import pytest
@@ -11,6 +12,7 @@ import adjoint
 from adjoint.core.modes import state
 from adjoint.core.recorded import operations
 from adjoint.rules import TABLE
+from adjoint.runtime.pytree import flatten
 
 
 @pytest.fixture
@@ -368,3 +370,70 @@ def test_nothing_counts_as_inferring_after_the_block() -> None:
         with adjoint.inference_mode(False):
             assert state._inferring == before
     assert state._inferring == before
+
+
+def of_vector(x: Any) -> Any:
+    return (x.sin() * x).sum()
+
+
+TRANSFORMED = {
+    "grad": lambda x: adjoint.func.grad(of_vector)(x),
+    "grad and value": lambda x: adjoint.func.grad_and_value(of_vector)(x)[0],
+    "vjp": lambda x: adjoint.func.vjp(of_vector, x)[1](adjoint.tensor(1.0, dtype=x.dtype))[0],
+    "jvp": lambda x: adjoint.func.jvp(of_vector, (x,), (adjoint.ones_like(x),))[1],
+    "jacrev": lambda x: adjoint.func.jacrev(adjoint.sin)(x),
+    "jacfwd": lambda x: adjoint.func.jacfwd(adjoint.sin)(x),
+    "hessian": lambda x: adjoint.func.hessian(of_vector)(x),
+    "hvp": lambda x: adjoint.func.hvp(of_vector, (x,), (adjoint.ones_like(x),)),
+    "grad of grad": lambda x: adjoint.func.grad(lambda x: adjoint.func.grad(of_vector)(x).sum())(x),
+    "vmap of grad": lambda x: adjoint.func.vmap(adjoint.func.grad(adjoint.sin))(x),
+    "grad of vmap": lambda x: adjoint.func.grad(lambda x: adjoint.func.vmap(adjoint.sin)(x).sum())(x),
+    "linearize": lambda x: adjoint.func.linearize(of_vector, x)[1](adjoint.ones_like(x)),
+    "taylor": lambda x: adjoint.func.taylor(adjoint.sin, x, order=3),
+    "laplacian": lambda x: adjoint.func.laplacian(of_vector)(x),
+    "jacobian": lambda x: adjoint.autograd.functional.jacobian(adjoint.sin, x),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transformations_give_in_inference_mode_what_they_give_outside(name: str) -> None:
+    x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
+    expected = flatten(TRANSFORMED[name](x))[0]
+    with adjoint.inference_mode():
+        own = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
+        for argument in (x, own):
+            for value, other in zip(flatten(TRANSFORMED[name](argument))[0], expected, strict=True):
+                numpy.testing.assert_array_equal(value.numpy(), other.numpy())
+                assert not value.requires_grad
+        assert adjoint.is_inference_mode_enabled()
+    # outside, too, an inference tensor is a value as any other one
+    for value, other in zip(flatten(TRANSFORMED[name](own))[0], expected, strict=True):
+        numpy.testing.assert_array_equal(value.numpy(), other.numpy())
+
+
+def test_functions_under_transformations_use_inference_tensors_from_outside_alone() -> None:
+    x = adjoint.ones(3)
+    with adjoint.inference_mode():
+        factor = adjoint.full((3,), 2.0)
+    assert adjoint.func.grad(lambda x: (x * factor).sum())(x).tolist() == [2, 2, 2]
+
+    def function(x: Any) -> Any:
+        with adjoint.inference_mode():
+            y = x.sin()
+        return (y * x).sum()
+
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        adjoint.func.grad(function)(x)
+
+
+def test_what_inference_mode_inside_a_function_cuts_off_has_no_derivative() -> None:
+    x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
+
+    def function(x: Any) -> Any:
+        with adjoint.inference_mode():
+            g = adjoint.func.grad(of_vector)(x)
+        return (g * x).sum()
+
+    g = adjoint.func.grad(of_vector)(x)
+    numpy.testing.assert_array_equal(adjoint.func.grad(function)(x).numpy(), g.numpy())
+    assert adjoint.func.jvp(function, (x,), (adjoint.ones_like(x),))[1].item() == pytest.approx(g.sum().item())

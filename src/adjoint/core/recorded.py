@@ -332,7 +332,7 @@ class OpNode(Node):
                 version = version_of(saved)
                 if version:
                     if version < 0:
-                        raise errors.INFERENCE_SAVED.error()
+                        refuse_inference(saved)
                     if versions is None:
                         versions = [0] * n
                     versions[k] = version
@@ -853,11 +853,21 @@ def announce(node: Node):
         hook(node)
 
 
+def refuse_inference(tensor: TensorBase) -> None:
+    """Raise the error for an inference tensor that is to be saved.
+
+    A function under a transformation may use those that were made outside of it.
+    """
+    level = current().level
+    if level is None or tensor._level is level:
+        raise errors.INFERENCE_SAVED.error()
+
+
 def save_input(tensor: TensorBase) -> SavedTensor:
     """An input as a node keeps it that does not keep the Tensor itself."""
     counter: VersionCounter = counter_of(tensor)
     if counter is NO_VERSION:
-        raise errors.INFERENCE_SAVED.error()
+        refuse_inference(tensor)
     node = gradient_edge(tensor) if needs_grad(tensor) else None
     saved: SavedTensor = make_saved(tensor._array, counter, node, tensor._output_nr, True)
     saved.tangents = tensor._tangents

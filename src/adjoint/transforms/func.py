@@ -47,7 +47,8 @@ Argnums = int | tuple[int, ...]
 def alias(tensor: TensorBase) -> Tensor:
     """The same value with the same tangents, but without history."""
     result = new_tensor(tensor._array)
-    result._counter = tensor._counter
+    # an inference tensor is a plain value to a derivative
+    result._counter = None if tensor.is_inference() else tensor._counter
     for number in current().dual_stack:
         tangent = forward.tangent_of(tensor, number)
         if tangent is not None:

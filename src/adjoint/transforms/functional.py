@@ -464,6 +464,8 @@ def detached(tensors: list[Tensor]) -> list[Tensor]:
 
 def tracked(tensors: list[Tensor], create_graph: bool) -> list[Tensor]:
     """Inputs to differentiate with respect to: views with create_graph, so that results lead back to the originals."""
+    # a copy of an inference tensor is a normal one
+    tensors = [tensor.clone() if tensor.is_inference() else tensor for tensor in tensors]
     if not create_graph:
         return [needing_grad(tensor.detach()) for tensor in tensors]
     views = [tensor.view_as(tensor) for tensor in tensors]

@@ -8,12 +8,12 @@ arrays and numbers. `values` says how such values become Tensors and back; a flo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from types import CodeType
 from typing import Any, TypeVar
 
 from adjoint.core.graph import TensorBase
-from adjoint.core.modes.state import current, is_grad_enabled
+from adjoint.core.modes.state import SET, current, is_grad_enabled, thread_is_inferring, with_modes
 from adjoint.runtime import pytree
 from adjoint.runtime.pytree import flatten
 
@@ -157,6 +157,10 @@ class Leaving:
         return of_arrays
 
 
+#: Inference mode around a transformation has no effect on what that differentiates; outside nothing is recorded.
+OUTSIDE_INFERENCE = ((SET, "inference", False),)
+
+
 def for_calls(transform: T) -> T:
     """Let the functions that a transformation makes take arrays; `argnums` says which arguments may be some."""
     name = transform.__name__
@@ -176,6 +180,8 @@ def for_calls(transform: T) -> T:
 
         @wraps(func, updated=())
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if thread_is_inferring():
+                return with_modes(OUTSIDE_INFERENCE, partial(wrapper, **kwargs), args)
             entrance = entered_arguments(args, positions_in(argnums, len(args)), name)
             if entrance is None:
                 return of_tensors(*args, **kwargs)
@@ -195,6 +201,8 @@ def for_primals(transform: T) -> T:
 
     @wraps(transform)
     def public(func: Function, *primals: Any, **options: Any) -> Any:
+        if thread_is_inferring():
+            return with_modes(OUTSIDE_INFERENCE, partial(public, func, **options), primals)
         if (primals and isinstance(primals[0], TensorBase)) or has_tensor(primals):
             return transform(func, *primals, **options)
         named = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}

@@ -8,10 +8,9 @@ except ModuleNotFoundError:
 import numpy
 
 from adjoint.arrays.dtypes import is_half, numpy_dtype
-from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.operations.results import results_type
-from adjoint.core.recorded import derive_plan
+from adjoint.core.recorded import derive_plan, refuse_inference
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -176,7 +175,7 @@ class Recorder:
             version: cython.long = version_of(entry)
             if version:
                 if version < 0:
-                    raise errors.INFERENCE_SAVED.error()
+                    refuse_inference(entry)
                 node.versions = (version, 0) if k == 0 else (0 if node.versions is None else node.versions[0], version)
         return entry
 
