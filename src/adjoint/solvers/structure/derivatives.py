@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.solvers.functions import slope, start_of
 from adjoint.solvers.structure.colouring import Part, Pattern, compression, count_of, symmetric_compression
 from adjoint.solvers.structure.progress import counted
+from adjoint.solvers.structure.sets import DensePatternError
 from adjoint.solvers.structure.tracing import pattern as traced_pattern
 from adjoint.tensor.creation import from_numpy
 from adjoint.tensor.differentiate import needing_grad
@@ -197,11 +199,12 @@ def sparse_derivative(
     pattern: Any = None,
     form: str = "global",
     allow_constant: bool = False,
-    is_quiet: bool = False,
+    most_entries: float | None = None,
 ) -> Any:
     """The derivative of a function of vectors with its pattern, traced at a start unless it is given, and colouring.
 
-    is_quiet: no warning says what could not be seen.
+    most_entries: raise DensePatternError above this share of entries, whose colouring would take long; no warning then
+    says what could not be seen.
     """
     if form not in FORMS:
         raise ValueError(f"{name}: unknown form={form!r}; known are {' and '.join(FORMS)}")
@@ -216,9 +219,11 @@ def sparse_derivative(
             raise ValueError(WRONG_SHAPE.format(name=name, expected=(m, n), shape=places.shape))
     if kind is SparseHessian:
         places = places.symmetric()
+    if most_entries is not None and places.nnz > most_entries * prod(places.shape):
+        raise DensePatternError(f"{name}: {places.nnz} entries are too many")
     derivative = kind(name, function, start, places)
     derivative.is_traced, derivative.unseen = pattern is None, unseen
-    if unseen and not is_quiet:
+    if unseen and most_entries is None:
         warn_once(UNSEEN.format(name=" and ".join(unseen)), key=f"structure of {unseen}")
     derivative.compress()
     return derivative

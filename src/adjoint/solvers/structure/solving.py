@@ -55,11 +55,10 @@ def paying_derivative(kind: type[SparseDerivative], function: FlatFunction, leas
     if n < least:
         return None
     try:
-        derivative = derivative_of(kind, function, function.value, is_quiet=True)
+        derivative = derivative_of(kind, function, function.value, most_entries=_MOST_ENTRIES)
     except DensePatternError:
         return None
-    pays = derivative.colors <= _MOST_COLOURS * n and derivative.nnz <= _MOST_ENTRIES * n * n
-    return at_vectors(derivative) if pays else None
+    return at_vectors(derivative) if derivative.colors <= _MOST_COLOURS * n else None
 
 
 def derivative_of(
@@ -67,7 +66,7 @@ def derivative_of(
     function: FlatFunction,
     value: Callable[[Tensor], Tensor],
     pattern: Any = None,
-    is_quiet: bool = False,
+    most_entries: float | None = None,
 ) -> SparseDerivative:
     """A derivative with its pattern and colouring."""
     derivative: SparseDerivative = sparse_derivative(
@@ -77,7 +76,7 @@ def derivative_of(
         function.flat.start(),
         pattern,
         allow_constant=function.allow_constant,
-        is_quiet=is_quiet,
+        most_entries=most_entries,
     )
     return derivative
 
