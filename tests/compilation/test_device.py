@@ -41,9 +41,8 @@ NOT_REPLAYED = {"index_tensor", "range_of_value", "error_for_index", "text", "ne
 def cupy() -> Iterator[Any]:
     with stand_in_cupy.installed() as module:
         stand_in_cupy.KERNELS.clear()
-        adjoint.set_default_device("cuda")
-        yield module
-        adjoint.set_default_device(None)
+        with adjoint.device("cuda"):
+            yield module
         adjoint.compiler.reset()
 
 
@@ -214,8 +213,7 @@ def test_steps_are_captured_as_graphs(cupy: Any) -> None:
 def region_cases() -> list[Case]:
     """The regions of all programs, with numbers for their inputs."""
     forms: dict[Form, str] = {}
-    with stand_in_cupy.installed():
-        adjoint.set_default_device("cuda")
+    with stand_in_cupy.installed(), adjoint.device("cuda"):
         for name, case in PROGRAMS.items():
             if name not in UNLIKE and case.recorded and name not in NOT_REPLAYED:
                 FORMS.clear()
@@ -223,7 +221,6 @@ def region_cases() -> list[Case]:
                 for form in FORMS.values():
                     if isinstance(form.results, tuple):
                         forms.setdefault(form, f"{name}: {form}")
-        adjoint.set_default_device(None)
     rng = np.random.default_rng(0)
     cases = []
     for form, name in forms.items():

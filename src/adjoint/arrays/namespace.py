@@ -75,6 +75,18 @@ def in_memory(array: Any) -> Any:
     return array if type(array) is numpy.ndarray else getattr(array, "in_memory", array)
 
 
+def address(array: Any) -> int:
+    """The address of an array's first element."""
+    if not isinstance(array, numpy.ndarray) and has_address(array):
+        return int(namespace(array).address(array))
+    return int(array.__array_interface__["data"][0])
+
+
+def has_address(array: Any) -> bool:
+    """True for arrays with an address: NumPy's and CuPy's."""
+    return isinstance(array, numpy.ndarray) or hasattr(namespace(array), "device_of")
+
+
 def in_batch_of(array: Any, model: Any) -> Any:
     """The array as one that is batched as `model` is, which may be another member of a batch each time."""
     if type(model) is numpy.ndarray:

@@ -7,7 +7,7 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays.namespace import has_views, in_memory, share_memory, underlying
+from adjoint.arrays.namespace import address, has_views, in_memory, share_memory, underlying
 from adjoint.core import errors
 
 if not cython.compiled:
@@ -64,7 +64,7 @@ def as_strided_step(operation, base, array):
     base, array = in_memory(base), in_memory(array)
     size = base.itemsize
     # the batch axes of base and view are the same, so that the members of a batch lie at the same distance
-    start, begin = [in_memory(underlying(a)).__array_interface__["data"][0] for a in (array, base)]
+    start, begin = [address(in_memory(underlying(a))) for a in (array, base)]
     offset = start - begin
     stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]
     return operation, (array.shape, stride, offset // size, own), None

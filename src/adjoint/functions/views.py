@@ -14,7 +14,7 @@ from adjoint.arrays.dtypes import as_dtype
 from adjoint.arrays.dtypes import dtype as dtype_class
 from adjoint.arrays.layout import as_memory_format, lies_so, preserve_format, strides_in
 from adjoint.arrays.libraries.numpy_namespace import elements_meet, memory_of
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import address, underlying
 from adjoint.arrays.shapes import normalize_dim
 from adjoint.arrays.size import check_shape, type_name
 from adjoint.core import errors
@@ -28,7 +28,7 @@ from adjoint.functions import shape as shapes
 from adjoint.functions import splitting
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
-from adjoint.tensor.memory.storage import UntypedStorage, address, placed, share_version, storage_of
+from adjoint.tensor.memory.storage import UntypedStorage, placed, share_version, storage_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

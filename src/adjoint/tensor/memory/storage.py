@@ -11,7 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.libraries.numpy_namespace import as_strided, memory_of
-from adjoint.arrays.namespace import device_of, in_memory, namespace, on_device
+from adjoint.arrays.namespace import address, device_of, has_address, in_memory, on_device
 from adjoint.arrays.shared_memory import is_pinned, is_shared, pinned, shared_bytes
 from adjoint.arrays.size import device, type_name
 from adjoint.core.graph import TensorBase, VersionCounter, counter_of
@@ -464,18 +464,6 @@ def bounds(array: Any) -> tuple[int, int]:
         return start, start + array.nbytes
     spans = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
     return start + sum(min(span, 0) for span in spans), start + sum(max(span, 0) for span in spans) + array.itemsize
-
-
-def address(array: Any) -> int:
-    """The address of an array's first element."""
-    if not isinstance(array, numpy.ndarray) and has_address(array):
-        return int(namespace(array).address(array))
-    return int(array.__array_interface__["data"][0])
-
-
-def has_address(array: Any) -> bool:
-    """True for arrays with an address: NumPy's and CuPy's."""
-    return isinstance(array, numpy.ndarray) or hasattr(namespace(array), "device_of")
 
 
 def storage_of(tensor: TensorBase) -> Any:
