@@ -224,6 +224,11 @@ class Symbol:
     def __setitem__(self, index: Any, value: Any) -> None:
         raise Untraceable("assigned to elements of a value")
 
+    def __matmul__(self, other: Any) -> Any:
+        raise Untraceable("multiplied matrices")
+
+    __rmatmul__ = __matmul__
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise Untraceable("converted a value to an array")
 

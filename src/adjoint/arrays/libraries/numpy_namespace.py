@@ -678,7 +678,8 @@ def ones_like(array: Any, **options: Any) -> Any:
     array([1., 1.])
     """
     if type(array) is numpy.ndarray and not options.keys() - {"dtype"} and array.flags.c_contiguous:
-        ones = numpy.empty(array.shape, options.get("dtype", array.dtype))
+        dtype = options.get("dtype")
+        ones = numpy.empty(array.shape, array.dtype if dtype is None else dtype)
         ones.fill(1)
         return ones
     return numpy.ones_like(array, **options)
