@@ -390,6 +390,8 @@ TRANSFORMED = {
     "grad of vmap": lambda x: adjoint.func.grad(lambda x: adjoint.func.vmap(adjoint.sin)(x).sum())(x),
     "linearize": lambda x: adjoint.func.linearize(of_vector, x)[1](adjoint.ones_like(x)),
     "taylor": lambda x: adjoint.func.taylor(adjoint.sin, x, order=3),
+    "taylor of a view": lambda x: adjoint.func.taylor(lambda x: x.exp()[1:], x, order=2),
+    "jvp of a view": lambda x: adjoint.func.jvp(lambda x: x.exp()[1:], (x,), (adjoint.ones_like(x),)),
     "laplacian": lambda x: adjoint.func.laplacian(of_vector)(x),
     "jacobian": lambda x: adjoint.autograd.functional.jacobian(adjoint.sin, x),
 }

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Tree = Any
 Function = Callable[..., Any]
+#: Taylor mode passes series on also where forward mode is switched off, as in inference mode.
+_FORWARD_ON = ((SET, "forward_off", False),)
 
 
 @for_primals
@@ -145,11 +147,15 @@ def propagate(
         run.take_in(inputs)
         arguments = inputs if structure is LEAF else structure.unflatten(inputs)
         changes = run.opening() + forward.opening(number)
-        if current().forward_off:
-            changes += ((SET, "forward_off", False),)
+        is_off = current().forward_off
+        if is_off:
+            changes += _FORWARD_ON
         result = with_modes(changes, func, arguments)
         outputs, tree = output_leaves(result, name)
-        series = [propagation.read(output, order + 1) for output in outputs]
+        if is_off:
+            series = list(with_modes(_FORWARD_ON, propagation.read, (tuple(outputs), order + 1)))
+        else:
+            series = [propagation.read(output, order + 1) for output in outputs]
         run.hand_out([*outputs, *series])
         for tensor in outputs:
             taken_series(tensor, number)

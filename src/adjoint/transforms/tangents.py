@@ -58,6 +58,17 @@ def with_series(array, counter, number, series):
     return tensor
 
 
+def own_series(result, number, n):
+    """The series of n coefficients that a Tensor has itself at a level; None where it has another one, or none."""
+    if not isinstance(result, TensorBase):
+        return None
+    tensor: TensorBase = result
+    series: TensorBase = None if tensor._tangents is None else tensor._tangents.get(number)
+    if series is None or type(series._array) is not _ndarray:
+        return None
+    return series if len(series._array) == n else None
+
+
 def taken_series(tensor: TensorBase, number):
     """The series that a Tensor has at a level, which it has no longer; None where there is none."""
     return None if tensor._tangents is None else tensor._tangents.pop(number, None)

@@ -27,7 +27,7 @@ from adjoint.tensor.table import operations, ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
 from adjoint.transforms import forward
 from adjoint.transforms.batching.batched import BatchedArray
-from adjoint.transforms.tangents import is_alone, with_series
+from adjoint.transforms.tangents import is_alone, own_series, with_series
 
 
 class TaylorLevel(forward.Propagation):
@@ -126,13 +126,12 @@ class TaylorLevel(forward.Propagation):
 
     def read(self, result: Any, n: int) -> Any:
         """The first n coefficients of results; constants have zeros from order 1 on."""
-        if result is None:
-            return None
+        series = own_series(result, self.number, n)
+        if series is not None or result is None:
+            return series
         if isinstance(result, tuple):
             return tuple(self.read(part, n) for part in result)
-        tangents = result._tangents
-        series = None if tangents is None else tangents.get(self.number)
-        series = forward.tangent_of(result, self.number) if series is None else series
+        series = forward.tangent_of(result, self.number)
         if series is None:
             series = constant(result, n)
         return series if series._array.shape[0] == n else series[:n]

@@ -342,7 +342,8 @@ def change(state: ThreadState, how, name, value, entry: list):
         before = getattr(state, name)
         entry[2] = before
         if how == PUSH:
-            value = (*before, value)
+            # Cython makes a list of the members of (*before, value) first
+            value = before + (value,)
         elif how == INTERCEPT:
             entry[2] = value[0], interceptor_at(before, value[0])
             value = with_interceptor(before, value[0], value[1])

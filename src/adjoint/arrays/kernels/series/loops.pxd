@@ -18,6 +18,7 @@ cdef extern from "series.h":
     int adj_itemsize(object array)
     void adj_fill_line(object x, object series)
     Py_ssize_t adj_order(object series)
+    void adj_series_negate(int bytes, Py_ssize_t n, char *x, char *y) nogil
     void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y) nogil
     int adj_series_riccati(
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double c0, double c1, double c2, char *y,
@@ -28,7 +29,7 @@ cdef extern from "series.h":
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *y,
     ) nogil
 
-cdef object numpy, _FLOATS, _negative
+cdef object numpy, _FLOATS
 
 
 cdef inline object without_gaps(object array):

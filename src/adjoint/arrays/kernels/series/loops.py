@@ -14,7 +14,6 @@ except ModuleNotFoundError:
 import numpy
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
-_negative = numpy.negative
 PRODUCT, CORRELATION, QUOTIENT = range(3)
 
 
@@ -43,8 +42,9 @@ if compiled:
 
     def negative(x):
         """The negative of a series."""
+        x = without_gaps(x)
         y = series_like(x)
-        _negative(x, y)
+        adj_series_negate(adj_itemsize(x), adj_n_elements(x), adj_bytes(x), adj_bytes(y))
         return y
 
     def constant(model, value):

@@ -104,6 +104,14 @@ static void adj_fill_line(PyObject *array, PyObject *series) {
         for (npy_intp i = size; i < 2 * size; i++) ((float *)data)[i] = 1;
 }
 
+/* The negative of all elements. */
+static void adj_series_negate(int bytes, npy_intp n, char *x, char *y) {
+    if (bytes == 4)
+        for (npy_intp i = 0; i < n; i++) ((float *)y)[i] = -((const float *)x)[i];
+    else
+        for (npy_intp i = 0; i < n; i++) ((double *)y)[i] = -((const double *)x)[i];
+}
+
 /* Products (which is 0), correlations (1) and quotients (2). */
 static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, char *a, char *b, char *y) {
     if (bytes == 4)
