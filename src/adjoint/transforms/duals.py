@@ -15,6 +15,7 @@ import numpy
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.core.in_place import own_strides
 from adjoint.core.modes.interceptors import DUAL_LEVELS
+from adjoint.core.view_steps import shares_memory
 from adjoint.program.fused import Fused
 from adjoint.rules.derive import jvp, tangent_or_zero
 from adjoint.runtime.memory import with_kept_memory
@@ -30,7 +31,6 @@ if not cython.compiled:
     from adjoint.runtime.crossovers import is_large
     from adjoint.transforms.batching.levels import BatchedBase
     from adjoint.transforms.tangents import QuickSeries, plain_tangent, set_tangent
-from adjoint.core.view_steps import shares_memory
 
 _ndarray = numpy.ndarray
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")

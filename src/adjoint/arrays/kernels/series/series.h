@@ -53,7 +53,7 @@ static inline npy_intp adj_order(PyObject *series) {
 
 /* An array without gaps: the array itself, or a copy. */
 static PyObject *adj_without_gaps(PyObject *array) {
-    /* NumPy looks an array over before it gives it back. */
+    /* NumPy's conversion takes longer than a short loop, also where it gives the array back. */
     if (PyArray_CheckExact(array) && PyArray_ISCARRAY_RO((PyArrayObject *)array)) {
         Py_INCREF(array);
         return array;
@@ -122,7 +122,7 @@ static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, c
             n, size, (const double *)a, (const double *)b, (double *)y);
 }
 
-/* Memory for two series of a tile: `own` of the caller for short ones; NULL if there is none. */
+/* Memory for two series of a tile: the caller's array `own` if they are short, else new memory; NULL if none is left. */
 static void *adj_tile_memory(npy_intp n, double *own) {
     return n <= ADJ_SERIES_OWN ? own : malloc(2 * n * ADJ_SERIES_TILE * sizeof(double));
 }
