@@ -122,7 +122,7 @@ static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, c
             n, size, (const double *)a, (const double *)b, (double *)y);
 }
 
-/* Memory for two series of a tile: the caller's array `own` if they are short, else new memory; NULL if none is left. */
+/* Memory for two series of a tile: the caller's array `own` for short ones, else new memory; NULL if none is left. */
 static void *adj_tile_memory(npy_intp n, double *own) {
     return n <= ADJ_SERIES_OWN ? own : malloc(2 * n * ADJ_SERIES_TILE * sizeof(double));
 }
