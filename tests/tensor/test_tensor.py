@@ -715,3 +715,16 @@ def test_backward_method():
     y.backward(adjoint.tensor([1.0, 10.0]), retain_graph=True)
     y.backward(adjoint.tensor([1.0, 10.0]), inputs=[x])
     assert x.grad.tolist() == [4, 80]
+
+
+@pytest.mark.parametrize("apply", [operator.eq, operator.add, operator.lt, operator.matmul])
+def test_what_an_operand_raises_when_it_is_asked_for_its_class(apply):
+    """As a signal may, in the Python code of the metaclass of numbers.Number."""
+
+    class Raises:
+        @property
+        def __class__(self):
+            raise KeyboardInterrupt("asked")
+
+    with raises(KeyboardInterrupt, "asked"):
+        apply(leaf(), Raises())

@@ -208,7 +208,7 @@ def repeated(leaves):
     first: dict = {}
     pairs: list = []
     for k, leaf in enumerate(leaves):
-        if isinstance(leaf, (TensorBase, _ndarray)):
+        if isinstance(leaf, TensorBase) or isinstance(leaf, _ndarray):
             n = first.setdefault(id(leaf), k)
             if n != k:
                 pairs.append((n, k))

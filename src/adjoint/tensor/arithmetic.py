@@ -29,7 +29,7 @@ def bind_operators(table) -> None:
 
 def is_operand(value) -> bool:
     """True for objects that arithmetic with a Tensor accepts, or asks by their `__torch_function__`."""
-    if isinstance(value, (TensorBase, int, float, complex, numbers.Number)) or is_array(value):
+    if isinstance(value, (TensorBase, int, float, complex)) or isinstance(value, numbers.Number) or is_array(value):
         return True
     return hasattr(type(value), "__torch_function__")
 

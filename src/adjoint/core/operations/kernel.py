@@ -196,7 +196,7 @@ class Kernel:
                     members.append(array)
                 raw[position] = members
                 plain = plain and first is not None
-            elif isinstance(value, (complex, numpy.generic)):
+            elif isinstance(value, complex) or isinstance(value, numpy.generic):
                 plain = False
             elif value is not None:
                 has_numbers = True
