@@ -815,6 +815,21 @@ def test_half_precision(dtype, create_graph):
         np.testing.assert_allclose(half, full.detach().numpy(), rtol=8 * eps, atol=8 * eps)
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("function", [adjoint.complex, adjoint.polar])
+def test_complex_results_of_half_precision(function, create_graph):
+    values = [[0.5, -0.25], [1.0, 2.0]]
+
+    def differentiate(kind):
+        operands = [adjoint.tensor(value, dtype=kind, requires_grad=True) for value in values]
+        y = function(*operands)
+        return grad(y, operands, adjoint.tensor([1 - 2j, 3 + 1j]).to(y.dtype), create_graph=create_graph)
+
+    for half, full in zip(differentiate(adjoint.float16), differentiate(adjoint.float32), strict=True):
+        assert half.dtype is adjoint.float16
+        np.testing.assert_allclose(half.detach().float().numpy(), full.detach().numpy(), rtol=2e-3)
+
+
 @pytest.mark.parametrize("dtype", [adjoint.float16, adjoint.bfloat16])
 def test_half_precision_accumulates(dtype):
     x = adjoint.ones(3, dtype=dtype, requires_grad=True)

@@ -194,6 +194,25 @@ def test_a_query_that_may_attend_to_nothing() -> None:
     assert all(np.isfinite(g.detach().numpy()).all() for g in (*firsts, *seconds))
 
 
+def test_attention_without_features() -> None:
+    # all keys fit equally well
+    value = adjoint.arange(6.0).reshape(3, 2).requires_grad_()
+    found = F.scaled_dot_product_attention(adjoint.zeros(2, 0), adjoint.zeros(3, 0), value)
+    assert found.tolist() == [[2.0, 3.0]] * 2
+    found.sum().backward()
+    np.testing.assert_allclose(value.grad.numpy(), np.full((3, 2), 2 / 3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 4), (2, 0, 4)])
+def test_several_heads_without_samples_or_targets(shape: tuple[int, ...]) -> None:
+    x = adjoint.ones(*shape, requires_grad=True)
+    shared = (adjoint.ones(12, 4), adjoint.zeros(12), None, None, False, 0.0, adjoint.ones(4, 4), adjoint.zeros(4))
+    output, weights = F.multi_head_attention_forward(x, x, x, 4, 2, *shared)
+    assert output.shape == shape and weights.shape == (shape[1], shape[0], shape[0])
+    output.sum().backward()
+    assert x.grad.shape == shape
+
+
 def test_dropout_of_attention_weights() -> None:
     adjoint.manual_seed(1)
     q, k, v = tensors(np.zeros((1, 4)), np.zeros((1000, 4)), np.ones((1000, 1)))

@@ -716,3 +716,22 @@ def test_indices_without_axes_name_one_place_of_each_member(function: Any, shape
             leaf = member.clone().requires_grad_()
             (function(leaf, i) ** 2).sum().backward()
             assert slope.tolist() == leaf.grad.tolist()
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 0), (0, 3)])
+@pytest.mark.parametrize("sizes", [(-1,), (1, -1), (-1, 3)])
+@pytest.mark.parametrize("name", ["reshape", "view"])
+def test_sizes_of_members_of_an_empty_batch(name: str, sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    one = getattr(adjoint.zeros(*shape), name)(*sizes)
+    assert vmap(lambda x: getattr(x, name)(*sizes))(adjoint.zeros(0, *shape)).shape == (0, *one.shape)
+
+
+@pytest.mark.parametrize("function", [adjoint.addmm, adjoint.addmv, adjoint.addr, adjoint.baddbmm, adjoint.addbmm])
+def test_a_batch_that_counts_nothing_has_a_gradient(function: Any) -> None:
+    ranks = {"addmm": (2, 2), "addmv": (2, 1), "addr": (1, 1), "baddbmm": (3, 3), "addbmm": (3, 3)}[function.__name__]
+    factors = [t(*[3] * rank, seed=rank) for rank in ranks]
+    x = t(2, 1).requires_grad_()
+    # the pass through sin() meets what it saved of each member
+    y = vmap(lambda x: function(x.sin().expand(*[1] * max(1, max(ranks) - 1)), *factors, beta=0))(x)
+    same(y, adjoint.stack([function(adjoint.zeros(1, dtype=F64), *factors, beta=0)] * 2))
+    assert grad(y.sum(), x)[0].tolist() == [[0.0], [0.0]]

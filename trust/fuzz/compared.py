@@ -9,7 +9,7 @@ from dataclasses import replace
 import adjoint
 from trust.fuzz import options, programs
 from trust.fuzz.faults import Fault
-from trust.fuzz.observations import NARROW, Observations, is_steady
+from trust.fuzz.observations import Observations, is_steady
 from trust.fuzz.options import Call
 from trust.fuzz.peer import Peer, observed
 from trust.fuzz.programs import Program
@@ -75,7 +75,7 @@ class Cases:
             return self.peer.seen(replace(case, shake=shake)) or []
 
         for name, what in self.differences(case, own, other):
-            if is_steady(name, theirs.get(name), again, NARROW if case.is_narrow else 0.0):
+            if is_steady(name, theirs.get(name), again, case.rounding):
                 return name, what
         return None
 

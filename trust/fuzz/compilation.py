@@ -16,7 +16,6 @@ from adjoint.compilation.replays import CHANGED, HISTORY
 from trust.fuzz import programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import (
-    NARROW,
     Error,
     Observations,
     apart,
@@ -165,7 +164,7 @@ def fault(program: Program) -> Fault | None:
     def as_it_is(shake: int) -> Observations:
         return observed(replace(program, shake=shake), lambda f: f)
 
-    tol = NARROW if program.is_narrow else 0.0
+    tol = program.rounding
     plain, compiled = dict(as_it_is(0)), dict(observed(program, adjoint.compile))
     refused = [name for name, seen in compiled.items() if isinstance(seen, Error) and seen.text in (HISTORY, CHANGED)]
     # a gradient with a history that is refused, and what would have been seen of it

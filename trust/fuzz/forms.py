@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trust.fuzz import compared
 from trust.fuzz.compared import Case
-from trust.fuzz.observations import NARROW, Observations, apart, same
+from trust.fuzz.observations import Observations, apart, same
 from trust.fuzz.peer import Peer
 
 
@@ -22,7 +22,7 @@ class Cases(compared.Cases):
             if name != other_name:
                 yield name, f"another observation: {other_name}"
                 return
-            if not same(one, two, NARROW if case.is_narrow else 0.0):
+            if not same(one, two, case.rounding):
                 yield name, apart(one, two)
         if len(own) != len(other):
             yield "number", f"of observations: {len(own)} against {len(other)}"

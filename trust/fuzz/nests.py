@@ -1,8 +1,8 @@
 """Random nests of transforms over random functions, beside the same derivatives by nested backward passes alone.
 
-A function is a random program of one argument and two tensors that it sees. A nest applies transforms to it one after
-another, by each of the two tables (transforms.py). Both nests are called at the same point; then their results are
-differentiated by the argument and by what the function sees.
+A function is a random program of one argument and two tensors that it sees, or a call with random options, of one of its
+inputs. A nest applies transforms to it one after another, by each of the two tables (transforms.py). Both nests are
+called at the same point; then their results are differentiated by the argument and by what the function sees.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 import adjoint
-from trust.fuzz import programs
+from trust.fuzz import options, programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import Error, Observations, apart, array, attempt, is_steady, same
+from trust.fuzz.options import Call
 from trust.fuzz.programs import Program
 from trust.fuzz.transforms import (
     CLOSED,
@@ -33,6 +34,8 @@ from trust.fuzz.transforms import (
 )
 
 SHAPES = ((3,), (2, 3), (2, 2), (), (1, 2))
+#: How many of the functions are calls, and how many elements their resized inputs have at most.
+CALLS, MOST_ELEMENTS = 0.6, 60
 #: Derivatives of derivatives of large numbers are rounding.
 LARGEST = 1e12
 TOLERANCE = 1e-6
@@ -42,20 +45,24 @@ REFUSED = re.compile(
     "view size is not compatible|is not possible because there exists a Tensor `other`|support dynamic shape"
     "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
     "|inside of a function being transformed by a functorch|called inside a functorch transform"
-    "|adjoint.compile: the gradient|shape mismatch: value tensor"
+    "|adjoint.compile: the gradient|shape mismatch: value tensor|data-dependent control flow|the derivative for"
 )
 
 
 @dataclass(frozen=True)
 class Nest:
-    """A program, which of its tensors it returns, and the transforms from the inside to the outside."""
+    """A program and which of its tensors it returns, or a call and the number of the input that is the argument.
 
-    program: Program
+    transforms: from the inside to the outside.
+    """
+
+    program: Program | Call
     result: str
     transforms: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.program}\nreturn {self.result}\n{' of '.join(reversed(self.transforms))} of it"
+        what = "return" if isinstance(self.program, Program) else "of input"
+        return f"{self.program}\n{what} {self.result}\n{' of '.join(reversed(self.transforms))} of it"
 
 
 class Cases:
@@ -78,13 +85,7 @@ class Cases:
 def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
     """The nest of a seed."""
     draw = random.Random(name)
-    program = programs.program(
-        adjoint, draw.randrange(2**40), programs.LOCAL, n_lines=draw.randint(2, n_lines), shapes=SHAPES
-    )
-    lefts = [line.split(" = ")[0] for line in program.lines if line.startswith("v")]
-    names = [*dict.fromkeys(["v0", *(left for left in lefts if left.isalnum())])][-3:]
-    all_of_them = f"L.cat([{', '.join(f'{name}.reshape(-1).double()' for name in names)}])"
-    result = names[-1] if draw.random() < 0.5 else all_of_them
+    program, result = drawn_call(draw) if draw.random() < CALLS else drawn_program(draw, n_lines)
     kinds: list[str] = []
     for _ in range(draw.randint(1, deepest)):
         kind = draw.choice(list(OWN))
@@ -93,20 +94,61 @@ def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
     return Nest(program, result, tuple(kinds))
 
 
-def function(nest: Nest, seen: list[Any]) -> Function:
-    """The innermost function. It starts from copies, since it may write to them."""
-    names = [entry[0] for entry in nest.program.inputs]
+def drawn_call(draw: random.Random) -> tuple[Call, str]:
+    """A call of real inputs, and the number of one of them."""
+    call = options.call(draw.randrange(2**40), MOST_ELEMENTS)
+    # gradients that are scaled by frequencies are no derivatives
+    text = call.text.replace("scale_grad_by_freq=True", "scale_grad_by_freq=False")
+    return replace(call, text=text, dtype="float64"), str(draw.randrange(3))
+
+
+def drawn_program(draw: random.Random, n_lines: int) -> tuple[Program, str]:
+    """A program, and which of its tensors it returns: the last one, or the last three."""
+    program = programs.program(
+        adjoint, draw.randrange(2**40), programs.LOCAL, n_lines=draw.randint(2, n_lines), shapes=SHAPES
+    )
+    lefts = [line.split(" = ")[0] for line in program.lines if line.startswith("v")]
+    names = [*dict.fromkeys(["v0", *(left for left in lefts if left.isalnum())])][-3:]
+    all_of_them = f"L.cat([{', '.join(f'{name}.reshape(-1).double()' for name in names)}])"
+    return program, names[-1] if draw.random() < 0.5 else all_of_them
+
+
+def made(nest: Nest) -> tuple[Any, list[Any], Function]:
+    """The argument, what the innermost function sees and may need a gradient of, and the function."""
+    if isinstance(nest.program, Program):
+        x, *seen = programs.made(adjoint, nest.program)
+        return x, seen, function_of_program(nest.program, nest.result, seen)
+    inputs = options.Inputs(adjoint, nest.program, options.leaf)
+    options.evaluated(adjoint, nest.program, inputs)
+    x = inputs.leaves[int(nest.result) % len(inputs.leaves)]
+    return x, [leaf for leaf in inputs.leaves if leaf is not x], function_of_call(nest.program, inputs.all, x)
+
+
+def function_of_call(call: Call, inputs: list[Any], argument: Any) -> Function:
+    """A call of one of its inputs: all results in one row."""
+
+    def f(x: Any) -> Any:
+        values = options.Stored([x if value is argument else value for value in inputs])
+        results = options.evaluated(adjoint, call, values)
+        rows = [adjoint.view_as_real(y) if y.is_complex() else y for y in results]
+        return adjoint.cat([y.reshape(-1) for y in rows if y.is_floating_point()])
+
+    return f
+
+
+def function_of_program(program: Program, result: str, seen: list[Any]) -> Function:
+    """A program of its first input. It starts from copies, since it may write to them."""
+    names = [entry[0] for entry in program.inputs]
     copies = f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"
-    body = "\n ".join([copies, *nest.program.lines])
+    body = "\n ".join([copies, *program.lines])
     space: dict[str, Any] = {"L": adjoint}
-    exec(f"def f({', '.join(names)}):\n {body}\n return {nest.result}", space)
+    exec(f"def f({', '.join(names)}):\n {body}\n return {result}", space)
     return lambda x: space["f"](x, *seen)
 
 
 def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
     """The result of a nest, and its gradients."""
-    x, *seen = programs.made(adjoint, nest.program)
-    f = function(nest, seen)
+    x, seen, f = made(nest)
     for kind in nest.transforms:
         f = table[kind](adjoint, f)
     y = f(x)
@@ -147,8 +189,8 @@ def fault(nest: Nest) -> Fault | None:
 
 def is_finite(nest: Nest) -> bool:
     """Whether the function has numbers where it is called."""
-    x, *seen = programs.made(adjoint, nest.program)
-    return bool(np.isfinite(array(function(nest, seen)(x))).all())
+    x, _, f = made(nest)
+    return bool(np.isfinite(array(f(x))).all())
 
 
 def shortened(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
@@ -161,5 +203,7 @@ def shortened(nest: Nest, fails: Callable[[Nest], bool]) -> Nest:
             if fails(shorter):
                 nest, changed = shorter, True
                 break
-    program = programs.shortened(nest.program, lambda program: fails(replace(nest, program=program)))
-    return replace(nest, program=program)
+    if isinstance(nest.program, Program):
+        program = programs.shortened(nest.program, lambda program: fails(replace(nest, program=program)))
+        nest = replace(nest, program=program)
+    return nest

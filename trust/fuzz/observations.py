@@ -33,6 +33,8 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 def array(tensor: Any) -> np.ndarray[Any, Any]:
     """A copy of the values of a tensor."""
+    if str(tensor.dtype).endswith("bfloat16"):
+        tensor = tensor.float()  # NumPy has no such dtype
     values: np.ndarray[Any, Any] = tensor.detach().clone().resolve_conj().resolve_neg().numpy(force=True)
     return values
 
@@ -68,6 +70,8 @@ def same(one: Any, other: Any, tol: float = 0.0) -> bool:
     return bool(type(one) is type(other) and one == other)
 
 
+#: By how much inputs change: a few units in the last place.
+SHAKE = {"float64": 2.0**-46, "float32": 2.0**-17, "float16": 2.0**-9, "bfloat16": 2.0**-6}
 #: How often a case is carried out again to see whether an observation is steady.
 SHAKES = (1, 2, 3)
 
@@ -76,7 +80,7 @@ def shaken(values: np.ndarray[Any, Any], number: int, dtype: str) -> np.ndarray[
     """Inputs changed by a few units in the last place; 0: as they are."""
     if not number:
         return values
-    size = 64 * float(np.finfo(dtype if dtype in ("float32", "float16") else "float64").eps)
+    size = SHAKE.get(dtype, SHAKE["float64"])
     rng = np.random.default_rng([number, values.size])
     return np.asarray(values * (1 + size * rng.uniform(-1, 1, values.shape)))
 

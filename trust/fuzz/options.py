@@ -5,16 +5,17 @@ This module runs beside PyTorch too, and does not import adjoint.
 
 from __future__ import annotations
 
+import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trust.fuzz.observations import Error, Observations, array, attempt, shaken
+from trust.fuzz.observations import NARROW, Error, Observations, array, attempt, shaken
 
 LINES = [
     line
@@ -23,11 +24,16 @@ LINES = [
 ]
 #: Functions with a kink, or worse, where elements are equal: these get no inputs with equal rows.
 TIES = re.compile(
-    "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det|linalg|inverse"
+    "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det|linalg|inverse|corrcoef"
 )
 CHOICE = re.compile(r"<([^<>]*)>")
-#: (how often, dtype of all inputs)
-DTYPES = ("float64",) * 7 + ("float32",) * 2
+#: The dtype of all inputs, and how often it is drawn.
+DTYPES = {"float64": 12, "float32": 3, "complex128": 4, "float16": 1, "bfloat16": 1}
+ROUNDING = {"float32": NARROW, "float16": 16 * NARROW, "bfloat16": 64 * NARROW}
+#: An input, the numbers in its parentheses, and the lengths that one of them may become.
+SHAPE = re.compile(r"\b([XPDBI])\(([\d, ]+)\)")
+LENGTHS = (0, 1, 1, 6, 9, 17, 33, 70, 130, 300)
+MOST_ELEMENTS = 2000
 
 
 @dataclass(frozen=True)
@@ -44,21 +50,36 @@ class Call:
     shake: int = 0
 
     @property
-    def is_narrow(self) -> bool:
-        """Whether some numbers are rounded to less than 64 bits."""
-        return self.dtype == "float32"
+    def rounding(self) -> float:
+        """How far numbers are rounded apart on the way, more than those of 64 bits."""
+        return ROUNDING.get(self.dtype, 0.0)
 
     def __str__(self) -> str:
         return f"{self.text}  # seed {self.seed}, {self.dtype}{', layouts' * self.layouts}"
 
 
-def call(seed: int) -> Call:
-    """The call of a seed."""
+def call(seed: int, most: int = MOST_ELEMENTS) -> Call:
+    """The call of a seed, whose inputs have so many elements at most, or as many as its text says."""
     draw = random.Random(f"call {seed}")
     text = draw.choice(LINES)
     while CHOICE.search(text):
         text = CHOICE.sub(lambda match: draw.choice(match[1].split("|")), text, count=1)
-    return Call(text, seed, draw.choice(DTYPES), draw.random() < 0.5)
+    if draw.random() < 0.5:
+        text = resized(text, draw, most)
+    return Call(text, seed, draw.choices(list(DTYPES), list(DTYPES.values()))[0], draw.random() < 0.5)
+
+
+def resized(text: str, draw: random.Random, most: int) -> str:
+    """The call with another length of the axes that are as long as one of them: in inputs, or in all that stands there."""
+    lengths = sorted({number for _, numbers in SHAPE.findall(text) for number in re.findall(r"\d+", numbers)})
+    if not lengths:
+        return text
+    old, new = draw.choice(lengths), draw.choice(LENGTHS)
+    number = re.compile(rf"(?<![\d.\w-]){old}(?![\d.\w])")
+    everywhere = new < 10 and draw.random() < 0.5
+    other = number.sub(str(new), text) if everywhere else SHAPE.sub(lambda match: number.sub(str(new), match[0]), text)
+    sizes = [math.prod(map(int, re.findall(r"\d+", numbers))) for _, numbers in SHAPE.findall(other)]
+    return other if max(sizes) <= most else text
 
 
 class Inputs:
@@ -67,6 +88,8 @@ class Inputs:
     def __init__(self, library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> None:
         self.library, self.call, self.wrap = library, call, wrap
         self.leaves: list[Any] = []
+        #: All inputs, those that are not differentiated too.
+        self.all: list[Any] = []
         self.count = 0
 
     def rng(self) -> np.random.Generator:
@@ -80,7 +103,8 @@ class Inputs:
 
         def tensor(part: Any) -> Any:
             part = shaken(part, self.call.shake, self.call.dtype)
-            values = self.library.tensor(np.ascontiguousarray(part).tolist(), dtype=self.library.float64)
+            wide = self.library.complex128 if part.dtype.kind == "c" else self.library.float64
+            values = self.library.tensor(np.ascontiguousarray(part).tolist(), dtype=wide)
             return values.to(dtype).reshape(part.shape)
 
         if kind == 1 and values.ndim > 1:
@@ -97,37 +121,71 @@ class Inputs:
             made = tensor(values)
         leaf = self.wrap(made, len(self.leaves))
         self.leaves.append(leaf)
+        self.all.append(leaf)
         return leaf
 
     def real(self, *shape: int) -> Any:
         rng = self.rng()
-        return self.made(rng.uniform(0.1, 1.2, shape) * rng.choice([-1.0, 1.0], shape))
+        return self.made(self.drawn(rng, shape, 0.1, 1.2) * rng.choice([-1.0, 1.0], shape))
 
     def positive(self, *shape: int) -> Any:
-        return self.made(self.rng().uniform(0.2, 1.2, shape))
+        return self.made(self.drawn(self.rng(), shape, 0.2, 1.2))
 
     def definite(self, *shape: int) -> Any:
-        matrix = self.rng().uniform(-1, 1, shape)
-        made = self.made(matrix @ np.swapaxes(matrix, -1, -2) + np.diag(np.arange(1.0, shape[-1] + 1)))
-        return (made + made.mT) / 2
+        matrix = self.drawn(self.rng(), shape, -1, 1)
+        made = self.made(matrix @ np.swapaxes(matrix, -1, -2).conj() + np.diag(np.arange(1.0, shape[-1] + 1)))
+        return symmetric(made)
+
+    def drawn(self, rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float) -> Any:
+        """Numbers of the inputs' kind."""
+        real = np.asarray(rng.uniform(low, high, shape))
+        return real + 1j * rng.uniform(-1, 1, shape) if self.call.dtype.startswith("complex") else real
 
     def integers(self, n: int, *shape: int) -> Any:
-        return self.library.tensor(self.rng().integers(0, n, shape).tolist(), dtype=self.library.int64).reshape(shape)
+        self.all.append(
+            self.library.tensor(self.rng().integers(0, n, shape).tolist(), dtype=self.library.int64).reshape(shape)
+        )
+        return self.all[-1]
 
     def mask(self, *shape: int) -> Any:
-        return self.library.tensor((self.rng().random(shape) < 0.6).tolist()).reshape(shape)
+        drawn = self.rng().random(shape) < 0.6
+        self.all.append(self.library.tensor(drawn.tolist(), dtype=self.library.bool).reshape(shape))
+        return self.all[-1]
+
+
+class Stored:
+    """Gives inputs that were made before, in their order."""
+
+    def __init__(self, inputs: Sequence[Any]) -> None:
+        self.left = iter(inputs)
+
+    def take(self, *numbers: int) -> Any:
+        return next(self.left)
+
+    def definite(self, *shape: int) -> Any:
+        return symmetric(self.take())
+
+    real = positive = integers = mask = take
+
+
+def symmetric(matrix: Any) -> Any:
+    return (matrix + matrix.mH) / 2
 
 
 def outputs(library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> tuple[list[Any], list[Any]]:
     """The differentiable results of a call, and its inputs."""
     inputs = Inputs(library, call, wrap)
+    library.manual_seed(0)
+    return evaluated(library, call, inputs), inputs.leaves
+
+
+def evaluated(library: Any, call: Call, inputs: Inputs | Stored) -> list[Any]:
+    """The tensors that a call gives."""
     space = {
         "L": library, "F": library.nn.functional, "inf": float("inf"), "nan": float("nan"),
         "X": inputs.real, "P": inputs.positive, "D": inputs.definite, "I": inputs.integers, "B": inputs.mask,
     }  # fmt: skip
-    library.manual_seed(0)
-    result = eval(call.text, space)
-    return [part for part in flattened(result) if hasattr(part, "numel")], inputs.leaves
+    return [part for part in flattened(eval(call.text, space)) if hasattr(part, "numel")]
 
 
 def flattened(value: Any) -> list[Any]:
@@ -164,7 +222,7 @@ def seen(library: Any, call: Call) -> Observations:
         return observed
     backward = attempt(lambda: derivatives(library, ys, leaves))
     observed += backward if isinstance(backward, list) else [("gradient", backward)]
-    forward = attempt(lambda: tangents(library, call)) if call.dtype == "float64" else []
+    forward = attempt(lambda: tangents(library, call)) if not call.rounding else []
     return observed + (forward if isinstance(forward, list) else [("tangent", forward)])
 
 

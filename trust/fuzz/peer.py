@@ -7,10 +7,12 @@ It reads pickled cases from its standard input and answers what it observes. Bot
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import pickle
 import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -24,6 +26,10 @@ from trust.fuzz.options import Call
 from trust.fuzz.programs import Program
 
 SIZE = struct.Struct("<q")
+#: So much memory may the process reserve; the interpreter and PyTorch's libraries are a part of it.
+MEMORY = 8 << 30
+#: The number of the call by which a process ends together with the one that started it (Linux).
+PR_SET_PDEATHSIG = 1
 
 
 class Peer:
@@ -78,9 +84,9 @@ def main(name: str) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     # cases may print
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    # the process that asks may have a limit, which would be inherited
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    # the process that asks may have a smaller limit, which would be inherited, and may be killed
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     warnings.simplefilter("ignore")
     library = importlib.import_module(name)
     while True:

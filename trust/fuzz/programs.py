@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from trust.fuzz.observations import shaken
+from trust.fuzz.observations import NARROW, shaken
 
 Lines = tuple[str, ...]
 
@@ -83,9 +83,9 @@ class Program:
     shake: int = 0
 
     @property
-    def is_narrow(self) -> bool:
-        """Whether some numbers are rounded to less than 64 bits."""
-        return any(word in str(self) for word in ("float32", "float()", "half()"))
+    def rounding(self) -> float:
+        """How far numbers are rounded apart on the way, more than those of 64 bits."""
+        return NARROW if any(word in str(self) for word in ("float32", "float()", "half()")) else 0.0
 
     def __str__(self) -> str:
         heads = [

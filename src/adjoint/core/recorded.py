@@ -258,7 +258,7 @@ class OpNode(Node):
         if plan.several_results:
             cotangent = self.materialize([cotangent] if self._ad_n_outputs == 1 else cotangent, create_graph)
         elif self.half:
-            cotangent = ops.cast(cotangent, float32)
+            cotangent = self.widened(cotangent, create_graph)
         term: Term
         results: list = [None] * self._ad_n_edges
         for term in plan.terms:
@@ -308,7 +308,7 @@ class OpNode(Node):
                 if create_graph:
                     g = new_tensor(g)
             if self.half:
-                g = registry.tensor_ops.cast(g, float32) if create_graph else upcast(g)
+                g = self.widened(g, create_graph)
             result.append(g)
         return tuple(result)
 

@@ -447,7 +447,7 @@ def scaled_dot_product_attention(
         heads = query.shape[-3]
         key, value = _with_query_heads(key, heads), _with_query_heads(value, heads)
     if scale is None:
-        scale = 1 / math.sqrt(query.shape[-1])
+        scale = 1 / math.sqrt(max(1, query.shape[-1]))
     scores = ops.matmul(query * scale, key.mT)
     if is_causal:
         attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_).tril()

@@ -228,7 +228,7 @@ def multi_head_attention_forward(
     else:
         weights, output = None, scaled_dot_product_attention(q, k, v, mask, share, hinted)
     output = output.transpose(0, 1).reshape(targets * samples, width)
-    output = _linear(output, out_proj_weight, out_proj_bias).reshape(targets, samples, -1)
+    output = _linear(output, out_proj_weight, out_proj_bias).reshape(targets, samples, out_proj_weight.shape[0])
     if weights is not None:
         weights = weights.reshape(samples, num_heads, targets, k.shape[1])
         weights = weights.mean(1) if average_attn_weights else weights

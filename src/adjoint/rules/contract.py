@@ -701,9 +701,9 @@ def _batched_sum(batch, input, *, beta, alpha, **factors):
     product = batch.ops.matmul(*factors.values())
     if alpha != 1:
         product = product * alpha
-    if beta == 0:
-        return product
-    return product + (input if beta == 1 else input * beta)
+    # with beta 0 not even NaN in input counts, but its batch does: the cotangent of input has one
+    addend = batch.ops.zeros_like(input) if beta == 0 else input if beta == 1 else input * beta
+    return product + addend
 
 
 for _rule in (addmm, baddbmm, addmv):

@@ -4,6 +4,7 @@ All are linear and move values without changing them, so each transpose moves th
 repeated it sums, where they were dropped it fills in zeros.
 """
 
+import math
 from operator import index
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
@@ -74,9 +75,17 @@ def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
 
 
-@reshape.batch
-def _(size, shape):
+def _of_whole_batch(size, input, shape):
+    """The shape of a batch of results. Without members no elements are left from which -1 could be inferred."""
+    shape = tuple(shape)
+    others = math.prod([n for n in shape if n != -1])
+    elements = math.prod(input.shape[1:])
+    if not size and shape.count(-1) == 1 and others and elements % others == 0:
+        shape = tuple([elements // others if n == -1 else n for n in shape])
     return {"shape": (size, *shape)}
+
+
+reshape.batch(_of_whole_batch)
 
 
 @view.vjp("input")
@@ -84,9 +93,7 @@ def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
 
 
-@view.batch
-def _(size, shape):
-    return {"shape": (size, *shape)}
+view.batch(_of_whole_batch)
 
 
 @linear(view=True, new_axes=("dim",))
