@@ -70,7 +70,7 @@ def call(seed: int, most: int = MOST_ELEMENTS) -> Call:
 
 
 def resized(text: str, draw: random.Random, most: int) -> str:
-    """The call with another length of the axes that are as long as one of them: in inputs, or in all that stands there."""
+    """The call with another length of the axes that are as long as one of them: in inputs, or wherever it stands."""
     lengths = sorted({number for _, numbers in SHAPE.findall(text) for number in re.findall(r"\d+", numbers)})
     if not lengths:
         return text
