@@ -40,9 +40,11 @@ OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
 #: the headers that have the loops (optimized_begin.h).
 KERNELS = "adjoint.arrays.kernels."
 QUICK = (KERNELS, "adjoint.program.machine", "adjoint.program.region")
-#: The modules that run seldom, or that call Python more than they compute: they are compiled for size.
+#: The modules that run seldom, that call Python more than they compute, or that are as quick where they are compiled
+#: for size.
 SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
-SMALL += ("adjoint.transforms.batching.levels", SHARED)
+SMALL += ("adjoint.transforms.batching.levels", "adjoint.tensor.arithmetic", SHARED)
+SMALL += ("adjoint.compilation.matching", "adjoint.program.fused")
 #: An option of gcc: what Cython declares unlikely, handling of errors above all, is compiled for size.
 UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only

@@ -188,14 +188,36 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_step_of)(const int cell, const ADJ_NAME(
     ADJ_NAME(adj_store)(next_hidden, left, &result);
 }
 
-/* One moment of a run of samples. */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_advance_run)(const int cell, const adj_sequence_job *job,
-                                                     const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
+/* All units of a run of samples: the states and gates from the sums in work->sums. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_of)(const int cell, const adj_sequence_job *job,
+                                                  const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
     const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
     const int64_t n = job->units, wide = parts * work->pitch;
-    const T *own = (const T *)job->own + run->row * parts * n, *bias = (const T *)job->bias;
+    const T *own = (const T *)job->own + run->row * parts * n;
     T *hiddens = (T *)job->hiddens + run->row * n, *gates = (T *)job->gates + run->row * kept * n;
     T *memories = (T *)job->memories + run->row * n;
+    for (int64_t row = 0; row < run->n; row++)
+        for (int64_t i = 0; i < n; i += WIDTH)
+            ADJ_NAME(adj_step_of)(cell, work, work->sums + row * wide + i, own + row * parts * n + i,
+                                  run->hidden + row * n + i, cell == ADJ_LSTM ? run->memory + row * n + i : NULL, n,
+                                  n - i, hiddens + row * n + i, memories + row * n + i, gates + row * kept * n + i);
+}
+
+/* A function of the elements, once for each cell: what does not depend on the cell stands outside of it. */
+#define ADJ_BY_CELL(function) \
+    switch (job->cell) { \
+        case ADJ_LSTM: ADJ_NAME(function)(ADJ_LSTM, job, work, run); break; \
+        case ADJ_GRU: ADJ_NAME(function)(ADJ_GRU, job, work, run); break; \
+        case ADJ_TANH: ADJ_NAME(function)(ADJ_TANH, job, work, run); break; \
+        default: ADJ_NAME(function)(ADJ_RELU, job, work, run); \
+    }
+
+/* One moment of a run of samples. */
+ADJ_TARGET static void ADJ_NAME(adj_advance_run)(const adj_sequence_job *job, const ADJ_NAME(adj_work) *work,
+                                                 const ADJ_NAME(adj_run) *run) {
+    const int cell = job->cell, parts = adj_cells[cell].parts;
+    const int64_t n = job->units, wide = parts * work->pitch;
+    const T *own = (const T *)job->own + run->row * parts * n, *bias = (const T *)job->bias;
     for (int64_t row = 0; row < run->n; row++)
         for (int part = 0; part < parts; part++) {
             T *sums = work->sums + row * wide + part * work->pitch;
@@ -209,11 +231,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_advance_run)(const int cell, const adj_s
     for (int part = 0; part < parts; part++)
         ADJ_NAME(adj_multiply)(run->n, run->hidden, n, n, work->panels + part * work->panel, n,
                                work->sums + part * work->pitch, wide);
-    for (int64_t row = 0; row < run->n; row++)
-        for (int64_t i = 0; i < n; i += WIDTH)
-            ADJ_NAME(adj_step_of)(cell, work, work->sums + row * wide + i, own + row * parts * n + i,
-                                  run->hidden + row * n + i, cell == ADJ_LSTM ? run->memory + row * n + i : NULL, n,
-                                  n - i, hiddens + row * n + i, memories + row * n + i, gates + row * kept * n + i);
+    ADJ_BY_CELL(adj_steps_of)
 }
 
 #undef ADJ_GATE
@@ -268,9 +286,9 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_back_of)(const int cell, const V *of, T 
     }
 }
 
-/* One moment of a run of samples, back; work->sums holds the cotangents of the piece's states. */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_retreat_run)(const int cell, const adj_sequence_job *job,
-                                                     const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
+/* All units of a run of samples, back; work->sums holds the cotangents of the piece's states. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_back)(const int cell, const adj_sequence_job *job,
+                                                    const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
     const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
     const int64_t n = job->units, pitch = work->pitch;
     T *sums = work->sums + run->first * pitch, *of_memory = work->of_memory + run->first * pitch;
@@ -279,7 +297,6 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_retreat_run)(const int cell, const adj_s
     const T *gates = (const T *)job->gates + run->row * kept * n;
     const T *of_hiddens = job->of_hiddens ? (const T *)job->of_hiddens + run->row * n : NULL;
     const T *of_memories = job->of_memories ? (const T *)job->of_memories + run->row * n : NULL;
-    memcpy((T *)job->befores + run->row * n, run->hidden, run->n * n * sizeof(T));
     for (int64_t row = 0; row < run->n; row++)
         for (int64_t i = 0; i < n; i += WIDTH) {
             int64_t at = row * n + i, left = n - i;
@@ -298,16 +315,27 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_retreat_run)(const int cell, const adj_s
                                   of_before + row * parts * n + i, &direct);
             *(V *)(sums + row * pitch + i) = direct;
         }
-    ADJ_NAME(adj_multiply)(run->n, cell == ADJ_GRU ? of_before : of_own, parts * n, parts * n, work->panels, n, sums,
-                           pitch);
 }
 
+/* One moment of a run of samples, back. */
+ADJ_TARGET static void ADJ_NAME(adj_retreat_run)(const adj_sequence_job *job, const ADJ_NAME(adj_work) *work,
+                                                 const ADJ_NAME(adj_run) *run) {
+    const int64_t n = job->units, wide = adj_cells[job->cell].parts * n;
+    const void *of_parts = job->cell == ADJ_GRU ? job->of_before : job->of_own;
+    memcpy((T *)job->befores + run->row * n, run->hidden, run->n * n * sizeof(T));
+    ADJ_BY_CELL(adj_steps_back)
+    ADJ_NAME(adj_multiply)(run->n, (const T *)of_parts + run->row * wide, wide, wide, work->panels, n,
+                           work->sums + run->first * work->pitch, work->pitch);
+}
+
+#undef ADJ_BY_CELL
 #undef ADJ_PART
 #undef ADJ_LOAD
 
 /* all moments of a piece of samples, forward or back */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sequence_of)(const int cell, adj_sequence_job *job) {
-    const int parts = adj_cells[cell].parts;
+ADJ_TARGET static void ADJ_NAME(adj_sequence)(void *of) {
+    adj_sequence_job *job = (adj_sequence_job *)of;
+    const int parts = adj_cells[job->cell].parts;
     const int64_t n = job->units, columns = (n + ADJ_PANEL - 1) / ADJ_PANEL * ADJ_PANEL;
     ADJ_NAME(adj_work) work;
     work.pitch = columns;
@@ -334,27 +362,17 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sequence_of)(const int cell, adj_sequenc
             int count = ADJ_NAME(adj_runs_of)(job, moment, low, high, runs);
             for (int i = 0; i < count; i++)
                 if (job->is_back)
-                    ADJ_NAME(adj_retreat_run)(cell, job, &work, runs + i);
+                    ADJ_NAME(adj_retreat_run)(job, &work, runs + i);
                 else
-                    ADJ_NAME(adj_advance_run)(cell, job, &work, runs + i);
+                    ADJ_NAME(adj_advance_run)(job, &work, runs + i);
         }
         for (int64_t row = low; job->is_back && row < high; row++) {
             memcpy((T *)job->of_hidden + row * n, work.sums + (row - low) * columns, n * sizeof(T));
-            if (cell == ADJ_LSTM)
+            if (job->cell == ADJ_LSTM)
                 memcpy((T *)job->of_memory + row * n, work.of_memory + (row - low) * columns, n * sizeof(T));
         }
     }
     free(memory);
-}
-
-ADJ_TARGET static void ADJ_NAME(adj_sequence)(void *of) {
-    adj_sequence_job *job = (adj_sequence_job *)of;
-    switch (job->cell) {
-        case ADJ_LSTM: ADJ_NAME(adj_sequence_of)(ADJ_LSTM, job); break;
-        case ADJ_GRU: ADJ_NAME(adj_sequence_of)(ADJ_GRU, job); break;
-        case ADJ_TANH: ADJ_NAME(adj_sequence_of)(ADJ_TANH, job); break;
-        default: ADJ_NAME(adj_sequence_of)(ADJ_RELU, job);
-    }
 }
 
 #undef ADJ_PANEL
