@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.arrays.kernels.products_and_sums cimport added, sum_leading
+from adjoint.arrays.kernels.products_and_sums cimport added, summed_to
 from adjoint.core.modes.state cimport Level, ThreadState, _inferring, current, thread_is_inferring
 
 cdef extern from "Python.h":

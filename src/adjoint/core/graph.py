@@ -29,7 +29,7 @@ from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from adjoint.arrays.kernels.products_and_sums import added, sum_leading
+    from adjoint.arrays.kernels.products_and_sums import added, summed_to
     from adjoint.core.modes.state import Level, ThreadState, current, thread_is_inferring
 
 _ndarray = numpy.ndarray
@@ -1144,13 +1144,19 @@ def project(cotangent, shape, dtype):
     No dtype: it may have any.
     """
     if cython.compiled:
-        if type(cotangent) is _ndarray and has_layout(cotangent, shape, dtype):
-            return cotangent
+        if type(cotangent) is not _ndarray and isinstance(cotangent, numpy.generic):
+            cotangent = numpy.asarray(cotangent)
+        if type(cotangent) is _ndarray:
+            if has_layout(cotangent, shape, dtype):
+                return cotangent
+            if dtype_of(cotangent) is dtype:
+                total = summed_to(cotangent, shape)
+                if total is not None:
+                    return total
     xp = namespace(cotangent)
     cotangent = xp.asarray(cotangent)
     if cotangent.shape != shape:
-        total = sum_leading(cotangent, shape)
-        cotangent = sum_to(xp, cotangent, shape) if total is None else total
+        cotangent = sum_to(xp, cotangent, shape)
     if dtype is not None and numpy_dtype(cotangent.dtype) != dtype:
         if kind_of(cotangent) == "c" and dtype.kind != "c":
             cotangent = xp.real(cotangent)

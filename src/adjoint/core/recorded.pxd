@@ -30,6 +30,7 @@ from adjoint.program.fused cimport Fused
 
 cdef int _INPUT, _RESULT, _PARAMETER, _SHAPE, _DTYPE, _NEEDS, _SEQUENCE, _SEQUENCE_SHAPES, _EDGE_SHAPE, _INDICES
 cdef object _ndarray, _numpy_ops, registry
+cdef Fused _negative
 
 
 cdef class Term:
@@ -40,6 +41,7 @@ cdef class Term:
     cdef NativeKernel native
     cdef bint is_identity
     cdef bint is_elementwise
+    cdef int sign
     cdef bint is_for_one
     cdef Py_ssize_t position
     cdef Py_ssize_t input

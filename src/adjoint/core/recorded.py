@@ -104,6 +104,7 @@ CORE_OPERATIONS = frozenset(("as_strided", "cast", "clone", "clone_with_strides"
 _numpy = namespace(numpy.zeros(0))
 _numpy_ops = RawOps(_numpy)
 _raw_ops: dict = {_ndarray: _numpy_ops}
+_negative: Fused = Fused(numpy.negative, (), True)
 
 
 def raw_ops(array):
@@ -133,9 +134,10 @@ class Term:
 
     product: a function of (ops, g, *saved values). arguments: the positions of the saved values in the plan.
     fused: the same on NumPy's arrays, as programs, or None. is_elementwise: a program pays for small arrays too.
+    sign: of the number that the cotangent is multiplied by, which is mostly 1; 0 where the formula is no such product.
     """
 
-    def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise):
+    def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise, sign):
         self.product = product
         self.inputs = inputs
         self.arguments = arguments
@@ -143,6 +145,7 @@ class Term:
         self.native = native
         self.is_identity = is_identity
         self.is_elementwise = is_elementwise
+        self.sign = sign
         self.position = arguments[0] if arguments else 0
         self.is_for_one = len(inputs) == 1
         self.input = inputs[0] if inputs else 0
@@ -157,6 +160,11 @@ class Term:
         n: cython.Py_ssize_t = len(self.arguments)
         # each value is unpacked once, since hooks may have effects
         value = node.value(self.position, create_graph) if n else None
+        if self.sign and type(value) is int and value == 1:
+            if self.sign > 0:
+                return g
+            out = _negative.one(g, True) if ops is _numpy_ops else None
+            return -g if out is None else out
         if ops is not _numpy_ops:
             if self.fused is not None and self.is_elementwise and is_on_device(g):
                 saved = [value, *[node.value(k, False) for k in self.arguments[1:]]] if n else []
@@ -168,7 +176,7 @@ class Term:
                 return self.product(ops, g, value)
             return self.product(ops, g, value, *[node.value(k, create_graph) for k in self.arguments[1:]])
         out = None
-        if self.native is not None:
+        if self.native is not None and not (self.native.is_move and n > 1):
             out = self.native.two(g, value)
             if out is not None:
                 return out
@@ -180,6 +188,10 @@ class Term:
             return out
         values: list = [g, value]
         values.extend([node.value(k, False) for k in self.arguments[1:]])
+        if self.native is not None:
+            out = self.native.several(values)
+            if out is not None:
+                return out
         if self.fused is not None and (self.is_elementwise or large):
             out = self.fused.several(values, True, large)
         return self.product(ops, *values) if out is None else out
@@ -949,16 +961,17 @@ def make_term(rule, formula, positions, names, is_complex) -> Term:
     arguments = tuple([names.index(n) for n in formula.needs])
     elementwise = rule.kind == "elementwise"
     if elementwise and is_complex:
-        return Term(formula.pull, positions, arguments, None, formula.native, formula.is_identity, True)
+        return Term(formula.pull, positions, arguments, None, formula.native, formula.is_identity, True, 0)
     product = formula.call
 
     def on_numpy(*values):
         return product(_numpy_ops, *values)
 
-    numbers = elementwise and formula.is_saved_value
-    fused = Fused(on_numpy, (), numbers)
+    sign = formula.sign if elementwise else 0
+    fused = Fused(on_numpy, (), elementwise and formula.takes_numbers)
     identity = elementwise and formula.is_identity
-    return Term(product, positions, arguments, fused, formula.native, identity, rule.is_elementwise and not is_complex)
+    is_elementwise = rule.is_elementwise and not is_complex
+    return Term(product, positions, arguments, fused, formula.native, identity, is_elementwise, sign)
 
 
 def slot_of(arguments, name):

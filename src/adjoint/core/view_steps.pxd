@@ -5,3 +5,7 @@ cdef object _ndarray
 
 cpdef object note_view(object operation, list values, TensorBase result, object nr)
 cdef TensorBase base_of(TensorBase source)
+cpdef tuple basic_index(object index)
+cdef object check_step(slice item)
+cpdef int last_step(tuple basic)
+cdef bint is_everything(slice item)

@@ -1,9 +1,11 @@
-"""Views among results of operations: the memory and version counter that they share, and the steps that repeat them."""
+"""Views: the memory and version counter that they share, the steps that repeat them, and the indices that give them."""
 
 try:
     import cython
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
+
+from operator import index as as_int
 
 import numpy
 
@@ -57,6 +59,56 @@ def base_of(source: TensorBase) -> TensorBase:
     memory: TensorBase = new_tensor(source._array)
     memory._counter = NO_VERSION
     return memory
+
+
+def basic_index(index):
+    """A basic index as a tuple that gives a view, recognised by types alone; None where types are not enough.
+
+    Raises ValueError for a slice with a step of 0.
+    """
+    if index is None or type(index) is int:
+        return (index, ...)
+    if type(index) is slice:
+        check_step(index)
+        return (index,)
+    if type(index) is not tuple or not index:
+        return None
+    has_ellipsis: cython.bint = False
+    for item in cython.cast(tuple, index):
+        if type(item) is slice:
+            check_step(item)
+        elif item is Ellipsis:
+            if has_ellipsis:
+                return None
+            has_ellipsis = True
+        elif item is not None and type(item) is not int:
+            return None
+    # without an ellipsis NumPy would give a scalar where no axis is left
+    return index if has_ellipsis else (*index, ...)
+
+
+def check_step(item):
+    """Refuse a step of 0; negative ones, which torch does not have, are NumPy's."""
+    if item.step is not None and as_int(item.step) == 0:
+        raise ValueError("step must be greater than zero")
+
+
+def last_step(basic: tuple):
+    """What the last step of a basic index does: it takes all (0), a part (1) or an element (2), or adds an axis (3)."""
+    last: cython.int = 0
+    for item in basic:
+        if item is None:
+            last = 3
+        elif type(item) is int:
+            last = 2
+        elif type(item) is slice and (last == 0 or not is_everything(item)):
+            last = 1
+    return last
+
+
+def is_everything(item):
+    """True for the slice that picks a whole axis."""
+    return item.start is None and item.stop is None and item.step is None
 
 
 def as_strided_step(operation, base, array):

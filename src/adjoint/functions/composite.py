@@ -152,11 +152,12 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
         own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         synonyms = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
         renamed = {key: value for key, value in synonyms.items() if key not in own_names}
+        takes = frozenset(own_names).difference(("out",)).issuperset
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not kwargs and args and isinstance(args[0], TensorBase):
-                return function(*args)
+            if args and isinstance(args[0], TensorBase) and (not kwargs or takes(kwargs)):
+                return function(*args, **kwargs)
             out = None
             if kwargs:
                 kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}

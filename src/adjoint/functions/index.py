@@ -23,6 +23,7 @@ from adjoint.core.graph import TensorBase, bump_version, new_tensor
 from adjoint.core.holders import TensorHolder
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.recorded import operations
+from adjoint.core.view_steps import basic_index, last_step
 from adjoint.functions.arguments import require_member
 from adjoint.functions.composite import as_tensor, composite, ops, takes_out
 from adjoint.rules.index import check_value
@@ -34,7 +35,7 @@ Basic = tuple[Any, ...] | None
 Advanced = tuple[Any, ...] | None
 
 _ALL = slice(None)
-_SIMPLE = frozenset((int, type(None), type(Ellipsis)))
+_INT64, _BOOL = numpy.dtype(numpy.int64), numpy.dtype(numpy.bool)
 _TENSOR_KINDS = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
 _WRONG_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
 _BATCHED_MASK = (
@@ -61,8 +62,11 @@ def getitem(tensor: Tensor, index: Any) -> Tensor:
     (tensor([1, 2]), tensor([[0, 2],
             [3, 5]]), tensor([4, 5]))
     """
-    basic, advanced = plain(index), None
-    if basic is None:
+    basic = basic_index(index)
+    if basic is not None:
+        return _VIEWS[last_step(basic)].apply([tensor, basic])
+    advanced = places_of(index, tensor._array.ndim)
+    if advanced is None:
         basic, advanced = divided(index, tensor._array)
     if basic is not None:
         tensor = view_operation(basic).apply([tensor, basic])
@@ -86,7 +90,7 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     tensor([0., 1., 2.])
     """
     value = assignable(tensor, value)
-    basic, advanced = plain(index), None
+    basic, advanced = basic_index(index), None
     if basic is None:
         basic, advanced = divided(index, tensor._array)
     if advanced is None and written(tensor, (...,) if basic is None else basic, value):
@@ -156,30 +160,6 @@ def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     return True
 
 
-def plain(index: Any) -> Basic:
-    """A basic index as a tuple that gives a view, recognised by types alone; None where types are not enough."""
-    kind = type(index)
-    if kind is int or index is None:
-        return (index, ...)
-    if kind is slice:
-        return (checked(index),)
-    if kind is not tuple or not index:
-        return None
-    ellipses = 0
-    for item in index:
-        kind = type(item)
-        if kind is slice:
-            checked(item)
-        elif kind not in _SIMPLE:
-            return None
-        elif item is Ellipsis:
-            ellipses += 1
-    if ellipses > 1:
-        return None
-    # without an ellipsis NumPy would give a scalar where no axis is left
-    return index if ellipses else (*index, ...)
-
-
 def checked(item: slice) -> slice:
     """The slice itself; negative steps, which torch does not have, are NumPy's. Raises ValueError for a step of 0."""
     if item.step is not None and as_int(item.step) == 0:
@@ -189,15 +169,23 @@ def checked(item: slice) -> slice:
 
 def view_operation(basic: tuple[Any, ...]) -> Any:
     """The operation that gives the view, under the name of the last step of the index."""
-    for item in reversed(basic):
-        if item is None:
-            return operations["getitem_unsqueeze"]
-        kind = type(item)
-        if kind is int:
-            return operations["getitem_select"]
-        if kind is slice and not (item.start is None and item.stop is None and item.step is None):
-            return operations["getitem_slice"]
-    return operations["getitem_slice" if slice in map(type, basic) else "getitem_alias"]
+    return _VIEWS[last_step(basic)]
+
+
+#: In the order of `last_step`.
+_VIEWS = [operations["getitem_" + name] for name in ("alias", "slice", "select", "unsqueeze")]
+
+
+def places_of(index: Any, ndim: int) -> tuple[Any, ...] | None:
+    """The arrays of an index of nothing but arrays of int64 with axes, the most frequent kind; None for others."""
+    items = index if type(index) is tuple else (index,)
+    places = []
+    for item in items:
+        array = item._array if isinstance(item, TensorBase) else item
+        if type(array) is not numpy.ndarray or array.dtype is not _INT64 or not array.ndim:
+            return None
+        places.append(array)
+    return tuple(places) if 0 < len(places) <= ndim else None
 
 
 def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:
@@ -302,7 +290,7 @@ def _is_batched(item: Any) -> bool:
 
 def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same places in arrays that nobody else can change, for the backward pass."""
-    return tuple(item if isinstance(item, slice) else item.copy() for item in advanced)
+    return tuple([item if isinstance(item, slice) else item.copy() for item in advanced])
 
 
 class Rows:
@@ -718,6 +706,17 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
     condition = as_tensor("where", "condition", 1, condition)
+    if condition._array.dtype is not _BOOL:
+        condition = _as_condition(condition)
+    is_tensor = isinstance(input, TensorBase) or isinstance(other, TensorBase)
+    if not is_tensor and isinstance(input, numbers.Number) and isinstance(other, numbers.Number):
+        # two numbers have torch's type for numbers, not NumPy's
+        input = new_tensor(numpy.asarray(input, common_dtype([input, other], "same").numpy))
+    return ops.where(condition, input, other) if out is None else ops.where(condition, input, other, out=out)
+
+
+def _as_condition(condition: Tensor) -> Tensor:
+    """A condition of bools. Raises RuntimeError for other types, but for bytes, which are deprecated."""
     kind = from_numpy_dtype(condition._array.dtype)
     if kind.numpy == numpy.uint8:
         warn_once(
@@ -729,11 +728,7 @@ def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind.long_name}"
         )
-    is_tensor = isinstance(input, TensorBase) or isinstance(other, TensorBase)
-    if not is_tensor and isinstance(input, numbers.Number) and isinstance(other, numbers.Number):
-        # two numbers have torch's type for numbers, not NumPy's
-        input = new_tensor(numpy.asarray(input, common_dtype([input, other], "same").numpy))
-    return ops.where(condition, input, other) if out is None else ops.where(condition, input, other, out=out)
+    return condition
 
 
 _ABSENT = object()

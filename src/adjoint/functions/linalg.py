@@ -854,6 +854,8 @@ def norm(
 
 
 def _vector_norm(A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: bool, dtype: Dtype | None) -> Tensor:
+    if dtype is None and type(ord) in (int, float):
+        return ops.linalg_vector_norm(A, ord, axes, keepdim)
     return COMPOSITES["linalg", "vector_norm"].function(A, ord, axes, keepdim, dtype=dtype)
 
 

@@ -454,6 +454,8 @@ def norm(
         axes = dim if dim is not None else tuple(range(input.ndim))
         return COMPOSITES["linalg", "matrix_norm"].function(input, p, axes, keepdim, dtype=dtype)
     order: Any = 2 if p is None or p == "fro" else p
+    if dtype is None and type(order) in (int, float):
+        return ops.linalg_vector_norm(input, order, dim, keepdim)
     return vector_norm(input, order.item() if isinstance(order, TensorBase) else order, dim, keepdim, dtype=dtype)
 
 

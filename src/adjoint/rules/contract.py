@@ -606,7 +606,8 @@ def _plus(product, input, beta, alpha):
 
 def _plus_in_place(product, addend):
     # a new array would have to be brought into the cache
-    if product.shape != addend.shape and broadcast_shapes(product.shape, addend.shape) != product.shape:
+    shape, own = product.shape, addend.shape
+    if shape[len(shape) - len(own) :] != own and broadcast_shapes(shape, own) != shape:
         return product + addend
     product += addend
     return product

@@ -134,15 +134,15 @@ class Parameter(_ParameterFields):
     KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
 
 
-def passes(kinds: str) -> Callable[[Function], Function]:
+def passes(kinds: str, *, of_inputs: bool = False) -> Callable[[Function], Function]:
     """Say of a check that it refuses types and numbers alone, and which kinds of types (NumPy's letters) it passes.
 
     It passes arrays of one real type of these kinds, and numbers that a floating type holds, so that it is not called
-    for them.
+    for them. of_inputs: the types of constant arrays do not count.
     """
 
     def declare(check: Function) -> Function:
-        check.passed_kinds = kinds  # type: ignore[attr-defined]
+        check.passed_kinds, check.looks_at_inputs = kinds, of_inputs  # type: ignore[attr-defined]
         return check
 
     return declare
@@ -236,7 +236,7 @@ class Partial(Formula):
     """The partial derivative d of an elementwise operation: `call` gives driver * d, and `pull` g * conj(d).
 
     A partial is a number, the name of a saved value, or a function that gives d, or, if its first parameter is `g`,
-    the product.
+    the product. A name with + or - in front is that of a number, which is mostly 1: then nothing is multiplied.
     """
 
     def __init__(self, partial: Function | str | float, input: str) -> None:
@@ -246,8 +246,18 @@ class Partial(Formula):
         self.is_identity = not callable(partial) and partial == 1
         #: True if the partial is a saved value, which may be a number.
         self.is_saved_value = isinstance(partial, str)
+        #: True if numbers among the values may be operands of one program, whatever numbers they are.
+        self.takes_numbers = self.is_saved_value or getattr(partial, "takes_numbers", False)
+        #: 1 or -1 for a name with such a sign, else 0.
+        self.sign = {"+": 1, "-": -1}.get(str(partial)[0], 0) if self.is_saved_value else 0
         of_one = not self.takes_ops and len(self.needs) == 1
         self.call, self.pull = products(partial, self.call, self.takes_driver, of_one)
+
+
+def of_numbers(partial: Function) -> Function:
+    """A partial derivative that computes with numbers as with arrays: it never looks at their values."""
+    partial.takes_numbers = True  # type: ignore[attr-defined]
+    return partial
 
 
 def products(
@@ -259,6 +269,10 @@ def products(
     partial takes exactly one value.
     """
     if isinstance(partial, str):
+        if partial[0] == "-":
+            return (lambda ops, g, factor: times(g, -factor)), (lambda ops, g, factor: g * -conj(ops, factor))
+        if partial[0] == "+":
+            return (lambda ops, g, factor: times(g, factor)), (lambda ops, g, factor: g * conj(ops, factor))
         return (lambda ops, g, factor: g * factor), (lambda ops, g, factor: g * conj(ops, factor))
     if not callable(partial):
         quick = _PRODUCTS.get(partial, lambda ops, g: g * partial)
@@ -584,7 +598,7 @@ def _constant_partial(value: str | float) -> Function:
     if not isinstance(value, str):
         return lambda: value
     namespace: dict[str, Any] = {}
-    exec(f"def partial({value}): return {value}", namespace)
+    exec(f"def partial({value.lstrip('+-')}): return {value}", namespace)
     return namespace["partial"]
 
 

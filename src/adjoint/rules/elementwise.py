@@ -13,7 +13,7 @@ from adjoint.arrays.promotion import number_as
 from adjoint.runtime.once import warn_once
 
 from . import refusals
-from .declare import Array, Constant, Number, Numeric, constant, elementwise, general, linear
+from .declare import Array, Constant, Number, Numeric, constant, elementwise, general, linear, of_numbers
 from .refusals import INFINITY, is_number, letter_of
 
 PI = 3.141592653589793
@@ -56,7 +56,7 @@ def _times(alpha, value, beside):
 
 @elementwise(
     input=1,
-    other=lambda alpha: alpha,
+    other="+alpha",
     fast="add",
     inplace=True,
     check=refusals.check_alpha,
@@ -69,7 +69,7 @@ def add(xp, input: Array, other: Array, *, alpha: Number = 1):
 
 @elementwise(
     input=1,
-    other=lambda alpha: -alpha,
+    other="-alpha",
     fast="subtract",
     inplace=True,
     node={"input": "RsubBackward1"},
@@ -82,7 +82,7 @@ def sub(xp, input: Array, other: Array, *, alpha: Number = 1):
 
 
 @elementwise(
-    input=lambda alpha: -alpha,
+    input="-alpha",
     other=1,
     method=False,
     node={"": "RsubBackward0", "input": "RsubBackward1", "other": "RsubBackward1"},
@@ -97,9 +97,9 @@ def rsub(xp, input: Array, other: Array, *, alpha: Number = 1):
 true_divide = elementwise(
     "divide",
     name="true_divide",
-    input=lambda g, other: g / other,
+    input=of_numbers(lambda g, other: g / other),
     # not by the result, which programs overwrite: p = x / total; p[mask] = 0
-    other=lambda input, other: -((input / other) / other),
+    other=of_numbers(lambda input, other: -((input / other) / other)),
     dtypes="float",
     wide=WIDE,
     inplace=True,

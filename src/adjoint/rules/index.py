@@ -11,6 +11,7 @@ from math import prod
 from sys import maxsize
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of, numpy_dtype
+from adjoint.arrays.kernels.products_and_sums import EMBED, READ
 from adjoint.arrays.namespace import count_true, first_outside, is_lazy, namespace, underlying
 from adjoint.arrays.promotion import number_as
 from adjoint.arrays.shapes import broadcast_shapes
@@ -90,12 +91,14 @@ _OF_STEPS = {"attributes": _shown_step, "shown": {"index": None, "input_shape": 
 
 def _basic(name, node):
     # one operation under several names: the node is named after the last step of the index
-    @linear(name=name, view=True, method=False, function=False, node=node, explain=_explain_basic, **_OF_STEPS)
+    options = {**_OF_STEPS, "explain": _explain_basic, "native": READ}
+
+    @linear(name=name, view=True, method=False, function=False, node=node, **options)
     def getitem(xp, input: Array, index):
         """The view input[index] for a tuple of ints, slices, None and Ellipsis."""
         return xp.getitem(input, index)
 
-    @getitem.vjp("input")
+    @getitem.vjp("input", native=EMBED)
     def _(ops, g, input_shape, index):
         return ops.embed_view(g, input_shape, index)
 
@@ -158,7 +161,7 @@ def _(ops, g, index):
     return ops.getitem_slice(g, index)
 
 
-@embed_view.vjp("input")
+@embed_view.vjp("input", native=READ)
 def _(ops, g, index):
     return ops.getitem_slice(g, index)
 
@@ -215,7 +218,7 @@ def _explain_index(error, input, indices):
     return IndexError(str(error).replace("axis", "dimension"))
 
 
-@linear(moves=True, method=False, function=False, explain=_explain_index)
+@linear(moves=True, method=False, function=False, explain=_explain_index, native=READ)
 def index(xp, input: Array, indices: Indices):
     """The copy input[indices] for a tuple of raw arrays (ints or bools) and full slices."""
     return xp.getitem(input, indices)

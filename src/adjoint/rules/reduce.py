@@ -9,7 +9,7 @@ from math import inf, nan, prod
 
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.kernels import cumulative, vectors
-from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, TOTAL
+from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, SUM_AXES, SUM_AXES_BACK, TOTAL
 from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
 from adjoint.runtime.caches import cached
 
@@ -149,7 +149,7 @@ def _shown_count(input_shape):
 NO_AXES = {"dim": None, "keepdim": None}
 _dims = {"dim": "dim[]"}
 _linear = {"axes": ("dim",), "dtypes": "same", "method": False, "function": False, "shown": _dims}
-linear(name="sum", node="SumBackward1", **_linear)(_sum).vjp("input")(_sum_vjp)
+linear(name="sum", node="SumBackward1", native=SUM_AXES, **_linear)(_sum).vjp("input", native=SUM_AXES_BACK)(_sum_vjp)
 linear(name="mean", node="MeanBackward1", attributes=_shown_count, **_linear)(_mean).vjp("input")(_mean_vjp)
 
 # for all axes: only the batch form names any, which are then all but the batch axis

@@ -208,6 +208,7 @@ def explain_shapes(error, *operands):
     broadcast_shapes(*[operand.shape for operand in operands if not is_number(operand)])
 
 
+@passes("biuf", of_inputs=True)
 def check_where(condition, input, other):
     check_integers(input, other)
 

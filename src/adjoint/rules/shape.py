@@ -6,9 +6,11 @@ repeated it sums, where they were dropped it fills in zeros.
 
 import math
 from operator import index
+from typing import Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import products_and_sums
+from adjoint.arrays.kernels.products_and_sums import EXPAND, JOIN, PERMUTE, PERMUTE_BACK, RESHAPE, STACK, SUM_TO, SWAP
 from adjoint.arrays.namespace import copied, underlying
 from adjoint.arrays.shapes import expanded, require_dim, sum_to
 
@@ -25,6 +27,9 @@ def integers(operation, argument, values):
             f"{operation}(): argument '{argument}' must be tuple of ints, but found element of type "
             f"{type(wrong).__name__}"
         ) from None
+
+
+_HIDDEN: Any = {"method": False, "function": False}
 
 
 # other shapes of the same elements ------------------------------------------------------------------------------------
@@ -52,13 +57,13 @@ def _explain_reshape(error, input, shape):
     return RuntimeError(f"shape '{list(shape)}' is invalid for input of size {input.size}")
 
 
-@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape)
+@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape, native=RESHAPE)
 def reshape(xp, input: Array, shape):
     """The elements in row-major order under another shape (one size may be -1): a view if possible, else a copy."""
     return xp.reshape(input, proper_sizes("reshape", shape))
 
 
-@linear(view=True, spread="shape", method=False, function=False, node="ViewBackward0", explain=_explain_reshape)
+@linear(view=True, spread="shape", node="ViewBackward0", explain=_explain_reshape, native=RESHAPE, **_HIDDEN)
 def view(xp, input: Array, shape):
     """The elements under another shape (one size may be -1), sharing memory."""
     result = xp.reshape(input, proper_sizes("view", shape))
@@ -70,7 +75,7 @@ def view(xp, input: Array, shape):
     return result
 
 
-@reshape.vjp("input")
+@reshape.vjp("input", native=RESHAPE)
 def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
 
@@ -88,7 +93,7 @@ def _of_whole_batch(size, input, shape):
 reshape.batch(_of_whole_batch)
 
 
-@view.vjp("input")
+@view.vjp("input", native=RESHAPE)
 def _(ops, g, input_shape):
     return ops.reshape(g, input_shape)
 
@@ -117,7 +122,7 @@ def _squeeze(name, node):
         named = dim if isinstance(dim, tuple) else (dim,)
         return xp.squeeze(input, axis=tuple(d for d in named if input.ndim and input.shape[d] == 1))
 
-    @squeeze.vjp("input")
+    @squeeze.vjp("input", native=RESHAPE)
     def _(ops, g, input_shape):
         return ops.reshape(g, input_shape)
 
@@ -138,13 +143,13 @@ _squeeze("squeeze_several", "SqueezeBackward2")
 # other orders of the axes ---------------------------------------------------------------------------------------------
 
 
-@linear(view=True, axes=("dims",), method=False, function=False)
+@linear(view=True, axes=("dims",), native=PERMUTE, **_HIDDEN)
 def permute(xp, input: Array, dims):
     """A view whose axis k is the input's axis dims[k]."""
     return xp.permute_dims(input, dims)
 
 
-@permute.vjp("input")
+@permute.vjp("input", native=PERMUTE_BACK)
 def _(ops, g, dims):
     return ops.permute(g, tuple(sorted(range(len(dims)), key=dims.__getitem__)))
 
@@ -161,7 +166,7 @@ def _(batch, input, dims):
     return batch.join(batch.ops_for([data]).permute(data, (0, *[d % ndim + 1 for d in dims])))
 
 
-@linear(view=True, axes=("dim0", "dim1"))
+@linear(view=True, axes=("dim0", "dim1"), native=SWAP)
 def transpose(xp, input: Array, dim0, dim1):
     """A view with two axes exchanged."""
     if dim0 == dim1:
@@ -171,7 +176,7 @@ def transpose(xp, input: Array, dim0, dim1):
     return xp.permute_dims(input, tuple(order))
 
 
-@transpose.vjp("input")
+@transpose.vjp("input", native=SWAP)
 def _(ops, g, dim0, dim1):
     return ops.transpose(g, dim0, dim1)
 
@@ -218,7 +223,7 @@ def expanded_sizes(input, size):
     return size[:extra] + tuple(m if n == -1 else n for n, m in zip(size[extra:], shape, strict=True))
 
 
-@linear(view=True, spread="size", function=False)
+@linear(view=True, spread="size", function=False, native=EXPAND)
 def expand(xp, input: Array, size):
     """A view with axes of length one repeated to the given sizes (-1: as it is), and new axes in front."""
     if type(size) is tuple and 1 not in size:
@@ -228,7 +233,7 @@ def expand(xp, input: Array, size):
     return expanded(xp, input, expanded_sizes(input, size))
 
 
-@expand.vjp("input")
+@expand.vjp("input", native=SUM_TO)
 def _(ops, g, input_shape):
     return ops.sum_to_size(g, input_shape)
 
@@ -325,7 +330,7 @@ def row_major(array):
     return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else copied(array)
 
 
-@linear(moves=True, dtypes="same", axes=("dim",), check=check_cat, method=False, function=False)
+@linear(moves=True, dtypes="same", axes=("dim",), check=check_cat, native=JOIN, **_HIDDEN)
 def cat(xp, tensors: Arrays, dim=0):
     """The tensors joined along one axis."""
     return row_major(xp.concat(tensors, axis=dim))
@@ -354,7 +359,7 @@ def check_stack(tensors, dim):
             )
 
 
-@linear(moves=True, dtypes="same", new_axes=("dim",), check=check_stack, method=False)
+@linear(moves=True, dtypes="same", new_axes=("dim",), check=check_stack, method=False, native=STACK)
 def stack(xp, tensors: Arrays, dim=0):
     """Tensors of one shape joined along a new axis."""
     return row_major(xp.stack(tensors, axis=dim))

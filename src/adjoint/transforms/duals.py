@@ -106,7 +106,7 @@ class Partial:
         def on_numpy(*values):
             return product(numpy_ops, *values)
 
-        self.fused = Fused(on_numpy, (), has_partials and formula.is_saved_value)
+        self.fused = Fused(on_numpy, (), has_partials and formula.takes_numbers)
 
     def on_arrays(self, ops, t, values: list, result):
         """The product with a tangent on raw arrays; ops: the operations for them."""

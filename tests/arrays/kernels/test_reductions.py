@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduced
+from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, reduced, summed_to
 from adjoint.arrays.libraries.numpy_namespace import xp
 
 compiled_only = pytest.mark.skipif(reduced(SUM, np.ones((2, 2)), 0, False) is None, reason="these loops are compiled")
@@ -96,3 +96,34 @@ def test_numpy_warns() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(xp.max(np.full((3, 2), np.nan), axis=1)).all()
+
+
+def broadcast_from(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The shapes that broadcast to a shape, and some that do not."""
+    shorter = [shape[n:] for n in range(len(shape) + 1)]
+    ones = [tuple(1 if i in axes else n for i, n in enumerate(part)) for part in shorter for axes in axes_among(part)]
+    return [*ones, (2, *shape), (7, *shape[1:])]
+
+
+def axes_among(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [axes for n in range(len(shape) + 1) for axes in itertools.combinations(range(len(shape)), n)]
+
+
+@compiled_only
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("shape", [*SHAPES, (), (8,), (1,), (300,), (0, 3), (1, 1), (64, 64)])
+def test_sums_to_a_shape(shape: Any, dtype: Any) -> None:
+    """A cotangent summed for an operand that was broadcast is NumPy's sum to the last bit, or is left to NumPy."""
+    done = 0
+    for x in layouts((np.random.default_rng(0).normal(size=shape) * 8).astype(dtype)) if shape else [np.ones(())]:
+        for target in broadcast_from(x.shape):
+            result = summed_to(x, target)
+            if result is None:
+                continue
+            extra = x.ndim - len(target)
+            axes = tuple(i for i in range(x.ndim) if i < extra or target[i - extra] == 1 != x.shape[i])
+            expected = np.add.reduce(x, axes, keepdims=True).reshape(target)
+            np.testing.assert_array_equal(result, expected)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            done += 1
+    assert (done > 0) == (dtype is not np.int64 and len(shape) > 0 and np.prod(shape) > 0)

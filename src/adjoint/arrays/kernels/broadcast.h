@@ -4,6 +4,21 @@
 
 #include "numpy_arrays.h"
 
+/* A view of an array with other lengths and strides of axes. */
+static PyObject *adj_strided(PyArrayObject *a, int ndim, npy_intp *dims, npy_intp *strides) {
+    PyArray_Descr *descr = PyArray_DESCR(a);
+    Py_INCREF(descr);
+    int flags = PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_DATA(a), flags, NULL);
+    if (view == NULL) return NULL;
+    Py_INCREF(a);
+    if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)a) < 0) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    return view;
+}
+
 /* A view of an array with axes of length one repeated to a shape, and new axes in front; None for what is no plain
    ndarray, or has other axes. */
 static PyObject *adj_expand(PyObject *object, PyObject *shape) {
@@ -29,17 +44,7 @@ static PyObject *adj_expand(PyObject *object, PyObject *shape) {
         else
             Py_RETURN_NONE;
     }
-    PyArray_Descr *descr = PyArray_DESCR(a);
-    Py_INCREF(descr);
-    int flags = PyArray_FLAGS(a) & (NPY_ARRAY_WRITEABLE | NPY_ARRAY_ALIGNED);
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims, strides, PyArray_DATA(a), flags, NULL);
-    if (view == NULL) return NULL;
-    Py_INCREF(object);
-    if (PyArray_SetBaseObject((PyArrayObject *)view, object) < 0) {
-        Py_DECREF(view);
-        return NULL;
-    }
-    return view;
+    return adj_strided(a, ndim, dims, strides);
 }
 
 /* 1 in an array of the type and shape of another one, which has one element; None for other arrays. */

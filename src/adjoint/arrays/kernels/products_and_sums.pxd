@@ -22,7 +22,6 @@ cdef extern from "sums.h":
     int ADJ_TOTAL, ADJ_AVERAGE, ADJ_SPREAD, ADJ_SPREAD_MEAN
     bint adj_find_sum_loops(object add)
     bint adj_add_into(object to, object source)
-    object adj_sum_leading(object array, object shape)
     object adj_plus(object a, object b)
     object adj_total(int kind, object a)
 
@@ -47,13 +46,22 @@ cdef extern from "triangles.h":
 
 cdef extern from "reductions.h":
     object adj_reduced(int kind, object array, object axes, bint keepdims)
+    object adj_summed_to(object array, object shape)
+
+
+cdef extern from "moves.h":
+    int ADJ_READ, ADJ_EMBED, ADJ_RESHAPE, ADJ_PERMUTE, ADJ_PERMUTE_BACK, ADJ_SWAP, ADJ_EXPAND, ADJ_SUM_TO
+    int ADJ_SUM_AXES, ADJ_SUM_AXES_BACK, ADJ_JOIN, ADJ_STACK
+    object adj_move(int kind, list values)
 
 
 cdef class NativeKernel:
     cdef int kind
+    cdef readonly bint is_move
     cdef public str name
     cdef object one(self, object a)
     cdef object two(self, object a, object b)
+    cpdef object several(self, list values)
 
 
 cdef class ReadyProduct:
@@ -66,10 +74,10 @@ cdef adj_matrix _matrix(tuple layout, bint is_row) except *
 
 cdef bint added(object to, object source)
 cdef object plus(object a, object b)
-cdef object sum_leading(object array, object shape)
 cdef bint _are_bound
 cpdef object expanded(object array, object shape)
 cpdef object one_like(object array)
+cpdef object summed_to(object array, object shape)
 cpdef object reduced(int kind, object array, object axes, bint keepdims)
 cdef bint meet_in_short_rows(object left, object right)
 cpdef object stacked_products(object a, object b)

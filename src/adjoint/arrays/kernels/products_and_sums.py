@@ -1,4 +1,4 @@
-"""Products and sums of small plain arrays in C: the call of NumPy's inner loops without NumPy's Python functions.
+"""Products, sums and moves of plain arrays in C: NumPy's inner loops and C functions without its Python functions.
 
 A `NativeKernel` belongs to a kernel or a formula and gives the same, to the last bit, for plain arrays of single or
 double precision of the ranks that it is for, or None: then the kernel or formula is called. It calls NumPy's own inner
@@ -24,6 +24,10 @@ if cython.compiled:
         "product": ADJ_PRODUCT, "matrices": ADJ_MATRICES, "matrix_vector": ADJ_MATRIX_VECTOR, "vectors": ADJ_VECTORS,
         "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,
         "total": ADJ_TOTAL, "average": ADJ_AVERAGE, "spread": ADJ_SPREAD, "spread mean": ADJ_SPREAD_MEAN,
+        "read": ADJ_READ, "embed": ADJ_EMBED, "reshape": ADJ_RESHAPE,
+        "permute": ADJ_PERMUTE, "permute back": ADJ_PERMUTE_BACK, "swap": ADJ_SWAP,
+        "expand": ADJ_EXPAND, "sum to": ADJ_SUM_TO, "sum axes": ADJ_SUM_AXES, "sum axes back": ADJ_SUM_AXES_BACK,
+        "join": ADJ_JOIN, "stack": ADJ_STACK,
     }  # fmt: skip
 
 
@@ -37,15 +41,25 @@ class NativeKernel:
         the right factor from g and the left one.
     total, average: the sum and the mean of all elements.
     spread: the cotangent of the input of `total`, from g and its shape; spread mean: the same for `average`.
+
+    The others, moves, take an array and parameters, and leave errors to the kernel or formula:
+    read: the part at a basic index; embed: zeros of a shape with an array at such an index.
+    reshape, permute, permute back, swap: another shape, axes in another order and in that before, two axes exchanged.
+    expand: repeated to a shape; sum to: summed to a shape that was repeated.
+    sum axes: over axes, kept or not; sum axes back: its cotangent, from g, the input's shape, the axes, whether kept.
+    join, stack: a list of arrays joined along an axis, or along a new one.
     """
 
     def __init__(self, name):
         self.name = name
         self.kind = _KINDS[name] if cython.compiled else 0
+        self.is_move = cython.compiled and self.kind >= ADJ_READ
 
     def two(self, a, b):
         """The result for two arrays, or None."""
         if cython.compiled:
+            if self.is_move:
+                return adj_move(self.kind, [a, b])
             if self.kind <= ADJ_RIGHT:
                 return adj_product(self.kind, a, b) if _are_bound else None
             share = adj_share(a, b) if self.kind == ADJ_SPREAD_MEAN else a
@@ -56,6 +70,12 @@ class NativeKernel:
         """The result for one array, or None."""
         if cython.compiled and (self.kind == ADJ_TOTAL or self.kind == ADJ_AVERAGE):
             return adj_total(self.kind, a)
+        return None
+
+    def several(self, values: list):
+        """The result for an array and parameters, or None."""
+        if cython.compiled and self.is_move:
+            return adj_move(self.kind, values)
         return None
 
     def run(self, a, b=None):
@@ -75,6 +95,13 @@ PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
     for name in ("product", "matrices", "matrix_vector", "vectors", "left cotangent", "right cotangent")
 ]
 TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [NativeKernel(name) for name in ("total", "average", "spread", "spread mean")]
+READ, EMBED, RESHAPE, PERMUTE, PERMUTE_BACK, SWAP = [
+    NativeKernel(name) for name in ("read", "embed", "reshape", "permute", "permute back", "swap")
+]
+EXPAND, SUM_TO, SUM_AXES, SUM_AXES_BACK = [
+    NativeKernel(name) for name in ("expand", "sum to", "sum axes", "sum axes back")
+]
+JOIN, STACK = [NativeKernel(name) for name in ("join", "stack")]
 
 
 if cython.compiled:
@@ -137,10 +164,16 @@ def plus(a, b):
     return None
 
 
-def sum_leading(array, shape):
-    """The sum over the leading axes that an array has beyond a shape; None if that is left to NumPy."""
+def summed_to(array, shape):
+    """The sum over the axes along which broadcasting from a shape repeats elements; None if that is left to NumPy.
+
+    >>> import numpy
+    >>> total = summed_to(numpy.ones((3, 2)), (1, 2))
+    >>> total is None or total.tolist() == [[3.0, 3.0]]
+    True
+    """
     if cython.compiled:
-        return adj_sum_leading(array, shape)
+        return adj_summed_to(array, shape)
     return None
 
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "ufunc_loops.h"
+#include "sums.h"
 #include "optimized_begin.h"
 
 /* Longer rows are left to NumPy, which divides them into halves; so are columns beside so many others. */
@@ -293,4 +293,44 @@ static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int ke
 }
 
 #include "optimized_end.h"
+
+/* An array summed over the axes along which broadcasting from a shape repeats elements; None for what is not plain, has
+   no such axes, and what these loops leave to NumPy. */
+static PyObject *adj_summed_to(PyObject *object, PyObject *shape) {
+    if (adj_precision(object) < 0 || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
+    PyArrayObject *a = (PyArrayObject *)object;
+    int ndim = PyArray_NDIM(a), n = (int)PyTuple_GET_SIZE(shape), extra = ndim - n, count = 0;
+    int named[NPY_MAXDIMS];
+    npy_intp dims[NPY_MAXDIMS];
+    if (extra < 0) Py_RETURN_NONE;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp length = i < extra ? 1 : PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i - extra));
+        if (i >= extra) dims[i - extra] = length;
+        if (i >= extra && length == PyArray_DIM(a, i)) continue;
+        if (length != 1) Py_RETURN_NONE;
+        named[count++] = i;
+    }
+    if (!count) Py_RETURN_NONE;
+    PyObject *total = Py_None;
+    if (count == ndim)
+        total = adj_total(ADJ_TOTAL, object);
+    else if (count == extra)
+        total = adj_sum_leading(object, shape);
+    else
+        Py_INCREF(total);
+    if (total == Py_None && count < ndim) {
+        PyObject *axes = PyTuple_New(count);
+        if (axes == NULL) return NULL;
+        for (int i = 0; i < count; i++) PyTuple_SET_ITEM(axes, i, PyLong_FromLong(named[i]));
+        Py_DECREF(total);
+        total = adj_reduced(ADJ_REDUCE_SUM, object, axes, 1);
+        Py_DECREF(axes);
+    }
+    if (total == NULL || total == Py_None || PyArray_NDIM((PyArrayObject *)total) == n) return total;
+    PyArray_Dims as = {dims, n};
+    PyObject *result = PyArray_Newshape((PyArrayObject *)total, &as, NPY_CORDER);
+    Py_DECREF(total);
+    return result;
+}
+
 #endif

@@ -332,6 +332,10 @@ def sum_at(shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     >>> sum_at((3,), (numpy.array([2, 2]),), numpy.array([1.0, 2.0]))
     array([0., 0., 3.])
     """
+    if len(where) == 1 and scatter.can_do(values) and values.shape == (*where[0].shape, *shape[1:]):
+        sums = _sums_at_places(shape, where, values)
+        if sums is not None:
+            return sums
     arrays = [item for item in where if isinstance(item, numpy.ndarray)]
     if all(item.dtype == bool for item in arrays):
         # a mask picks no place twice
@@ -736,9 +740,12 @@ def _or_by_numpy(quick: Any, numpys: Any) -> Any:
 
 
 def _products(a: Any, b: Any) -> Any:
-    """a @ b where loops of our own are quicker than BLAS: of small matrices, and of columns with rows; else None."""
-    if type(a) is type(b) is numpy.ndarray and a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
-        return a * b
+    """a @ b without numpy.matmul's own work, or by quicker loops: of small matrices, of columns with rows; else None."""
+    if type(a) is type(b) is numpy.ndarray:
+        if a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
+            return a * b
+        if a.ndim <= 2 >= b.ndim:
+            return products_and_sums.PRODUCT.run(a, b)
     return products_and_sums.stacked_products(a, b)
 
 

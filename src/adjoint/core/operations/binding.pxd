@@ -29,6 +29,7 @@ cdef class Arguments:
     cdef tuple axes
     cdef tuple new_axes
     cdef tuple scalar_positions
+    cdef Py_ssize_t n_typed
     cdef bint is_checked_by_type
     cdef public str passed_kinds
     cdef bint needs_types_only
@@ -42,5 +43,6 @@ cdef class Arguments:
     cdef tuple sequence_of_tensors(self, object members)
 
 
+cdef object counted_from_front(object dims, Py_ssize_t ndim)
 cpdef bint is_whole(object dtype)
 cdef bint is_held(object value, bint single)

@@ -51,6 +51,7 @@ class Arguments:
     is_checked_by_type: arguments that are `plain` or `whole` may need no call of the rule's check.
     needs_types_only: they need no further look at all.
     passed_kinds: the kinds of types (NumPy's letters) of which the rule's check passes arrays of one type.
+    n_typed: as many arrays, the first ones, have to be of that type.
     """
 
     def __init__(self, rule):
@@ -77,6 +78,7 @@ class Arguments:
         inputs = rule.inputs if rule.scalars is True else rule.scalars or ()
         self.scalar_positions = tuple([self.names.index(n) for n in inputs])
         self.passed_kinds = "biuf" if rule.check is None else getattr(rule.check, "passed_kinds", "")
+        self.n_typed = self.n_inputs if getattr(rule.check, "looks_at_inputs", False) else len(self.array_positions)
         # without a check, the look at each argument costs no more than that at their types
         self.is_checked_by_type = rule.check is not None and bool(self.passed_kinds) and self.sequence < 0
         self.needs_types_only = self.is_checked_by_type and not self.has_axes
@@ -129,12 +131,15 @@ class Arguments:
         """True for arrays of NumPy's of one floating type, and numbers of Python's that this type holds."""
         first = None
         single: cython.bint = False
-        for position in self.array_positions:
-            value = values[position]
+        k: cython.Py_ssize_t
+        for k in range(len(self.array_positions)):
+            value = values[self.array_positions[k]]
             if isinstance(value, TensorBase):
                 array = cython.cast(TensorBase, value)._array
                 if type(array) is not _ndarray:
                     return False
+                if k >= self.n_typed:
+                    continue
                 dtype = dtype_of(array)
                 if first is None:
                     if dtype is not _FLOAT64 and dtype is not _FLOAT32:
@@ -167,13 +172,16 @@ class Arguments:
     def whole(self, values: list):
         """True for arrays of NumPy's of one type of integers or bools that the rule's check passes, without numbers."""
         first = None
-        for position in self.array_positions:
-            value = values[position]
+        k: cython.Py_ssize_t
+        for k in range(len(self.array_positions)):
+            value = values[self.array_positions[k]]
             if not isinstance(value, TensorBase):
                 return False
             array = cython.cast(TensorBase, value)._array
             if type(array) is not _ndarray:
                 return False
+            if k >= self.n_typed:
+                continue
             dtype = dtype_of(array)
             if first is None:
                 if not is_whole(dtype) or dtype.kind not in self.passed_kinds:
@@ -228,9 +236,9 @@ class Arguments:
             for position in self.axes:
                 dim = values[position]
                 if dim is not None and not (type(dim) is int and 0 <= dim < ndim):
-                    values[position] = normalize_dims(dim, ndim)
+                    values[position] = counted_from_front(dim, ndim)
             for position in self.new_axes:
-                values[position] = normalize_dims(values[position], ndim + 1)
+                values[position] = counted_from_front(values[position], ndim + 1)
         if self.rule.check is not None and not (self.has_axes and self.is_checked_by_type and self.passes(values)):
             try:
                 self.rule.check(*values)
@@ -273,6 +281,30 @@ class Arguments:
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")
             result.append(member)
         return tuple(result)
+
+
+def counted_from_front(dims, ndim: cython.Py_ssize_t):
+    """`normalize_dims`, which Python's ints within bounds do without, one or a tuple of different ones."""
+    axis: cython.Py_ssize_t
+    if type(dims) is int and -ndim <= dims < ndim:
+        axis = dims
+        return axis + ndim if axis < 0 else axis
+    if type(dims) is tuple and ndim < 64:
+        counted: list = []
+        seen: cython.ulonglong = 0
+        for dim in cython.cast(tuple, dims):
+            if type(dim) is not int or not -ndim <= dim < ndim:
+                return normalize_dims(dims, ndim)
+            axis = dim
+            if axis < 0:
+                axis += ndim
+            bit: cython.ulonglong = cython.cast(cython.ulonglong, 1) << axis
+            if seen & bit:
+                return normalize_dims(dims, ndim)
+            seen |= bit
+            counted.append(axis)
+        return tuple(counted)
+    return normalize_dims(dims, ndim)
 
 
 def is_whole(dtype):

@@ -251,6 +251,10 @@ class Kernel:
 
     def run(self, raw, half):
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
+        if self.native is not None and half is None and (self.rule.view or not is_large(raw[0])):
+            outs = self.native.several(raw)
+            if outs is not None:
+                return outs
         if half is None and (self.repeats or self.plain is not None):
             outs = self.by_program(raw)
             if outs is not None:

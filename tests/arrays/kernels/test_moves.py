@@ -1,0 +1,100 @@
+"""Moves of arrays in C beside the kernels and formulas that they take the place of."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.arrays.kernels import products_and_sums as native
+from adjoint.arrays.namespace import namespace
+from adjoint.core.recorded import operations, raw_ops
+
+X = np.arange(24.0).reshape(2, 3, 4)
+LAYOUTS = [X, np.asfortranarray(X), X[:, ::2], X[::-1], X[:0], X.astype(np.float32), X.astype(np.int64)]
+ORDERS = list(itertools.permutations(range(3)))
+INDICES = [(0, ...), (slice(1, None), ...), (None, ..., -1), (..., slice(None, None, -2)), (1, 2, ..., 3), (...,)]
+AXES = [0, 2, (0, 1), (1,), (2, 0)]
+
+compiled_only = pytest.mark.skipif(native.READ.several([X, (0, ...)]) is None, reason="these moves are compiled")
+
+
+def cases() -> list[tuple[str, tuple[Any, ...]]]:
+    """Names of operations, and the parameters of a call."""
+    options: dict[str, list[tuple[Any, ...]]] = {
+        "getitem_slice": [(index,) for index in INDICES],
+        "index": [((np.array([1, 0, 1]),),), ((slice(None), np.array([[2], [0]])),)],
+        "reshape": [(shape,) for shape in [(24,), (4, -1), (-1,), (6, 4), (2, 3, 4), adjoint.Size((3, 8))]],
+        "permute": [(order,) for order in ORDERS],
+        "transpose": [(0, 1), (2, 0), (1, 1)],
+        "expand": [((5, 2, 3, 4),), ((2, 3, 4),), ((1, 2, 3, 4),)],
+        "sum": list(itertools.product(AXES, (False, True))),
+    }
+    return [(name, each) for name, several in options.items() for each in several]
+
+
+def alike(result: Any, expected: Any) -> None:
+    np.testing.assert_array_equal(result, expected)
+    assert (result.dtype, result.shape, result.strides) == (expected.dtype, expected.shape, expected.strides)
+    assert result.flags.writeable == expected.flags.writeable
+
+
+@compiled_only
+@pytest.mark.parametrize(("name", "options"), cases())
+def test_kernels(name: str, options: tuple[Any, ...]) -> None:
+    """A move gives what the kernel gives, with its layout, or leaves it to the kernel."""
+    rule, done = operations[name].rule, 0
+    for x in LAYOUTS:
+        result = rule.native.several([x, *options])
+        if result is not None:
+            alike(result, rule.kernel(namespace(x))(x, *options))
+            assert not rule.view or np.shares_memory(result, x) or not x.size
+            done += 1
+    assert done or options in ((1, 1), ((1, 2, 3, 4),))
+
+
+@compiled_only
+@pytest.mark.parametrize(("name", "options"), cases())
+def test_formulas(name: str, options: tuple[Any, ...]) -> None:
+    """The same for cotangents."""
+    rule = operations[name].rule
+    (formula,) = rule.vjps
+    for x in LAYOUTS[:1]:
+        g = rule.kernel(namespace(x))(x, *options) + 0.5
+        saved = {"input_shape": x.shape, **dict(zip(rule.names[1:], options, strict=True))}
+        values = [saved[name] for name in formula.needs]
+        result = None if formula.native is None else formula.native.several([g, *values])
+        if result is not None:
+            expected = formula.call(raw_ops(g), g, *values)
+            np.testing.assert_array_equal(result, expected)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    ("move", "options"),
+    [
+        (native.READ, ((5, ...),)),
+        (native.RESHAPE, ((5, 5),)),
+        (native.RESHAPE, ((-2, 12),)),
+        (native.RESHAPE, ((np.int64(24),),)),
+        (native.PERMUTE, ((0, 0, 1),)),
+        (native.PERMUTE, ((0, 1),)),
+        (native.PERMUTE_BACK, ((0, 1, 7),)),
+        (native.SWAP, (0, 3)),
+        (native.EXPAND, ((7, 7),)),
+        (native.EMBED, ((2, 2), (0, ...))),
+        (native.EMBED, ((-1,), (0, ...))),
+        (native.SUM_AXES, (None, False)),
+        (native.SUM_AXES, ((0, 1, 2), False)),
+        (native.SUM_AXES, (3, False)),
+        (native.SUM_AXES_BACK, ((2, 3, 4, 5), 0, False)),
+    ],
+)
+def test_errors_are_left_to_python(move: Any, options: tuple[Any, ...]) -> None:
+    """What NumPy refuses, and what the loops are not for, has no result and no exception."""
+    assert move.several([X, *options]) is None
+    assert move.several([[1.0], *options]) is None
