@@ -39,7 +39,8 @@ def _inexact(input: Tensor) -> Tensor:
 
 
 def _resized(input: Tensor, dims: tuple[int, ...], sizes: tuple[int, ...]) -> Tensor:
-    if all(input.shape[dim] == n for dim, n in zip(dims, sizes, strict=True)):
+    shape = input._array.shape
+    if tuple([shape[dim] for dim in dims]) == sizes:
         return input
     return ops.resize_axes(input, dims, sizes)
 
@@ -133,8 +134,9 @@ def _check_real(name: str, input: Tensor) -> None:
 
 def _transformed(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[int], norm: str | None) -> Tensor:
     transform = _TRANSFORMS[name]
+    shape = input._array.shape
     for position, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
-        own = input.shape[dim]
+        own = shape[dim]
         halved = transform.run is _from_half and position == len(dims) - 1
         sizes[position] = n if n != -1 else 2 * (own - 1) if halved else own
         if sizes[position] < 1:

@@ -98,3 +98,23 @@ def test_errors_are_left_to_python(move: Any, options: tuple[Any, ...]) -> None:
     """What NumPy refuses, and what the loops are not for, has no result and no exception."""
     assert move.several([X, *options]) is None
     assert move.several([[1.0], *options]) is None
+
+
+@compiled_only
+@pytest.mark.parametrize("dim", range(4))
+def test_joins(dim: int) -> None:
+    """Arrays of one type are joined as NumPy joins them, into rows; others are left to it."""
+    alone = [np.arange(3.0) for _ in range(3)]
+    for members in ([X], [X, X[::-1], np.asfortranarray(X)], LAYOUTS[-1:] * 2, [X > 3, X < 3], alone):
+        for move, function in ((native.JOIN, np.concatenate), (native.STACK, np.stack)):
+            result = move.several([members, dim])
+            if dim >= members[0].ndim + (function is np.stack):
+                assert result is None
+            else:
+                alike(result, np.ascontiguousarray(function(members, axis=dim)))
+    wider = np.concatenate([X, X], min(dim, 2))
+    joined = native.JOIN.several([[X, wider], dim])
+    assert joined is None if dim > 2 else np.array_equal(joined, np.concatenate([X, wider], dim))
+    for members in ([], [X, wider], [X, X[0]], [X, X.astype(np.float32)], [X, [1.0]], [X.astype(object)], [X[:0]]):
+        assert native.STACK.several([members, dim]) is None
+    assert native.JOIN.several([(X, X), dim]) is None

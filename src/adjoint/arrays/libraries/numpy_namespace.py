@@ -740,7 +740,7 @@ def _or_by_numpy(quick: Any, numpys: Any) -> Any:
 
 
 def _products(a: Any, b: Any) -> Any:
-    """a @ b without numpy.matmul's own work, or by quicker loops: of small matrices, of columns with rows; else None."""
+    """a @ b by numpy.matmul's loops, or by quicker ones: of small matrices, and of columns with rows; else None."""
     if type(a) is type(b) is numpy.ndarray:
         if a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
             return a * b
@@ -774,21 +774,43 @@ class _Fourier:
     def __getattr__(self, name: str) -> Any:
         import scipy.fft
 
-        transform, of_one_axis = getattr(scipy.fft, name), getattr(scipy.fft, _OF_ONE_AXIS.get(name, name))
+        transform, (kinds, loop) = getattr(scipy.fft, name), _pocket_loop(name)
 
         def run(array: Any, **options: Any) -> Any:
-            workers = get_num_threads() if array.size >= crossovers.THREADED_TRANSFORM else None
-            if of_one_axis is transform or len(options["axes"]) > 1:
+            workers = get_num_threads() if array.size >= crossovers.THREADED_TRANSFORM else 1
+            if type(array) is not numpy.ndarray or array.dtype.kind not in kinds or not array.flags.aligned:
                 return transform(array, workers=workers, **options)
-            (axis,), (n,) = options["axes"], options.get("s", (None,))
-            return of_one_axis(array, n, axis, options["norm"], workers=workers)
+            return loop(array, workers, **options)
 
         setattr(self, name, run)
         return run
 
 
-#: SciPy's functions over several axes, and those over one, which take half of the time of small arrays.
-_OF_ONE_AXIS = {"fftn": "fft", "ifftn": "ifft", "rfftn": "rfft", "irfftn": "irfft"}
+def _pocket_loop(name: str) -> tuple[str, Any]:
+    """The loop behind one of SciPy's transforms as a function of (array, workers, axes=, norm=, s=).
+
+    With it the kinds of elements that it takes, none where there is no such loop.
+
+    The Python code in front of it, which looks for other backends, takes longer than a small transform. The rules ask
+    for the sizes that arrays have; only the last one of a spectrum's half is not among them.
+    """
+    try:
+        from scipy.fft._pocketfft import pypocketfft as loops
+    except ImportError:  # SciPy does not promise its name
+        return "", None
+    forward = not name.startswith("i")
+    factors = _FACTORS if forward else dict(zip(_FACTORS, reversed(_FACTORS.values()), strict=True))
+    if name in ("fftn", "ifftn"):
+        return "fc", lambda array, n, axes, norm: loops.c2c(array, axes, forward, factors[norm], None, n)
+    if name == "rfftn":
+        return "f", lambda array, n, axes, norm: loops.r2c(array, axes, forward, factors[norm], None, n)
+    if name == "irfftn":
+        return "c", lambda array, n, axes, norm, s: loops.c2r(array, axes, s[-1], forward, factors[norm], None, n)
+    return "", None
+
+
+#: The factor of a forward transform as pocketfft has it: none, the root of 1 / n, 1 / n.
+_FACTORS = {"backward": 0, "ortho": 1, "forward": 2}
 
 
 fft = _Fourier()
