@@ -87,6 +87,29 @@ def test_selections() -> None:
             np.testing.assert_array_equal(Fused(smaller).attempt([x, y], False), smaller(x, y))
 
 
+def in_other_type(x: Any, other: Any) -> Any:
+    wide = x.astype(other)
+    return (wide * wide * 0.3 + np.exp(wide) + (wide > 0.1)).astype(x.dtype) * x
+
+
+@pytest.mark.parametrize("n", [1, 9, 900, 9000, 200_000])
+@pytest.mark.parametrize(("kind", "other"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_conversions_between_floats(kind: Any, other: Any, n: int) -> None:
+    x = rng.normal(size=n).astype(kind)
+    for function in (in_other_type, lambda x, other: x.astype(other) + 0.1, lambda x, other: x.astype(other)):
+        found = Fused(function).attempt([x, other], False)
+        expected = function(x, other)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_conversion_that_overflows_is_left_to_numpy() -> None:
+    x, program = np.array([1e300, 1.0]), Fused(lambda x: x.astype(np.float32))
+    assert program.attempt([x], False) is None
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(program.attempt([x], False), [np.inf, 1.0])
+
+
 def test_programs_that_are_too_long_are_left_to_numpy() -> None:
     def chain(x: Any, n: int) -> Any:
         for k in range(n):

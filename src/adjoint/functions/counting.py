@@ -252,18 +252,24 @@ def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, A
     n = len(rows)
     if kind_of(rows) == "b":
         rows = rows.astype(xp.uint8)
-    order = xp.lexsort(rows.T[::-1]) if sort and n else xp.arange(n)
-    ordered = rows[order] if sort else rows
+    order = None
+    if sort:
+        order = xp.lexsort(rows.T[::-1]) if n else xp.arange(n)
+        rows = rows[order]
     starts = xp.ones(n, dtype=bool)
-    changes = ordered[1:] != ordered[:-1]
-    starts[1:] = changes[:, 0] if changes.shape[1] == 1 else xp.any(changes, axis=1)
-    if not sort:
-        first_of_group = xp.nonzero(starts)[0]
-        return first_of_group, xp.cumsum(starts) - 1 if each else None, xp.diff(first_of_group, append=n)
+    if rows.shape[1] == 1:
+        # neighbours of a vector are compared without gaps
+        rows = rows[:, 0]
+        starts[1:] = rows[1:] != rows[:-1]
+    else:
+        starts[1:] = xp.any(rows[1:] != rows[:-1], axis=1)
+    first_of_group = xp.nonzero(starts)[0]
+    sizes = xp.diff(first_of_group, append=n)
+    if order is None:
+        return first_of_group, xp.cumsum(starts) - 1 if each else None, sizes
     groups = xp.empty(n, dtype=xp.int64)
     groups[order] = xp.cumsum(starts) - 1
-    first_of_group = xp.nonzero(starts)[0]
-    return order[first_of_group], groups, xp.diff(first_of_group, append=n)
+    return order[first_of_group], groups, sizes
 
 
 def _values_and_counts(array: Any) -> tuple[Any, Any]:

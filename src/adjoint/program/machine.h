@@ -301,10 +301,10 @@ static void adj_free_elementwise(adj_elementwise *p) {
     PyMem_Free(p->constants);
 }
 
-/* Sets constant k of a program. */
-static void adj_set_constant(adj_elementwise *p, int k, double value) {
+/* Sets constant k of a program, of so many bytes. */
+static void adj_set_constant(adj_elementwise *p, int k, int size, double value) {
     char *at = p->constants + k * sizeof(double);
-    if (p->size == 4) *(float *)at = (float)value;
+    if (size == 4) *(float *)at = (float)value;
     else *(double *)at = value;
     p->registers[p->n_inputs + k].base = at;
 }

@@ -52,7 +52,7 @@ cdef extern from "machine.h":
     void adj_set_own_loop(adj_step *step, int which)
     int adj_make_elementwise(adj_elementwise *p) except -1
     void adj_free_elementwise(adj_elementwise *p)
-    void adj_set_constant(adj_elementwise *p, int k, double value)
+    void adj_set_constant(adj_elementwise *p, int k, int size, double value)
     void adj_set_result(adj_elementwise *p, int step, int size, int slot)
     ctypedef object (*adj_array_maker)(PyArray_Descr *descr, int ndim, Py_ssize_t *shape, bint fortran)
     int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,

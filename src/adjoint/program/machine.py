@@ -60,10 +60,10 @@ if compiled:
     class Elementwise:
         """An elementwise program: steps on inputs and constants, of which the last one makes the result.
 
-        inputs: the types of the inputs. constants: numbers. dtype: the type of the numbers. steps: (loop, place,
-        registers, size of the result's elements, slot of the result or None); `set_step` says what the first three are.
-        n_slots: how many intermediate values are alive at once. cost: the time for one element, in additions.
-        parameters: what the function was traced with, the type for each array.
+        inputs: the types of the inputs. constants: types and numbers. dtype: the type of the result. steps: (loop,
+        place, registers, size of the result's elements, slot of the result or None); `set_step` says what the first
+        three are. n_slots: how many intermediate values are alive at once. cost: the time for one element, in
+        additions. parameters: what the function was traced with, the type for each array.
 
         Raises ValueError for a ufunc that has no inner loop for these types.
         """
@@ -76,8 +76,8 @@ if compiled:
             adj_make_elementwise(cython.address(self.code))
             for k, char in enumerate(inputs):
                 self.code.input_types[k] = numpy.dtype(char).num
-            for k, number in enumerate(constants):
-                adj_set_constant(cython.address(self.code), k, number)
+            for k, (char, number) in enumerate(constants):
+                adj_set_constant(cython.address(self.code), k, numpy.dtype(char).itemsize, number)
             for k, (loop, position, registers, size, slot) in enumerate(steps):
                 set_step(cython.address(self.code.steps[k]), EACH, loop, position, registers)
                 adj_set_result(cython.address(self.code), k, size, 0 if slot is None else slot)

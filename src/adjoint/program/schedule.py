@@ -15,7 +15,7 @@ import numpy
 from adjoint.runtime import crossovers
 
 from . import machine
-from .form import BOOL, CAST, WHERE, Form, Step
+from .form import BOOL, CAST, NARROW, WHERE, WIDEN, Form, Step
 from .machine import EACH, MOST_INPUTS, MOST_REGISTERS, MOST_STEPS, OWN_LOOPS, PER_ROW, ROW_FOLD, ROW_SUM, TILE, TOTAL
 from .trace import loop_index
 
@@ -30,7 +30,10 @@ class Unschedulable(Exception):
 def loop_of(step: Step, dtypes: list[str]) -> tuple[Any, int | None]:
     """A step's loop for the machine: a ufunc and the index of its loop, or a loop of our own and None."""
     if step.kernel in (WHERE, CAST):
-        return OWN_LOOPS[step.kernel, numpy.dtype(step.dtype).itemsize], None
+        kernel, size = step.kernel, numpy.dtype(step.dtype).itemsize
+        if kernel == CAST and dtypes[step.operands[0]] != BOOL:
+            kernel = WIDEN if size == 8 else NARROW
+        return OWN_LOOPS[kernel, size], None
     if step.reduction is not None:
         return step.kernel, loop_index(step.kernel, step.dtype * 2)
     return step.kernel, loop_index(step.kernel, "".join([dtypes[register] for register in step.operands]))
@@ -42,11 +45,10 @@ def last_uses(form: Form) -> dict[int, int]:
 
 
 def elementwise(form: Form) -> Any:
-    """An elementwise form as the machine runs it on arrays of any shape; None if too long or not of one type."""
+    """An elementwise form as the machine runs it on arrays of any shape; None if too long or of truth values."""
     dtypes = form.dtypes
-    kinds = {dtype for dtype in dtypes if dtype != BOOL}
     fits = len(form.inputs) <= MOST_INPUTS and len(form.steps) <= MOST_STEPS and len(dtypes) <= MOST_REGISTERS
-    if not (machine.compiled and form.is_elementwise and fits and len(kinds) == 1) or dtypes[form.results] == BOOL:
+    if not (machine.compiled and form.is_elementwise and fits) or dtypes[form.results] == BOOL:
         return None
     last_use = last_uses(form)
     slots: dict[int, int] = {}
@@ -64,8 +66,7 @@ def elementwise(form: Form) -> Any:
         # a register that is read for the last time is free for the next step, not for this one's own result
         free += {slots[operand] for operand in step.operands if operand in slots and last_use[operand] == k}
         steps.append((*loop_of(step, dtypes), [*step.operands, register], numpy.dtype(step.dtype).itemsize, slot))
-    constants = [number for _, number in form.constants]
-    return machine.Elementwise(form.inputs, constants, kinds.pop(), steps, n_slots, form.cost)
+    return machine.Elementwise(form.inputs, form.constants, dtypes[form.results], steps, n_slots, form.cost)
 
 
 class _Registers:

@@ -352,11 +352,11 @@ class Symbol:
         raise Untraceable("changed the shape of a sum")
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
-        """Truth values as numbers, or the same."""
+        """The same value in another type of numbers."""
         char = numpy.dtype(dtype).char
         if char == self.value.dtype:
             return Symbol(self.trace, self.value)
-        if self.value.dtype != BOOL or char not in FLOATS:
+        if char not in FLOATS:
             raise Untraceable(f"converted a value of the type {self.value.dtype} to {char}")
         return Symbol(self.trace, self.trace.as_number(self, char))
 

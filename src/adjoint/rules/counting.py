@@ -58,7 +58,7 @@ def _counts(xp, bins, weights, width):
     n = 1
     for length in lead:
         n *= length
-    rows = xp.reshape(bins, (n, bins.shape[-1])) + xp.arange(n)[:, None] * width
+    rows = bins if n == 1 else xp.reshape(bins, (n, bins.shape[-1])) + xp.arange(n)[:, None] * width
     if weights is not None:
         weights = xp.reshape(xp.broadcast_to(weights, bins.shape), (-1,))
     return xp.reshape(xp.bincount(xp.reshape(rows, (-1,)), weights, n * width), (*lead, width))
@@ -108,13 +108,15 @@ def row_histogram(xp, input: Array, bins, min, max):
         raise RuntimeError(f"adjoint.histc: range of [{low[wrong][0]:g}, {high[wrong][0]:g}] is not finite")
     low, high = xp.where(low == high, low - 1, low), xp.where(low == high, high + 1, high)
     inside = (input >= low) & (input <= high)
+    every = not is_lazy(input) and bool(xp.all(inside))
+    element = input if every else xp.where(inside, input, low)
     step = (high - low) / bins
-    bin = xp.floor(xp.where(inside, (xp.where(inside, input, low) - low) / step, 0))
+    bin = xp.floor((element - low) / step)
     # rounding may have led across an edge
-    bin = bin - xp.astype(input < low + bin * step, xp.float64)
-    bin = xp.clip(bin + xp.astype(input >= low + (bin + 1) * step, xp.float64), 0, bins - 1)
+    bin = bin - xp.astype(element < low + bin * step, xp.float64)
+    bin = xp.clip(bin + xp.astype(element >= low + (bin + 1) * step, xp.float64), 0, bins - 1)
     # elements outside are counted beyond the last part, and dropped
-    counts = _counts(xp, xp.astype(xp.where(inside, bin, bins), xp.int64), None, bins + 1)
+    counts = _counts(xp, xp.astype(bin if every else xp.where(inside, bin, bins), xp.int64), None, bins + 1)
     return xp.astype(counts[..., :bins], input.dtype)
 
 

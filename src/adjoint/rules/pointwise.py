@@ -5,7 +5,7 @@ arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num re
 """
 
 from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
-from adjoint.arrays.namespace import is_lazy
+from adjoint.arrays.namespace import first_outside, is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
 
 from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
@@ -114,7 +114,10 @@ def lerp(xp, input: Array, end: Array, weight: Array):
 def logaddexp2(xp, input: Array, other: Array):
     """log2(2 ** input + 2 ** other), without overflow."""
     refused("logaddexp2_cpu", "biuc", input)
-    return xp.logaddexp2(input, other)
+    # NumPy's formula, by functions with loops by vectors; infinite ones that are equal have no difference
+    equal = input == other
+    below = xp.where(equal, 0, input) - xp.where(equal, 0, other)
+    return xp.maximum(input, other) + xp.log1p(xp.exp2(-xp.abs(below))) * (1 / LOG_2)
 
 
 # angles -------------------------------------------------------------------------------------------------------------
@@ -373,16 +376,16 @@ def _last_bit(xp, input, other):
     return kind, 8 * numpy_dtype(kind).itemsize - 1
 
 
-def _leave_a_bit(xp, other, last):
-    # True if all shifts do, which takes two quick passes to see
+def _leave_a_bit(other, last):
+    # True if all shifts do
     if is_number(other):
         return 0 <= other <= last
-    return not is_lazy(other) and bool(other.size and xp.min(other) >= 0 and xp.max(other) <= last)
+    return not is_lazy(other) and bool(other.size) and first_outside(other, 0, last + 1) is None
 
 
 def _left_shift(xp, input, other):
     kind, last = _last_bit(xp, input, other)
-    if _leave_a_bit(xp, other, last):
+    if _leave_a_bit(other, last):
         return input << other
     outside = (other < 0) | (other > last)
     return xp.where(outside, 0, input << xp.asarray(xp.clip(other, 0, last), dtype=kind))
@@ -391,7 +394,7 @@ def _left_shift(xp, input, other):
 def _right_shift(xp, input, other):
     # a shift by more bits than there are leaves the sign, which unsigned integers do not have
     kind, last = _last_bit(xp, input, other)
-    if _leave_a_bit(xp, other, last):
+    if _leave_a_bit(other, last):
         return input >> other
     outside = (other < 0) | (other > last)
     shifted = input >> xp.asarray(xp.where(outside, last, other), dtype=kind)

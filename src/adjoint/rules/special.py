@@ -128,12 +128,25 @@ def normal_hazard(xp, input: Array):
     return (2 / ROOT_TWO_PI) / xp.special.erfcx(input / -ROOT_TWO)
 
 
-log_ndtr = unary(
-    "special_log_ndtr",
-    "log_ndtr",
-    lambda ops, input: ops.normal_hazard(input),
-    doc="log(ndtr(input)), exact where ndtr is 0.",
+@elementwise(
+    name="special_log_ndtr",
+    input=lambda ops, input: ops.normal_hazard(input),
+    dtypes="float",
+    method=False,
+    function=False,
 )
+def log_ndtr(xp, input: Array):
+    """log(ndtr(input)), exact where ndtr is 0."""
+    real_only("log_ndtr_cpu", input)
+    # as SciPy's, by functions with loops by vectors
+    x = xp.astype(input, xp.float64)
+    left, scaled = x < -1, x / ROOT_TWO
+    below = xp.where(left, -scaled, 1)
+    with xp.errstate(divide="ignore", over="ignore"):
+        tail = xp.log(0.5 * xp.special.erfcx(below)) - below * below
+        return xp.astype(xp.where(left, tail, xp.log1p(-0.5 * xp.special.erfc(xp.where(left, 1, scaled)))), input.dtype)
+
+
 ndtri = unary(
     "special_ndtri",
     "ndtri",
@@ -224,8 +237,8 @@ def _trigamma(xp, input):
     """The sum of (input + k) ** -2, k >= 0: seven terms, then Euler and Maclaurin's formula (DLMF 5.11, 5.15.5-8)."""
     below = input < 0.5
     x = xp.where(below, 1 - input, input)
-    total = 0.0
-    for k in range(7):
+    total = 1 / xp.square(x)
+    for k in range(1, 7):
         total = total + 1 / xp.square(x + k)
     z = 1 / (x + 7)
     w = z * z

@@ -46,12 +46,13 @@ static void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ss
         adj_add_rows_8((const double *)values, (const int64_t *)rows, n, width, (double *)out);
 }
 
-/* Whether all of n numbers are at least `least` and below `limit`. */
-static int adj_all_within(const char *numbers, Py_ssize_t n, int64_t least, int64_t limit) {
-    const int64_t *at = (const int64_t *)numbers;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (at[i] < least || at[i] >= limit) return 0;
-    return 1;
+/* Whether all of n numbers are at least `least` and below `limit`: the sign bit of a difference tells, which vectors
+   have on all processors. Where one difference overflows, the other has the bit. */
+ADJ_CLONES int adj_all_within(const char *numbers, Py_ssize_t n, int64_t least, int64_t limit) {
+    const uint64_t *at = (const uint64_t *)numbers;
+    uint64_t first = (uint64_t)least, last = (uint64_t)limit - 1, outside = 0;
+    for (Py_ssize_t i = 0; i < n; i++) outside |= (at[i] - first) | (last - at[i]);
+    return !(outside >> 63);
 }
 
 /* Elements at places along one axis: arrays (outer, n, inner) of elements of `size` bytes, places (outer, m, inner).

@@ -47,6 +47,7 @@ _TABLE = {
     "expm1": ("numpy", "expm1", 18, 19, False),
     "erf": ("scipy.special", "erf", 20, 21, False),
     "erfc": ("scipy.special", "erfc", 22, 22, True),
+    "erfcx": ("scipy.special", "erfcx", 28, 28, True),
     "gammaln": ("scipy.special", "gammaln", 23, 24, True),
     "psi": ("scipy.special", "psi", -1, 25, True),
     "logaddexp": ("numpy", "logaddexp", 26, 27, False),

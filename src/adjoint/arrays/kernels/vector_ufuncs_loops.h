@@ -129,6 +129,16 @@ ADJ_TARGET static int ADJ_NAME(adj_floor_divide)(ADJ_ARGUMENTS) {
 
 /* the normal distribution ------------------------------------------------------------------------------------------ */
 
+/* the exponential of a size's square times 1, -1 or -1 / 2 */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_exp_of_square)(const V *a, const double times, V *result) {
+    V power, lost;
+    ADJ_NAME(adj_square)(a, 30, &power, &lost);
+    power *= -2 * times;
+    lost *= -2 * times;
+    ADJ_NAME(adj_exp)(&power, &power);
+    V more = ADJ_FMA(lost, ADJ_FMA(lost, ADJ_ALL(1.0 / 6), ADJ_ALL(0.5)), ADJ_ALL(1)) * lost;
+    *result = ADJ_FMA(power, more, power);
+}
 ADJ_TARGET static int ADJ_NAME(adj_ndtr)(ADJ_ARGUMENTS) {
     ADJ_DOMAIN(a < ADJ_BITS_OF(8.0))
     ADJ_EACH {
@@ -138,11 +148,9 @@ ADJ_TARGET static int ADJ_NAME(adj_ndtr)(ADJ_ARGUMENTS) {
         V s = ADJ_FMA((a - 5) / (a + 5) + 1, ADJ_ALL(1.625), ADJ_ALL(-1)), sum = {0};
         #pragma GCC unroll 24
         for (int k = sizeof(adj_tail) / sizeof(double) - 1; k >= 0; k--) sum = ADJ_FMA(sum, s, ADJ_ALL(adj_tail[k]));
-        V power, lost;
-        ADJ_NAME(adj_square)(&a, 30, &power, &lost);
-        ADJ_NAME(adj_exp)(&power, &power);
-        V more = ADJ_FMA(lost, ADJ_FMA(lost, ADJ_ALL(1.0 / 6), ADJ_ALL(0.5)), ADJ_ALL(1)) * lost;
-        V tail = sum * ADJ_FMA(power, more, power);
+        V tail;
+        ADJ_NAME(adj_exp_of_square)(&a, -0.5, &tail);
+        tail *= sum;
         W right = of > 0;
         V rest = 1 - tail;
         ADJ_NAME(adj_choose)(&right, &rest, &tail, &tail);
@@ -151,20 +159,22 @@ ADJ_TARGET static int ADJ_NAME(adj_ndtr)(ADJ_ARGUMENTS) {
     return 1;
 }
 
+/* erfcx of sizes a from 0 to 6 */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_scaled_tail)(const V *a, V *result) {
+    /* (a - 3) / (a + 3), brought from [-1, 1 / 3] to [-1, 1] */
+    V s = (2 * *a - 3) / (*a + 3);
+    ADJ_POLYNOMIAL(sum, adj_erfc_scaled, s)
+    *result = sum / (1 + *a);
+}
 /* the error function of sizes a up to 1, and from 0 to 6 its complement */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_erf_parts)(const V *size, V *small, V *tail) {
     V a = *size, z = a * a;
     ADJ_POLYNOMIAL(below, adj_erf_small, z)
     *small = ADJ_FMA(below, a, a);
-    /* (a - 3) / (a + 3), brought from [-1, 1 / 3] to [-1, 1] */
-    V s = (2 * a - 3) / (a + 3), power, lost;
-    ADJ_POLYNOMIAL(sum, adj_erfc_scaled, s)
-    ADJ_NAME(adj_square)(&a, 30, &power, &lost);
-    power *= 2;
-    lost *= 2;
-    ADJ_NAME(adj_exp)(&power, &power);
-    V more = ADJ_FMA(lost, ADJ_FMA(lost, ADJ_ALL(1.0 / 6), ADJ_ALL(0.5)), ADJ_ALL(1)) * lost;
-    *tail = sum / (1 + a) * ADJ_FMA(power, more, power);
+    V power;
+    ADJ_NAME(adj_exp_of_square)(&a, -1, &power);
+    ADJ_NAME(adj_scaled_tail)(&a, tail);
+    *tail *= power;
 }
 ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erf)(ADJ_ARGUMENTS) {
     ADJ_DOMAIN(a < ADJ_BITS_OF(1e300))
@@ -196,6 +206,21 @@ ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erfc)(ADJ_ARGUMENTS) {
         below = 1 - below;
         ADJ_NAME(adj_choose)(&small, &below, &above, &above);
         ADJ_PUT(above)
+    }
+    return 1;
+}
+
+ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erfcx)(ADJ_ARGUMENTS) {
+    ADJ_DOMAIN(a < ADJ_BITS_OF(6.0))
+    ADJ_EACH {
+        V of = ADJ_AT(x), a, tail, power;
+        ADJ_NAME(adj_size)(&of, &a);
+        ADJ_NAME(adj_scaled_tail)(&a, &tail);
+        ADJ_NAME(adj_exp_of_square)(&a, 1, &power);
+        W left = of < 0;
+        power = 2 * power - tail;
+        ADJ_NAME(adj_choose)(&left, &power, &tail, &tail);
+        ADJ_PUT(tail)
     }
     return 1;
 }
