@@ -34,8 +34,9 @@ SHARED = "adjoint.runtime._cython"
 #: The file of an installation that holds all compiled modules.
 LIBRARY = "adjoint._library"
 FLAGS = {"msvc": ["/O2"]}
-# what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler
-OTHER_FLAGS = ["-g0", "-ffp-contract=off"]
+# what is fused is said in the sources (arrays/kernels/vectors_fused.h), so that last digits depend on no compiler;
+# nobody reads errno after a square root, which is then one instruction for a vector
+OTHER_FLAGS = ["-g0", "-ffp-contract=off", "-fno-math-errno"]
 #: The modules of loops over elements, in which -O3 pays. gcc compiles those of the first folder for size, and for speed
 #: the headers that have the loops (optimized_begin.h).
 KERNELS = "adjoint.arrays.kernels."
