@@ -567,7 +567,7 @@ def neutral(xp, reduce, dtype):
 
 def where_equal(ops, a, b):
     """1 where two values are the same, else 0."""
-    return ops.where(ops.eq(a, b), ops.ones_like(a), ops.zeros_like(a))
+    return ops.cast(ops.eq(a, b), from_numpy_dtype(a.dtype))
 
 
 def _declare_reduction(name, check):

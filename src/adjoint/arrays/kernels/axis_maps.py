@@ -95,6 +95,20 @@ class AxisMap:
         return numpy.stack([begin, begin + number], axis=1).reshape(-1)
 
     @computed_once
+    def spacing(self) -> tuple[int, int, int] | None:
+        """Where the first range of `bounds` begins, the distance to the next one, and the length of each.
+
+        None unless all have one length and one distance.
+        """
+        if self.bounds is None:
+            return None
+        begins, ends = self.bounds[::2], self.bounds[1::2]
+        steps, lengths = numpy.diff(begins), ends - begins
+        if (steps != steps[:1]).any() or (lengths != lengths[0]).any():
+            return None
+        return int(begins[0]), int(steps[0]) if len(steps) else 0, int(lengths[0])
+
+    @computed_once
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step) of the summands of results[begin:end].
 
@@ -371,6 +385,41 @@ def _largest_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
 def _places_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
     """Where the largest element of each window lies, the first of several; None if there is a NaN."""
     outer = x.shape[: x.ndim - len(maps)]
+    result = _places_at_equal_distances(x, maps, outer)
+    if result is None:
+        result = _places_one_by_one(x, maps, outer)
+    image = x.reshape(*outer, -1)
+    missing = x.dtype.kind == "f" and numpy.isnan(numpy.take_along_axis(image, result.reshape(*outer, -1), -1)).any()
+    return None if missing else result
+
+
+def _places_at_equal_distances(x: Any, maps: Sequence[AxisMap], outer: Any) -> Any:
+    """The same for windows of one size at equal distances, which are one array; None for others."""
+    spacings = [axis_map.spacing for axis_map in maps]
+    if None in spacings or not x.flags.c_contiguous:
+        return None
+    counts, lengths = [axis_map.results for axis_map in maps], [length for _, _, length in spacings]
+    if prod(counts) * prod(lengths) > 2 * prod(x.shape[len(outer) :]):
+        return None
+    strides = x.strides[len(outer) :]
+    steps = [step * stride for (_, step, _), stride in zip(spacings, strides, strict=True)]
+    start = sum([begin * stride for (begin, _, _), stride in zip(spacings, strides, strict=True)])
+    shape = (*outer, *counts, *lengths)
+    windows: Any = numpy.ndarray(shape, x.dtype, x, start, (*x.strides[: len(outer)], *steps, *strides))
+    first = windows.reshape(*outer, *counts, -1).argmax(axis=-1)
+    result: Any = 0
+    size = 1
+    for k in reversed(range(len(maps))):
+        begin, step, length = spacings[k]
+        along = numpy.arange(begin, begin + counts[k] * step, step) if step else numpy.array([begin])
+        along = along.reshape(-1, *(1,) * (len(maps) - 1 - k))
+        first, at = divmod(first, length) if k else (None, first)
+        result = result + (at + along) * size
+        size *= maps[k].n
+    return result
+
+
+def _places_one_by_one(x: Any, maps: Sequence[AxisMap], outer: Any) -> Any:
     result = numpy.empty((*outer, *[axis_map.results for axis_map in maps]), numpy.int64)
     bounds: Any = [axis_map.bounds for axis_map in maps]
     for window in numpy.ndindex(*result.shape[len(outer) :]):
@@ -383,9 +432,7 @@ def _places_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
         for axis_map, begin, at in zip(maps, begins, numpy.unravel_index(first, lengths), strict=True):
             position = position * axis_map.n + begin + at
         result[(..., *window)] = position
-    image = x.reshape(*outer, -1)
-    missing = x.dtype.kind == "f" and numpy.isnan(numpy.take_along_axis(image, result.reshape(*outer, -1), -1)).any()
-    return None if missing else result
+    return result
 
 
 def maxima(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:

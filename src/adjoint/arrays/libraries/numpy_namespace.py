@@ -129,6 +129,9 @@ def are_within(integers: Any, least: int, limit: int) -> bool:
     >>> are_within(numpy.array([0, 2]), 0, 3), are_within(numpy.array([0, 3]), 0, 3)
     (True, False)
     """
+    if 0 in integers.strides:
+        # an expanded array has each of its elements many times
+        integers = integers[tuple([slice(1) if step == 0 else slice(None) for step in integers.strides])]
     within = scatter.are_within(integers, least, limit) if scatter.compiled else None
     return bool(integers.min() >= least and integers.max() < limit) if within is None else bool(within)
 
