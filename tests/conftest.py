@@ -37,6 +37,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for module in {getattr(item, "module", None) for item in session.items} - {None}:
         own = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
         _generators[module] = [(generator, generator.bit_generator.state) for generator in own]
-    # tens of thousands of tests would be searched each time that one of them calls gc.collect()
+    leave_to_itself()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if nextitem is not None and nextitem.path != item.path:
+        leave_to_itself()
+
+
+def leave_to_itself() -> None:
+    """Take what is alive for what stays: tests, modules and their caches.
+
+    A test that calls gc.collect() or asks who refers to an object would search them all.
+    """
     gc.collect()
     gc.freeze()

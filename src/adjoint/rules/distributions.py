@@ -120,12 +120,18 @@ _STEP = 1 / 16
 _NODES = [(exp(0.5 * pi * sinh(s)), 0.5 * pi * cosh(s) * _STEP) for s in [k * _STEP for k in range(-64, 89)]]
 
 
+#: So many integrals are computed at once: their integrands' values at all nodes are a quarter of a megabyte.
+_AT_ONCE = 2**15 // len(_NODES)
+
+
 def half_line(xp, integrand, scale):
-    """The integral of a function over the positive numbers; scale: where it changes. Underflow to 0 is intended."""
+    """The integrals of a function over the positive numbers; scale: where it changes. Underflow to 0 is intended."""
+    places, weights = [xp.asarray(column)[:, None] for column in zip(*_NODES, strict=True)]
+    w = places * scale
     total = xp.zeros_like(scale)
-    for node, weight in _NODES:
-        w = node * scale
-        total += weight * w * integrand(w)
+    # one after another: a sum along the axis would depend on the number of integrals in its last digits
+    for term in weights * w * integrand(w):
+        total += term
     return total
 
 
@@ -140,10 +146,12 @@ def _integrand(xp, log_density, slope, orders, parameters):
 
 
 def _where_needed(xp, mask, function, *operands):
-    """The function at the elements that a mask picks, 0 elsewhere."""
+    """The function of vectors at the elements that a mask picks, 0 elsewhere."""
     result = xp.zeros(mask.shape, dtype=xp.float64)
     if xp.any(mask):
-        result[mask] = function(*[operand[mask] for operand in operands])
+        picked = [operand[mask] for operand in operands]
+        blocks = range(0, picked[0].shape[0], _AT_ONCE)
+        result[mask] = xp.concat([function(*[each[k : k + _AT_ONCE] for each in picked]) for k in blocks])
     return result
 
 
