@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys as _sys
 import typing as _typing
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from functools import wraps as _wraps
-from types import ModuleType as _ModuleType
 from typing import Any
 
+from adjoint.arrays.size import printed as _printed
+from adjoint.core.graph import any_overrides as _any_overrides
+from adjoint.core.graph import count_overriding as _count_overriding
+from adjoint.core.modes.state import PUSH as _PUSH
+from adjoint.core.modes.state import ModeBlock as _ModeBlock
 from adjoint.functions.binding import functions as _functions
 from adjoint.tensor.arithmetic import Method as _Method
 from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
@@ -17,6 +22,8 @@ from adjoint.tensor.subclasses import has_override as _has_override
 from adjoint.tensor.tensor import Tensor as _Tensor
 
 __all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
     "get_default_nowrap_functions",
     "get_overridable_functions",
     "handle_torch_function",
@@ -28,8 +35,55 @@ __all__ = [
 ]
 
 
+class TorchFunctionMode(_ModeBlock):
+    """A block whose `__torch_function__` gets the calls of adjoint's functions in it, in the calling thread.
+
+    A subclass defines `__torch_function__(self, func, types, args=(), kwargs=None)`, which calls `func` or returns a
+    result of its own; while it runs, the next outer block is asked. types: the classes with an override among the
+    arguments. Operators and methods are seen as functions (`add`, `getitem`), attributes and the making of arrays
+    inside a function are not seen. Raises TypeError in the function that is called, if it returns NotImplemented.
+
+    >>> import adjoint
+    >>> class Log(adjoint.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Log():
+    ...     x = adjoint.ones(2) * 2
+    ones
+    mul
+    """
+
+    def __torch_function__(
+        self, func: _Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        raise NotImplementedError
+
+    def _changes(self) -> Any:
+        _count_overriding()
+        return ((_PUSH, "function_modes", self),)
+
+    def _entry_value(self) -> Any:
+        return self
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """The block that calls each function as it is, for subclasses to build on.
+
+    >>> import adjoint
+    >>> with adjoint.overrides.BaseTorchFunctionMode():
+    ...     adjoint.ones(2)
+    tensor([1., 1.])
+    """
+
+    def __torch_function__(
+        self, func: _Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
 def has_torch_function(relevant_args: _Iterable[Any]) -> bool:
-    """True if the class of one of the arguments has a `__torch_function__` of its own.
+    """True if the class of one of the arguments has a `__torch_function__` of its own, and in a TorchFunctionMode.
 
     Classes whose results are plain tensors, such as Parameter, do not count.
 
@@ -37,7 +91,7 @@ def has_torch_function(relevant_args: _Iterable[Any]) -> bool:
     >>> adjoint.overrides.has_torch_function((adjoint.ones(2), 3))
     False
     """
-    return any(map(_has_override, relevant_args))
+    return _any_overrides([]) or any(map(_has_override, relevant_args))
 
 
 def handle_torch_function(
@@ -110,7 +164,8 @@ def resolve_name(f: _Callable[..., Any]) -> str | None:
         name = getattr(f, "__name__", "")
         if name in _functions[space] and _functions[space][name] is f:
             return ".".join(part for part in ("torch", space, name) if part)
-    return None
+    name = getattr(f, "__name__", "")
+    return f"torch.{name}" if name and vars(_sys.modules["adjoint"]).get(name) is f else None
 
 
 def get_default_nowrap_functions() -> set[_Callable[..., Any]]:
@@ -128,13 +183,11 @@ def get_overridable_functions() -> dict[Any, list[_Callable[..., Any]]]:
     >>> adjoint.add in adjoint.overrides.get_overridable_functions()[adjoint]
     True
     """
-    import sys
     from importlib import import_module
 
-    top: _ModuleType = sys.modules["adjoint"]
-    spaces = {space: top if not space else import_module(f"adjoint.{space}") for space in _functions}
     found: dict[Any, list[_Callable[..., Any]]] = {
-        module: list(_functions[space].values()) for space, module in spaces.items()
+        import_module(f"{_printed.module}.{space}".rstrip(".")): list(_functions[space].values())
+        for space in _functions
     }
     methods = (getattr(_Tensor, name, None) for name in dir(_Tensor) if not name.startswith("_"))
     found[_Tensor] = [each for each in methods if callable(each)]

@@ -279,3 +279,18 @@ def test_modules_on_one_device():
     with private.reparametrized(layer, {"weight": adjoint.zeros(1, 2), "bias": adjoint.ones(1)}):
         assert layer(x).tolist() == [[1], [1], [1]]
     assert isinstance(layer.weight, adjoint.nn.Parameter)
+
+
+def test_types_print_torch_while_installed():
+    run("""
+        import torch
+        x = torch.ones(2)
+        kinds = [x.shape, x.dtype, torch.strided, torch.channels_last, type(x), torch.FloatTensor]
+        shown = "torch.Size([2]) torch.float32 torch.strided torch.channels_last <class 'torch.Tensor'>"
+        assert " ".join(map(str, kinds)) == f"{shown} <class 'torch.FloatTensor'>"
+        assert x.type() == "torch.FloatTensor"
+        assert repr(torch.max(torch.eye(2), 0)).startswith("torch.return_types.max(")
+        assert torch.add in torch.overrides.get_overridable_functions()[torch]
+        adjoint.as_torch.uninstall()
+        assert f"{x.shape} {x.dtype}" == "adjoint.Size([2]) adjoint.float32"
+    """)

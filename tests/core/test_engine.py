@@ -943,3 +943,12 @@ def test_random_graphs_against_the_engine_of_the_page(program, create_graph):
     for tensor, value in zip(tensors[:n_leaves], plain, strict=False):
         got, right = [np.zeros(3) if t is None else t for t in (tensor.grad, value.grad)]
         np.testing.assert_allclose(np.asarray(got), right if value.grad is None else right.array, atol=1e-10)
+
+
+def test_one_cotangent_is_not_taken_for_two_outputs():
+    x = adjoint.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    with pytest.raises(RuntimeError, match=r"got 2 tensors and 1 gradients"):
+        adjoint.autograd.grad((y, y), x, adjoint.ones(2))
+    (gradient,) = adjoint.autograd.grad((y, y), x, (adjoint.ones(2), adjoint.ones(2)))
+    assert gradient.tolist() == [4, 4]

@@ -439,3 +439,12 @@ def test_what_inference_mode_inside_a_function_cuts_off_has_no_derivative() -> N
     g = adjoint.func.grad(of_vector)(x)
     numpy.testing.assert_array_equal(adjoint.func.grad(function)(x).numpy(), g.numpy())
     assert adjoint.func.jvp(function, (x,), (adjoint.ones_like(x),))[1].item() == pytest.approx(g.sum().item())
+
+
+def test_pullbacks_give_normal_tensors_in_inference_mode() -> None:
+    with adjoint.inference_mode():
+        value, pullback = adjoint.func.vjp(adjoint.sin, adjoint.zeros(2))
+        (gradient,) = pullback(adjoint.ones(2))
+    assert not value.is_inference()
+    assert not gradient.is_inference()
+    assert gradient.tolist() == [1, 1]

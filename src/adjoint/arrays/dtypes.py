@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from adjoint.arrays.size import printed
 from adjoint.runtime.caches import cached
 
 _BOOL, _INTEGER, _FLOATING, _COMPLEX = range(4)
@@ -81,7 +82,7 @@ class dtype:
         return _TO_REAL.get(self, self)
 
     def __repr__(self) -> str:
-        return f"adjoint.{self.name}"
+        return f"{printed.module}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _dtype_named, (self.name,)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.arrays.size import type_name
+from adjoint.arrays.size import printed, type_name
 
 
 class memory_format:
@@ -38,7 +38,7 @@ class memory_format:
         return self.order
 
     def __repr__(self) -> str:
-        return f"adjoint.{self.name}"
+        return f"{printed.module}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name
@@ -119,7 +119,7 @@ class layout:
         raise TypeError("cannot create 'adjoint.layout' instances")
 
     def __repr__(self) -> str:
-        return f"adjoint.{self.name}"
+        return f"{printed.module}.{self.name}"
 
     def __reduce__(self) -> str:
         return self.name

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index
+from types import SimpleNamespace
 from typing import Any, SupportsIndex, overload
 
 from adjoint.runtime.caches import cached
 
 _MAX_INDEX = 2**63 - 1
+#: The name that printed types, dtypes and sizes begin with: that of torch while adjoint stands under it.
+printed = SimpleNamespace(module="adjoint")
 
 
 def type_name(x: object) -> str:
@@ -56,7 +59,7 @@ class Size(tuple[int, ...]):
         return prod(self)
 
     def __repr__(self) -> str:
-        return f"adjoint.Size({list(self)})"
+        return f"{printed.module}.Size({list(self)})"
 
     @overload
     def __getitem__(self, key: SupportsIndex) -> int: ...
@@ -68,7 +71,7 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: object) -> Size:
         if not isinstance(other, tuple):
-            raise TypeError(f"can only concatenate tuple (not {type_name(other)}) to adjoint.Size")
+            raise TypeError(f"can only concatenate tuple (not {type_name(other)}) to {printed.module}.Size")
         return Size(tuple(self) + other)
 
     def __radd__(self, other: object) -> Size:
@@ -92,7 +95,8 @@ def _checked_items(items: tuple[Any, ...], start: int) -> tuple[int, ...]:
         value = _integer(items[position])
         if value is None:
             raise TypeError(
-                f"adjoint.Size() takes an iterable of 'int' (item {position} is '{type_name(items[position])}')"
+                f"{printed.module}.Size() takes an iterable of 'int' "
+                f"(item {position} is '{type_name(items[position])}')"
             )
         checked[position] = value
     return tuple(checked)

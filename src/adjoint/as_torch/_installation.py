@@ -16,6 +16,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from adjoint.arrays.size import printed
 from adjoint.as_torch._names import VERSION, own_names, source_of
 from adjoint.as_torch._private import WHOLE
 from adjoint.tensor.older.left_out import explained
@@ -166,7 +167,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, _Finder())
     # libraries tell the kind of an array by the module of its class
-    Tensor.__module__ = ROOT
+    Tensor.__module__ = printed.module = ROOT
 
 
 def uninstall() -> None:
@@ -174,7 +175,7 @@ def uninstall() -> None:
 
     Modules that imported it keep what they have.
     """
-    Tensor.__module__ = Tensor.__init__.__module__
+    Tensor.__module__, printed.module = Tensor.__init__.__module__, "adjoint"
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     for name in list(_loaded()):
         del sys.modules[name]

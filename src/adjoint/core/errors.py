@@ -9,7 +9,7 @@ from adjoint.arrays.layout import strided
 from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import in_memory, namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.arrays.size import type_name
+from adjoint.arrays.size import printed, type_name
 from adjoint.core.locations import described
 from adjoint.core.modes.state import current
 
@@ -225,8 +225,8 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
         made_by = f", which is output {output_nr} of {operation_of(node)},"
     error = RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[adjoint.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; expected version {expected} "
-        f"instead. {culprits(counter, expected, owner)}"
+        f"[{printed.module}.{kind}Tensor {sizes(array.shape)}]{made_by} is at version {version}; "
+        f"expected version {expected} instead. {culprits(counter, expected, owner)}"
     )
     return explained(error, "modified-in-place")
 
@@ -297,7 +297,8 @@ def named_hook(hook: Any) -> str:
 def hook_changed_type(hook: Any, before: Any, after: Any) -> str:
     """The message for a hook that returned a gradient of another dtype."""
     was, actual = [from_numpy_dtype(array.dtype).long_name for array in (before, after)]
-    return f"{named_hook(hook)} has changed the type of value (was adjoint.{was}Tensor got adjoint.{actual}Tensor)"
+    was, actual = [f"{printed.module}.{kind}Tensor" for kind in (was, actual)]
+    return f"{named_hook(hook)} has changed the type of value (was {was} got {actual})"
 
 
 def hook_changed_number(hook: Any, actual: int, expected: int) -> str:

@@ -111,25 +111,34 @@ def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None
 
 
 _tensor_type = _native_tensor = registry.tensor_type
-# the number of subclasses of Tensor with an override of the results of operations
+# the number of subclasses of Tensor, and of blocks, that override the results of operations
 _overriding = 0
 
 
 def count_overriding() -> None:
-    """Count one more subclass that overrides the results of operations."""
+    """Count one more subclass, or block, that overrides the results of operations."""
     global _overriding
     _overriding += 1
+    registry.overriding += 1
 
 
 def overrides(value) -> bool:
-    """True for a tensor whose class overrides the results of operations, except while such an override runs."""
-    if not _overriding or not isinstance(value, TensorBase) or type(value) is _tensor_type:
+    """True for a tensor whose results its class, or a block, overrides, except while such an override runs."""
+    if not _overriding or not isinstance(value, TensorBase):
         return False
-    return value._overrides and not current().plain_results
+    state: ThreadState = current()
+    if state.plain_results:
+        return False
+    return bool(state.function_modes) or (type(value) is not _tensor_type and value._overrides)
 
 
 def any_overrides(values) -> bool:
-    """True if one of these, or a member of a sequence among them, has a class with an override."""
+    """True if one of these, or a member of a sequence among them, has a class with an override, or a block has one."""
+    state: ThreadState = current()
+    if state.plain_results:
+        return False
+    if state.function_modes:
+        return True
     for value in values:
         if overrides(value):
             return True

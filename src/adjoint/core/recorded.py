@@ -760,7 +760,7 @@ def name_in_place(node):
     name = IN_PLACE_NODES.get(kind.__name__)
     if name is not None:
         if name not in _in_place_types:
-            _in_place_types[name] = type(name, (OpNode,), {"__doc__": kind.__doc__})
+            _in_place_types[name] = type(name, (OpNode,), {"__doc__": kind.__doc__, "__module__": "builtins"})
         setattr(node, "__class__", _in_place_types[name])  # noqa: B010  # a C type's instance is no place for a plain =
 
 

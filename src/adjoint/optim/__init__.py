@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
         SparseAdam,
     )
     from .lbfgs import LBFGS
+    from .muon import Muon
     from .optimizer import Optimizer
 
 _HELD = {
@@ -32,6 +33,7 @@ _HELD = {
     """,
     "adjoint.optim.lbfgs": "LBFGS",
     "adjoint.optim.adafactor": "Adafactor",
+    "adjoint.optim.muon": "Muon",
     "adjoint.optim.optimizer": "Optimizer",
 }
 if not _typing.TYPE_CHECKING:
@@ -51,6 +53,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

@@ -108,7 +108,9 @@ class LRScheduler:
         self._is_initial, self._get_lr_called_within_step = True, False
         self.step()
         self._is_initial = False
-        optimizer._opt_called = False  # type: ignore[attr-defined]
+        if not hasattr(optimizer, "_is_scheduled"):
+            # steps count from the first schedule on
+            optimizer._is_scheduled, optimizer._opt_called = True, False  # type: ignore[attr-defined]
 
     def _next(self, rate: Any, first: Any) -> Any:
         """The rate of a group after `rate`, whose first rate was `first`."""

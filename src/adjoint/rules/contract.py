@@ -556,7 +556,8 @@ def check_same_dtype(message, *tensors):
 
 def addmm_dtypes(input, a, b):
     """PyTorch's message for matrices of different dtypes."""
-    return f"self and mat2 must have the same dtype, but got {long_name(input)} and {long_name(b)}"
+    name, other = ("mat1", a) if input.dtype == b.dtype else ("self", input)
+    return f"{name} and mat2 must have the same dtype, but got {long_name(other)} and {long_name(b)}"
 
 
 def _addmv_dtypes(input, a, b):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, any_overrides, registry
 from adjoint.core.operations.naming import known_by
 from adjoint.runtime.lazy import LazyTable
 from adjoint.tensor import creation
@@ -61,6 +61,8 @@ def on_default_device(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if registry.overriding and any_overrides([]):
+            return registry.dispatch(call, args, kwargs)
         if DEFAULT.device is not None and kwargs.get("device") is None:
             kwargs["device"] = DEFAULT.device
         if pins and "pin_memory" in kwargs:

@@ -342,7 +342,7 @@ def listed_cotangents(tensors: list[Target], grad_outputs: Any) -> list[Any]:
     if grad_outputs is None:
         return [None] * len(tensors)
     if isinstance(grad_outputs, TensorBase):
-        return [grad_outputs]
+        grad_outputs = (grad_outputs,)
     grad_outputs = list(grad_outputs)
     if len(grad_outputs) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_outputs)} gradients")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from adjoint.core.graph import TensorBase, any_overrides, count_overriding, overrides, registry
-from adjoint.core.modes.state import with_plain_results
+from adjoint.arrays.size import printed
+from adjoint.core.graph import TensorBase, any_overrides, count_overriding, registry
+from adjoint.core.modes.state import current, with_plain_results
 from adjoint.core.operations.operation import Operation
 from adjoint.tensor.arithmetic import Method, make_inplace
 
@@ -33,7 +34,6 @@ def note_class(cls: type) -> None:
     """Let the core know of a new subclass of Tensor."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function
     if cls._overrides:
-        registry.overriding += 1
         count_overriding()
     if "__new__" in vars(cls):
         cls._made_by_new = True
@@ -75,19 +75,32 @@ def _public(operation: Operation, in_place: bool) -> Any:
 
 
 def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any], relevant: Sequence[Any] | None = None) -> Any:
-    """Call `__torch_function__` of the classes among the relevant arguments (all), derived ones first.
+    """Call `__torch_function__` of the innermost block, then of the classes among the relevant arguments (all),
+    derived ones first.
 
     Raises TypeError if none of them answers.
     """
     types = overriding_types([*args, *kwargs.values()] if relevant is None else relevant)
+    state = current()
+    blocks = state.function_modes
+    if blocks:
+        state.function_modes = blocks[:-1]
+        try:
+            result = blocks[-1].__torch_function__(function, tuple(types), tuple(args), kwargs)
+        finally:
+            state.function_modes = blocks
+        if result is not NotImplemented:
+            return result
     for cls in types:
         result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)
         if result is not NotImplemented:
             return result
     listed = "\n".join(f"  - {'tensor subclass' if issubclass(cls, TensorBase) else 'class'} {cls}" for cls in types)
+    if blocks:
+        listed = f"  - mode object {blocks[-1]!r}\n{listed}".rstrip()
     raise TypeError(
-        f"Multiple dispatch failed for 'adjoint.{function.__name__}'; all __torch_function__ handlers returned "
-        f"NotImplemented:\n\n{listed}"
+        f"Multiple dispatch failed for '{printed.module}.{function.__name__}'; all __torch_function__ handlers "
+        f"returned NotImplemented:\n\n{listed}"
     )
 
 
@@ -96,7 +109,8 @@ def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = 
     if not all(issubclass(cls, each) for each in types):
         return NotImplemented
     result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())
-    in_place = isinstance(function, Method) or function.__name__.endswith("_")
+    name = function.__name__
+    in_place = isinstance(function, Method) or (name.endswith("_") and not name.endswith("__"))
     return result if in_place else as_class(result, cls, isinstance(function, Operation))
 
 
@@ -145,7 +159,9 @@ def _as_given(operation: Operation, values: list[Any]) -> tuple[list[Any], dict[
 
 def has_override(value: Any) -> bool:
     """True for an instance of a class that overrides results: a subclass of Tensor, or a foreign class."""
-    return overrides(value) if isinstance(value, TensorBase) else hasattr(type(value), "__torch_function__")
+    if isinstance(value, TensorBase):
+        return type(value)._overrides and not current().plain_results
+    return hasattr(type(value), "__torch_function__")
 
 
 def has_foreign(values: Sequence[Any]) -> bool:

@@ -20,7 +20,7 @@ from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, copied, sparse_coo, sparse_csr, strided
 from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
-from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, type_name
+from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, printed, type_name
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
@@ -605,7 +605,8 @@ class Tensor(ArithmeticTensor):
         tangent = registry.tangent_of(self, stack[-1]) if stack else None
         if tangent is not None:
             suffixes.append(f"tangent={tangent}")
-        return format_tensor(self._array, suffixes=suffixes)
+        prefix = f"{type(self).__name__}(" if self._overrides else "tensor("
+        return format_tensor(self._array, prefix=prefix, suffixes=suffixes)
 
     def __dir__(self) -> list[str]:
         hidden = {name for name, value in vars(Tensor).items() if isinstance(value, NoMethod)} - self.__dict__.keys()
@@ -844,7 +845,7 @@ class Tensor(ArithmeticTensor):
         'adjoint.LongTensor'
         """
         dtype = _dtype_of_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
-        return f"adjoint.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
+        return f"{printed.module}.{self.dtype.long_name}Tensor" if dtype is None else self.to(dtype)
 
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the dtype of another.

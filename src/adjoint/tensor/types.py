@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.arrays.dtypes import DTYPES, dtype, set_default_dtype
+from adjoint.arrays.size import printed
 from adjoint.core.graph import new_tensor
 from adjoint.tensor.tensor import Tensor, array_from_arguments
 
@@ -28,7 +29,7 @@ class tensortype(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
 
     def __repr__(cls) -> str:
-        return f"<class 'adjoint.{cls.__name__}'>"
+        return f"<class '{printed.module}.{cls.__name__}'>"
 
 
 _HELP = """Tensors of {kind}.

@@ -23,7 +23,7 @@ from adjoint.core import errors
 from adjoint.core.graph import TensorBase, gradient_edge, new_tensor, twin
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.grad_mode import enable_grad
-from adjoint.core.modes.state import current, is_grad_enabled, with_plain_results
+from adjoint.core.modes.state import current, is_grad_enabled, thread_is_inferring, with_modes, with_plain_results
 from adjoint.core.operations.dependence import differentiating, leads_elsewhere, recording_run
 from adjoint.runtime.pytree import LEAF, TreeDef, flatten
 from adjoint.tensor import differentiate
@@ -32,7 +32,7 @@ from adjoint.transforms import forward, functional
 from adjoint.transforms.batching.vmap import described, vmap
 from adjoint.transforms.chunks import ChunkSize, check_chunk_size
 from adjoint.transforms.jacobians import Block, Job, zero_block
-from adjoint.transforms.passing import for_calls, for_primals, values
+from adjoint.transforms.passing import OUTSIDE_INFERENCE, for_calls, for_primals, values
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -343,6 +343,11 @@ def vjp(func: Function, *primals: Tree, has_aux: bool = False) -> tuple[Any, ...
         for leaf in leaves:
             if not isinstance(leaf, TensorBase):
                 raise TypeError(f"gradients can be either Tensors or None, but got {type(leaf).__name__}")
+        if thread_is_inferring():
+            return with_modes(OUTSIDE_INFERENCE, pull, (leaves,))
+        return pull(leaves)
+
+    def pull(leaves: list[Any]) -> tuple[Tree, ...]:
         return tuple(recording.gradients(recording.pull(recording.outputs, leaves, True)))
 
     value = recording.released(value)

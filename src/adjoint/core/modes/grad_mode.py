@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar, overload
 
+from adjoint.arrays.size import printed
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, bump_version, counter_of
 from adjoint.core.modes.state import EXCHANGE, SET, ModeBlock, current, set_mode
@@ -181,7 +182,7 @@ class set_grad_enabled(_GradMode):
         return type(self)(self._enabled)
 
     def __repr__(self) -> str:
-        return f"adjoint.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
+        return f"{printed.module}.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
 
     def __call__(self, function: F) -> F:
         set_mode(self._mode, self._outer)

@@ -43,6 +43,7 @@ cdef class ThreadState:
     cdef public tuple differentiated
     cdef public Level level
     cdef public bint replaying
+    cdef public tuple function_modes
     cdef public bint plain_results
     cdef ThreadState outer
     cdef object __weakref__

@@ -96,6 +96,7 @@ MODES = {
         None, "The innermost transformation that differentiates, as a `Level`, or None. It marks new tensors."
     ),
     "replaying": Mode(False, "The history of a view is computed again, perhaps after the batch in which it was made."),
+    "function_modes": Mode((), "The blocks of `TorchFunctionMode` that are asked for functions, innermost last."),
     "plain_results": Mode(False, "Results of operations are plain Tensors, whatever the classes of the arguments are."),
 }
 __doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode in MODES.items()])
@@ -196,6 +197,7 @@ class ThreadState:
         self.differentiated = other.differentiated
         self.level = other.level
         self.replaying = other.replaying
+        self.function_modes = other.function_modes
         self.plain_results = other.plain_results
 
     def keep(self):

@@ -46,4 +46,5 @@ def known_by(function: F, module: str, name: str) -> F:
     True
     """
     function.__module__, function.__qualname__ = module, name
+    function.__name__ = name.rpartition(".")[2]
     return function

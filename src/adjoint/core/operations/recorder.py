@@ -225,7 +225,7 @@ class Recorder:
         node_type = self.node_types.get(name)
         if node_type is None:
             doc = f"Recorded by {self.name}()."
-            node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc})
+            node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc, "__module__": "builtins"})
         if not self.rule.nodes_with_number and self.rule.node_for is None:
             self.node_type = node_type
         return node_type

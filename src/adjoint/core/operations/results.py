@@ -6,6 +6,8 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from adjoint.arrays.size import printed
+
 T = TypeVar("T", bound=type)
 
 #: The classes of results that were made so far, by the name of the function that gives them.
@@ -49,4 +51,4 @@ def results_type(function: str, fields: Iterable[str]) -> Any:
 def shown(results: Any) -> str:
     """One result to a line."""
     lines = ",\n".join(f"{name}={value!r}" for name, value in zip(results._fields, results, strict=True))
-    return f"{type(results).__module__}.{type(results).__name__}(\n{lines})"
+    return f"{printed.module}.return_types.{type(results).__name__}(\n{lines})"

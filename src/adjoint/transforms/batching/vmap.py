@@ -44,6 +44,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
                 return of_tensors(*args, **kwargs)
 
             @passing.calls_back
+            @wraps(func, updated=())
             def of_arrays(*args: Any, **kwargs: Any) -> Any:
                 parts = flatten(args, _is_none)[0]
                 for n in numbers:

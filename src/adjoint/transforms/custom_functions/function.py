@@ -100,7 +100,7 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
         super().__init__(name, bases, attributes)
         node = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
-        node.__module__ = cls.__module__
+        node.__module__ = "adjoint.autograd.function"
         cls._backward_cls = node
         cls._signature_of = None
 
