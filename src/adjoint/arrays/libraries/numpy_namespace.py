@@ -824,11 +824,11 @@ class _Fourier:
     def __getattr__(self, name: str) -> Any:
         import scipy.fft
 
-        transform, (kinds, loop) = getattr(scipy.fft, name), _pocket_loop(name)
+        transform, (types, loop) = getattr(scipy.fft, name), _pocket_loop(name)
 
         def run(array: Any, **options: Any) -> Any:
             workers = get_num_threads() if array.size >= crossovers.THREADED_TRANSFORM else 1
-            if type(array) is not numpy.ndarray or array.dtype.kind not in kinds or not array.flags.aligned:
+            if type(array) is not numpy.ndarray or array.dtype.char not in types or not array.flags.aligned:
                 return transform(array, workers=workers, **options)
             return loop(array, workers, **options)
 
@@ -839,7 +839,7 @@ class _Fourier:
 def _pocket_loop(name: str) -> tuple[str, Any]:
     """The loop behind one of SciPy's transforms as a function of (array, workers, axes=, norm=, s=).
 
-    With it the kinds of elements that it takes, none where there is no such loop.
+    With it the types of elements that it takes, by NumPy's letters, none where there is no such loop.
 
     The Python code in front of it, which looks for other backends, takes longer than a small transform. The rules ask
     for the sizes that arrays have; only the last one of a spectrum's half is not among them.
@@ -851,11 +851,11 @@ def _pocket_loop(name: str) -> tuple[str, Any]:
     forward = not name.startswith("i")
     factors = _FACTORS if forward else dict(zip(_FACTORS, reversed(_FACTORS.values()), strict=True))
     if name in ("fftn", "ifftn"):
-        return "fc", lambda array, n, axes, norm: loops.c2c(array, axes, forward, factors[norm], None, n)
+        return "fdFD", lambda array, n, axes, norm: loops.c2c(array, axes, forward, factors[norm], None, n)
     if name == "rfftn":
-        return "f", lambda array, n, axes, norm: loops.r2c(array, axes, forward, factors[norm], None, n)
+        return "fd", lambda array, n, axes, norm: loops.r2c(array, axes, forward, factors[norm], None, n)
     if name == "irfftn":
-        return "c", lambda array, n, axes, norm, s: loops.c2r(array, axes, s[-1], forward, factors[norm], None, n)
+        return "FD", lambda array, n, axes, norm, s: loops.c2r(array, axes, s[-1], forward, factors[norm], None, n)
     return "", None
 
 
