@@ -338,10 +338,12 @@ def test_full_backward_hooks_see_and_replace_gradients():
 def test_full_backward_hooks_without_inputs_that_require_grad():
     model, seen = nn.Linear(2, 1), []
     model.register_full_backward_hook(lambda module, grads, cotangents: seen.append(grads))
-    model(adjoint.ones(1, 2)).sum().backward()
+    with pytest.warns(UserWarning, match="with respect to module outputs since no inputs require gradients"):
+        model(adjoint.ones(1, 2)).sum().backward()
     assert seen == [(None,)]
     model.register_full_backward_hook(lambda module, grads, cotangents: (1,))
-    assert "no input requires gradient" in raised(RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward())
+    with pytest.warns(UserWarning, match="Full backward hook"):
+        assert "no input requires gradient" in raised(RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward())
 
 
 def test_gradients_that_pass_by_the_output_are_an_error():

@@ -95,7 +95,8 @@ GROUPS = (
     Group(
         "Dispatch to other implementations",
         "an operation has one implementation for each library of arrays, chosen by the array",
-        "adjoint.autograd.Function or custom for an operation of your own, a subclass of Tensor for a type of your own",
+        "adjoint.autograd.Function or custom for an operation of your own, a subclass of Tensor for a type of your "
+        "own, overrides.TorchFunctionMode for a block that sees the functions in it",
         {
             "": """
                 DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet ExcludeDispatchKeyGuard

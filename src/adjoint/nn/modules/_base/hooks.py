@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -243,7 +244,7 @@ def _register_on_last(module: Any, hooks: list[Hook], output: Any) -> None:
             output.grad_fn.register_hook(lambda grads, cotangents, hook=hook: hook(module, grads, cotangents))
 
 
-class _Passing(Function):
+class BackwardHookFunction(Function):
     """The tensors themselves, with one node that all their cotangents meet in."""
 
     @staticmethod
@@ -254,6 +255,12 @@ class _Passing(Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         return cotangents
+
+
+OUTPUTS_ALONE = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. Let an input require grad if the hook is to get grad_input."
+)
 
 
 class BackwardHooks:
@@ -293,6 +300,7 @@ class BackwardHooks:
             grads = grads if other is None else _checked_tuple(other, grads)
         self.grad_outputs = grads
         if self.full and not self.has_node:
+            warnings.warn(OUTPUTS_ALONE, UserWarning, stacklevel=2)
             for hook in self.full:
                 if hook(self.module, _spread((), [], self.n_inputs), grads) is not None:
                     raise RuntimeError(
@@ -323,7 +331,7 @@ def _passed(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
     places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[k].requires_grad for k in places):
         return values, places, None
-    results = _Passing.apply(*(values[k] for k in places))
+    results = BackwardHookFunction.apply(*(values[k] for k in places))
     node = next((result.grad_fn for result in results if result.grad_fn is not None), None)
     by_place = dict(zip(places, results, strict=True))
     return tuple(by_place.get(k, value) for k, value in enumerate(values)), places, node
