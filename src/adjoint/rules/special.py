@@ -567,6 +567,8 @@ i1e = unary(
     doc="exp(-abs(input)) * i1(input).",
     node="SpecialI1EBackward0",
 )
+
+
 @elementwise(
     name="special_bessel_j0",
     input=lambda ops, input: -ops.special_bessel_j1(input),
