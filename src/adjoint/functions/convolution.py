@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def _numbers(function: str, name: str, value: object, n: int, axes: int) -> Sizes:
     """One number for each of the axes of a kernel, given for the n axes of the function or as one."""
+    if axes < 1:
+        raise RuntimeError("weight should have at least three dimensions")
     numbers = per_axis(function, name, value, n)
     if len(numbers) != axes:
         raise RuntimeError(
