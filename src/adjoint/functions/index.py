@@ -90,8 +90,9 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     tensor([0., 1., 2.])
     """
     value = assignable(tensor, value)
-    basic, advanced = basic_index(index), None
-    if basic is None:
+    basic = basic_index(index)
+    advanced = None if basic is not None else places_of(index, tensor._array.ndim)
+    if basic is None and advanced is None:
         basic, advanced = divided(index, tensor._array)
     if advanced is None and written(tensor, (...,) if basic is None else basic, value):
         return
@@ -177,15 +178,21 @@ _VIEWS = [operations["getitem_" + name] for name in ("alias", "slice", "select",
 
 
 def places_of(index: Any, ndim: int) -> tuple[Any, ...] | None:
-    """The arrays of an index of nothing but arrays of int64 with axes, the most frequent kind; None for others."""
+    """The arrays of an index of nothing but arrays of int64 or bool with axes, the most frequent ones; else None."""
     items = index if type(index) is tuple else (index,)
-    places = []
+    places, covered = [], 0
     for item in items:
         array = item._array if isinstance(item, TensorBase) else item
-        if type(array) is not numpy.ndarray or array.dtype is not _INT64 or not array.ndim:
+        if type(array) is not numpy.ndarray or not array.ndim:
+            return None
+        if array.dtype is _INT64:
+            covered += 1
+        elif array.dtype is _BOOL:
+            covered += array.ndim
+        else:
             return None
         places.append(array)
-    return tuple(places) if 0 < len(places) <= ndim else None
+    return tuple(places) if 0 < covered <= ndim else None
 
 
 def divided(index: Any, array: Any) -> tuple[Basic, Advanced]:

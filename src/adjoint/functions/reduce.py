@@ -409,6 +409,8 @@ def vector_norm(
     >>> adjoint.linalg.vector_norm(adjoint.tensor([3.0, -4.0]))
     tensor(5.)
     """
+    if dtype is None and type(ord) in (int, float):
+        return ops.linalg_vector_norm(input, ord, dim, keepdim)
     if dtype is not None and input.dtype.category > 1:
         check_norm_dtype("linalg.vector_norm", input.dtype, dtype)
     ord = as_number(ord)

@@ -21,6 +21,7 @@ from adjoint.functions.contract import as_tensor
 from adjoint.rules.contract import listed
 from adjoint.rules.interpolation import Origin
 from adjoint.rules.sampling import MODES, PADDINGS
+from adjoint.runtime.caches import cached
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -296,35 +297,35 @@ def _corners_unsaid() -> None:
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
-    own, other = listed(input.shape), listed(grid.shape)
-    if input.shape[:1] != grid.shape[:1]:
+    own, other = input._array.shape, grid._array.shape
+    ndim = len(own)
+    if own[:1] != other[:1]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {own} and grid "
-            f"with sizes {other}"
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {listed(own)} "
+            f"and grid with sizes {listed(other)}"
         )
-    if grid.shape[-1] != input.ndim - 2:
+    if other[-1] != ndim - 2:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
-            f"{other}"
+            f"grid_sampler(): expected grid to have size {ndim - 2} in last dimension, but got grid with sizes "
+            f"{listed(other)}"
         )
-    for axis in range(2, input.ndim):
-        if not input.shape[axis]:
-            raise RuntimeError(
-                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                f"{own} with dimension {axis} being empty"
-            )
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+    if 0 in own[2:]:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{listed(own)} with dimension {own.index(0, 2)} being empty"
+        )
+    if ndim not in (4, 5) or ndim != len(other):
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{own} and grid with sizes {other}"
+            f"{listed(own)} and grid with sizes {listed(other)}"
         )
-    if input.ndim == 5 and mode == "bicubic":
+    if ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if grid.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {grid.dtype.long_name}")
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
-            f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for '{input.dtype.long_name}'"
+            f"\"grid_sampler_{ndim - 2}d_cpu_kernel_impl\" not implemented for '{input.dtype.long_name}'"
         )
 
 
@@ -371,11 +372,12 @@ def grid_sample(
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, align_corners: bool) -> Tensor:
     input, grid = as_tensor("grid_sample", "input", 1, input), as_tensor("grid_sample", "grid", 2, grid)
     _check_grid(input, grid, mode)
-    image, results = tuple(input.shape[2:]), tuple(grid.shape[1:-1])
-    points = ops.reshape(grid, (grid.shape[0], prod(results), len(image)))
-    weights, places = ops.grid_corners(points, image, mode, padding_mode, align_corners)
-    sampled = ops.sample(ops.reshape(input, (*input.shape[:2], prod(image))), weights, places)
-    return ops.reshape(sampled, (*input.shape[:2], *results))
+    batch, channels, *image = input._array.shape
+    results = grid._array.shape[1:-1]
+    points = ops.reshape(grid, (batch, prod(results), len(image)))
+    weights, places = ops.grid_corners(points, tuple(image), mode, padding_mode, align_corners)
+    sampled = ops.sample(ops.reshape(input, (batch, channels, prod(image))), weights, places)
+    return ops.reshape(sampled, (batch, channels, *results))
 
 
 _GRID_SAMPLER = """As nn.functional.grid_sample(), with modes by their numbers in the order of its documentation.
@@ -472,13 +474,23 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     image = size[2:]
+    points = (_kept_points if prod(image) <= _FEW_POINTS else _points)(image, align_corners, theta.dtype)
+    base = ops.expand(new_tensor(points), (size[0], *points.shape[1:]))
+    return ops.reshape(ops.bmm(base, ops.transpose(theta, 1, 2)), (size[0], *image, len(image)))
+
+
+def _points(image: Sizes, align_corners: bool, kind: Any) -> numpy.ndarray[Any, Any]:
+    """The points of a grid over an image before it is moved, in rows with a 1 behind the coordinates."""
     points = numpy.ones((*image, len(image) + 1))
     for axis, n in enumerate(image):
         behind = (1,) * (len(image) - 1 - axis)
         points[..., len(image) - 1 - axis] = _steps(n, align_corners, numpy.float64).reshape(n, *behind)
-    shape = prod(image), len(image) + 1
-    base = new_tensor(points.reshape(1, *shape)).to(theta.dtype).expand((size[0], *shape))
-    return ops.bmm(base, theta.transpose(1, 2)).reshape((size[0], *image, len(image)))
+    return points.reshape(1, prod(image), len(image) + 1).astype(kind.numpy)
+
+
+#: Up to so many points are kept for the next grid.
+_FEW_POINTS = 1 << 14
+_kept_points = cached(8)(_points)
 
 
 @composite(method=False)

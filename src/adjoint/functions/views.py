@@ -102,6 +102,10 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return ops.reshape(ops.unfold(ops.reshape(input, (1,)), 0, size, step), (-1,))
 
 
+#: The types of sizes that need no look at what they hold.
+_SIZES = frozenset((int, tuple))
+
+
 @composite(namespace=None, name="view")
 def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory.
@@ -115,6 +119,8 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     >>> x.view(2, -1).shape, x.view(adjoint.int32)[1]
     (adjoint.Size([2, 2]), tensor(1065353216, dtype=adjoint.int32))
     """
+    if dtype is None and size is None and shape and _SIZES.issuperset(map(type, shape)):
+        return ops.view(input, *shape)
     if dtype is None and len(shape) == 1 and isinstance(shape[0], dtype_class):
         dtype, shape = shape[0], ()
     if size is not None and not shape:

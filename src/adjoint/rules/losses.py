@@ -298,10 +298,13 @@ def nll_spread(
     if not shape[dim]:
         return result
     where, weights, counts = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
-    g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
+    if over is None and reduction != "none":
+        g = -input  # one number for all samples
+    else:
+        g = -xp.expand_dims(input, axis=dim if reduction == "none" else dims_of(over, len(shape)))
     if reduction == "mean":
-        g = g / _total_weight(xp, weights, target.shape, over, input.dtype, True)
-    xp.setitem(result, where, _times(xp, g, weights, counts))
+        g = g / _total_weight(xp, weights, target.shape, over, input.dtype, g.ndim > 0)
+    xp.setitem(result, where, xp.broadcast_to(xp.asarray(_times(xp, g, weights, counts)), target.shape))
     return result
 
 

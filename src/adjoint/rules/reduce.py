@@ -599,16 +599,17 @@ def _refuse_no_norm(input, ord, dim):
 @general(axes=("dim",), method=False, function=False, shown=_dims)
 def linalg_vector_norm(xp, input: Array, ord=2, dim=None, keepdim=False):
     """(sum of abs(input) ** ord) ** (1 / ord) over axes, and its limits for ord 0, inf and -inf."""
-    if kind_of(input) not in "fc":
+    axis, kind = axes_of(input, dim), kind_of(input)
+    if ord == 2 and kind == "f" and 0 not in input.shape:
+        return xp.sqrt(xp.sum(input * input, axis=axis, keepdims=keepdim))
+    if kind not in "fc":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {from_numpy_dtype(input.dtype).long_name}"
         )
     if 0 in input.shape:
         _refuse_no_norm(input, ord, dim)
-    over = {"axis": axes_of(input, dim), "keepdims": keepdim}
-    if ord == 2 and kind_of(input) == "f":
-        return xp.sqrt(xp.sum(input * input, **over))
+    over = {"axis": axis, "keepdims": keepdim}
     size = xp.abs(input)
     if ord == 2:
         return xp.sqrt(xp.sum(size * size, **over))

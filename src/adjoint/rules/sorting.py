@@ -145,16 +145,17 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return _itself(xp, input)
-    if 0 < k < n and n > _FEW:
+    if not 0 < k < n or n <= _FEW:
+        # what is left of all elements in order is in order
+        indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
+    else:
         last = n - k if largest else k - 1
         split = xp.argpartition(input, last, axis=dim)
         indices = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
         least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
         indices = _first_of_equals(xp, input, indices, least, dim)
-    else:
-        indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
-    order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
-    indices = xp.take_along_axis(indices, order, axis=dim)
+        order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
+        indices = xp.take_along_axis(indices, order, axis=dim)
     return xp.take_along_axis(input, indices, axis=dim), indices
 
 

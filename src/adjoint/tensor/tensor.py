@@ -56,6 +56,8 @@ from adjoint.tensor.table import ops
 
 Sub = TypeVar("Sub", bound="Tensor")
 
+_ndarray, _new_tuple = numpy.ndarray, tuple.__new__
+
 _CORE_FIELDS = frozenset(
     ("_array", "_node", "_output_nr", "_requires", "_grad", "_accumulator")
     + (
@@ -147,8 +149,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, 3).shape
         adjoint.Size([2, 3])
         """
-        shape = self._array.shape
-        return tuple.__new__(Size, shape) if type(self._array) is numpy.ndarray else Size(shape)
+        array = self._array
+        return _new_tuple(Size, array.shape) if type(array) is _ndarray else Size(array.shape)
 
     @overload
     def size(self) -> Size: ...

@@ -577,7 +577,10 @@ _add_reduce: Any = numpy.add.reduce
 def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """numpy.sum without its overhead, which is as large as the sum of a small array."""
     quick = None
-    if axis is not None:
+    if axis is None:
+        if dtype is None and not keepdims:
+            quick = products_and_sums.TOTAL.run(array)
+    else:
         if dtype is None:
             quick = reduced(SUM, array, axis, keepdims)
         elif dtype is numpy.int64:

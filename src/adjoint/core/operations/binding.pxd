@@ -10,6 +10,7 @@ cdef long long _EXACT
 
 cdef class Arguments:
     cdef public object rule
+    cdef object check
     cdef public str name
     cdef public tuple names
     cdef Py_ssize_t n_names

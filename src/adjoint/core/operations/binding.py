@@ -56,6 +56,7 @@ class Arguments:
 
     def __init__(self, rule):
         self.rule = rule
+        self.check = rule.check
         self.name = rule.name
         self.names = rule.names
         self.n_names = len(self.names)
@@ -239,9 +240,9 @@ class Arguments:
                     values[position] = counted_from_front(dim, ndim)
             for position in self.new_axes:
                 values[position] = counted_from_front(values[position], ndim + 1)
-        if self.rule.check is not None and not (self.has_axes and self.is_checked_by_type and self.passes(values)):
+        if self.check is not None and not (self.has_axes and self.is_checked_by_type and self.passes(values)):
             try:
-                self.rule.check(*values)
+                self.check(*values)
             except INTERNAL as error:
                 by_name = dict(zip(self.names, values, strict=True))
                 better = explanation(registry.signature_of(self.rule), self.name, (), by_name, error)

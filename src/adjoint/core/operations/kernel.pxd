@@ -16,7 +16,7 @@ cdef class Kernel:
     cdef public object rule
     cdef public str name
     cdef Arguments arguments
-    cdef bint keeps_dtype
+    cdef bint keeps_dtype, is_view, has_one_result
     cdef NativeKernel native
     cdef dict kernels
     cdef object on_numpy

@@ -57,6 +57,8 @@ class Kernel:
         self.name = rule.name
         self.arguments = arguments
         self.keeps_dtype = rule.dtypes == "any"
+        self.is_view = rule.view
+        self.has_one_result = rule.outputs is None
         self.native = rule.native
         self.kernels = {}
         self.on_numpy = self.kernel_for(_numpy)
@@ -251,7 +253,7 @@ class Kernel:
 
     def run(self, raw, half):
         """Call the kernel; results are arrays (zero-dimensional ones too), rounded to the half type if there is one."""
-        if self.native is not None and half is None and (self.rule.view or not is_large(raw[0])):
+        if self.native is not None and half is None and (self.is_view or not is_large(raw[0])):
             outs = self.native.several(raw)
             if outs is not None:
                 return outs
@@ -283,7 +285,7 @@ class Kernel:
                 outs = kernel(*raw[:n], **dict(zip(self.arguments.names[n:], raw[n:])))
         except Exception as error:
             self.fail(error, raw)
-        if self.rule.outputs is None:
+        if self.has_one_result:
             return finished(outs, xp, half)
         rounded: cython.Py_ssize_t = self.rule.rounded
         return [finished(out, xp, half if number < rounded else None) for number, out in enumerate(outs)]

@@ -54,6 +54,7 @@ cdef class Operation:
     cdef public bint differentiable_in_place
     cdef public bint is_elementwise
     cdef public bint is_view
+    cdef bint has_one_result
     cdef public bint fast
     cdef public tuple tail
     cdef str whole_kinds

@@ -78,6 +78,7 @@ class Operation:
         self.differentiable_in_place = bool(rule.vjps)
         self.is_elementwise = rule.is_elementwise
         self.is_view = rule.view
+        self.has_one_result = rule.outputs is None
         n = len(rule.inputs)
         self.n_inputs = n
         self.tail = self.arguments.defaults[n:]
@@ -269,7 +270,7 @@ class Operation:
         raw, half, is_complex = self.kernel.unwrap(values)
         outs = self.proceed_to_kernel(raw, half, -1) if state.interceptors else self.kernel.run(raw, half)
         mask = self.recorder.mask(values) if state.grad_enabled and self.differentiable else 0
-        if self.rule.outputs is None:
+        if self.has_one_result:
             result: TensorBase = new_tensor(outs)
             if mask:
                 plan = self.recorder.plan(mask, is_complex)
@@ -325,7 +326,7 @@ class Operation:
         """The operation with `out=`: the result is written into a given Tensor."""
         if out is None:
             return self.apply(values)
-        targets = out if isinstance(out, (tuple, list)) and self.rule.outputs is not None else (out,)
+        targets = out if isinstance(out, (tuple, list)) and not self.has_one_result else (out,)
         for target in targets:
             if not isinstance(target, TensorBase):
                 raise TypeError(f"{self.name}(): argument 'out' must be Tensor, not {type(target).__name__}")
@@ -340,7 +341,7 @@ class Operation:
                 f"Trying to use forward AD with {self.name}_out that does not support it because it is an out= function"
             )
         results = self.apply(values)
-        if self.rule.outputs is None:
+        if self.has_one_result:
             results = (results,)
         target: TensorBase
         for target, result in zip(targets, results):

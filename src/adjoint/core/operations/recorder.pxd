@@ -31,7 +31,8 @@ cdef class Recorder:
     cdef NativeKernel native
     cdef dict plans
     cdef list real_plans
-    cdef object node_type
+    cdef object node_type, node, node_for
+    cdef list numbered
     cdef dict node_types
     cdef list ranked_types
     cdef object results

@@ -52,6 +52,8 @@ class Recorder:
         # classes of nodes and of named results are made when they are first needed, which spares time at import
         self.node_type = None
         self.results = None
+        self.node, self.node_for = arguments.rule.node, arguments.rule.node_for
+        self.numbered = [(self.arguments.names.index(n), own) for n, own in self.rule.nodes_with_number.items()]
         self.node_types = {}
         self.ranked_types = [None] * 9
 
@@ -216,9 +218,9 @@ class Recorder:
 
     def node_type_for(self, values: tuple):
         """The class of the node for these arguments: torch names overloads for numbers in the place of tensors."""
-        name = self.rule.node if self.rule.node_for is None else self.rule.node_for(*values)
-        for input, own in self.rule.nodes_with_number.items():
-            value = values[self.arguments.names.index(input)]
+        name = self.node if self.node_for is None else self.node_for(*values)
+        for position, own in self.numbered:
+            value = values[position]
             if value is not None and not isinstance(value, TensorBase):
                 name = own
                 break
@@ -226,7 +228,7 @@ class Recorder:
         if node_type is None:
             doc = f"Recorded by {self.name}()."
             node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc, "__module__": "builtins"})
-        if not self.rule.nodes_with_number and self.rule.node_for is None:
+        if not self.numbered and self.node_for is None:
             self.node_type = node_type
         return node_type
 
