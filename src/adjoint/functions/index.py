@@ -375,9 +375,11 @@ def _array_in(value: Any) -> Any:
 
 def assignable(tensor: Tensor, value: Any) -> Any:
     """A value as a number or a Tensor. Raises TypeError for an object that cannot be converted to one."""
+    if isinstance(value, TensorBase):
+        return value
+    if isinstance(value, TensorHolder):
+        return value._tensor
     own = from_numpy_dtype(tensor._array.dtype)
-    if isinstance(value, (TensorBase, TensorHolder)):
-        return value if isinstance(value, TensorBase) else value._tensor
     if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
         return _converted(value.item() if isinstance(value, numpy.generic) else value, own)
     if isinstance(value, (numpy.ndarray, list, tuple)):

@@ -11,7 +11,7 @@ import numpy
 from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.arrays.libraries.numpy_namespace import repeat
 from adjoint.arrays.shapes import check_size, normalize_dim
-from adjoint.core.graph import new_tensor
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.functions.arguments import as_tuple, in_common_dtype, require_member, takes_axis
 from adjoint.functions.composite import alias_text, composite, described, ops, takes_out
 from adjoint.functions.shape import atleast_1d, atleast_2d, atleast_3d, with_two_axes
@@ -39,7 +39,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 
 def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
     """Empty vectors take the shape of the others, with size 0 along the axis: they add nothing but their dtype."""
-    shapes = [getattr(getattr(x, "_array", x), "shape", None) for x in tensors]
+    shapes = [x._array.shape if isinstance(x, TensorBase) else getattr(x, "shape", None) for x in tensors]
     if (0,) not in shapes:
         return tensors
     other = next((shape for shape in shapes if shape is not None and shape != (0,)), None)

@@ -214,6 +214,8 @@ class Arguments:
                 first = value[0] if value else None
             elif value is None and self.defaults[position] is None:
                 continue
+            elif (type(value) is float or type(value) is int) and position in self.scalar_positions:
+                continue
             elif is_array(value):
                 values[position] = tensor_of_array(value)
                 first = values[position] if first is None else first
@@ -276,7 +278,7 @@ class Arguments:
             )
         result = []
         for i, member in enumerate(members):
-            if is_array(member):
+            if not isinstance(member, TensorBase) and is_array(member):
                 member = tensor_of_array(member)
             elif not isinstance(member, TensorBase):
                 raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(member).__name__}")

@@ -437,7 +437,7 @@ class Operation:
         node.save(tuple(values), tensor, None)
         node._ad_n_outputs = 1
         node._ad_shape = array.shape
-        node._ad_dtype = numpy_dtype(array.dtype)
+        node._ad_dtype = dtype_of(array) if type(array) is _ndarray else numpy_dtype(array.dtype)
         node._ad_sequence_nr = next_sequence_nr()
         state: ThreadState = current()
         if state.open_levels:
