@@ -158,6 +158,28 @@ def test_a_partial_may_be_a_name_a_number_or_a_function() -> None:
     assert pulled["other"].tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("alpha", [1, 1.0, 2, -0.5])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_partial_with_a_sign_is_the_factor_or_nothing(alpha: float, create_graph: bool) -> None:
+    x, y = (adjoint.tensor([1.0, 2.0, 4.0], requires_grad=True) for _ in range(2))
+    g = adjoint.tensor([1.0, -0.0, np.inf])
+    for name, factors in (("add", (1, alpha)), ("sub", (1, -alpha)), ("rsub", (-alpha, 1))):
+        result = operations[name](x, y, alpha=alpha)
+        gradients = adjoint.autograd.grad(result, (x, y), g, create_graph=create_graph)
+        for gradient, factor in zip(gradients, factors, strict=True):
+            np.testing.assert_array_equal(gradient.detach().numpy(), g.numpy() * factor)
+
+
+def test_a_partial_of_numbers_needs_one_program_for_all() -> None:
+    x = adjoint.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    for number in (3.0, 7, 0.1, -2.5, 3.0):
+        (gradient,) = adjoint.autograd.grad(x / number, x, adjoint.ones(3))
+        np.testing.assert_array_equal(gradient.numpy(), np.ones(3, np.float32) / np.float32(number))
+        (gradient,) = adjoint.autograd.grad(number / x, x, adjoint.ones(3))
+        values = x.detach().numpy()
+        np.testing.assert_array_equal(gradient.numpy(), -((np.float32(number) / values) / values))
+
+
 def test_a_formula_shared_by_rules_may_use_names_of_its_own() -> None:
     found = {f.inputs: f.needs for f in TABLE["baddbmm"].vjps}
     assert found["batch1",] == ("batch2", "alpha")

@@ -248,7 +248,7 @@ def _(input, size, ndim):
     return {"input": with_axes(input, len(size) - ndim), "size": (input.shape[0], *size)}
 
 
-@linear(dtypes="same", method=False, function=False, node="SumBackward1", shown={"batch_ndim": None})
+@linear(dtypes="same", node="SumBackward1", shown={"batch_ndim": None}, native=SUM_TO, **_HIDDEN)
 def sum_to_size(xp, input: Array, size, batch_ndim=0):
     """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer.
 

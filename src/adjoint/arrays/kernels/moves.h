@@ -167,7 +167,8 @@ static PyObject *adj_move(int kind, PyObject *values) {
         if (rank < 0) Py_RETURN_NONE;
         return adj_expand(first, second);
     }
-    case ADJ_SUM_TO: return adj_summed_to(first, second);
+    case ADJ_SUM_TO: /* the third one are batch axes, which stay */
+        return third == NULL || PyObject_Not(third) ? adj_summed_to(first, second) : adj_or_none(NULL);
     case ADJ_SUM_AXES: return adj_reduced(ADJ_REDUCE_SUM, first, second, third == Py_True);
     default: return adj_repeat(a, second, third, PyList_GET_ITEM(values, 3) == Py_True);
     }

@@ -212,9 +212,9 @@ class Arguments:
                 first = value if first is None else first
             elif position == self.sequence:
                 first = value[0] if value else None
-            elif value is None and self.defaults[position] is None:
-                continue
-            elif (type(value) is float or type(value) is int) and position in self.scalar_positions:
+            elif (value is None and self.defaults[position] is None) or (
+                (type(value) is float or type(value) is int) and position in self.scalar_positions
+            ):
                 continue
             elif is_array(value):
                 values[position] = tensor_of_array(value)
