@@ -35,22 +35,46 @@ def _log_mass(low: Tensor, high: Tensor) -> Tensor:
     return piecewise([is_left, is_right], [left, lambda low, high: left(-high, -low), around], low, high)
 
 
-def _one_side(of_it: Any, of_other: Any) -> Any:
-    """A logarithm of a probability; by that of the other side where it is near to 1."""
+def _share(low: Tensor, high: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The mass between two places over that between a and b; its slope is finite where the mass is 0."""
 
-    def formula(z: Tensor, *shapes: Tensor) -> Tensor:
-        near = plain(of_it(z, *shapes)) > -0.1
-        return piecewise([near], [lambda *v: log1mexp(of_other(*v)), of_it], z, *shapes)
+    def left(low: Tensor, high: Tensor, log_mass: Tensor) -> Tensor:
+        top = ops.special_log_ndtr(high)
+        return -ops.expm1(ops.special_log_ndtr(low) - top) * ops.exp(top - log_mass)
 
-    return formula
+    def right(low: Tensor, high: Tensor, log_mass: Tensor) -> Tensor:
+        return left(-high, -low, log_mass)
+
+    def around(low: Tensor, high: Tensor, log_mass: Tensor) -> Tensor:
+        return (1 - ops.special_ndtr(low) - ops.special_ndtr(-high)) * ops.exp(-log_mass)
+
+    return piecewise([plain(high) <= 0, plain(low) > 0], [left, right, around], low, high, _log_mass(a, b))
 
 
 def _below(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    return _log_mass(a, z) - _log_mass(a, b)
+    return _share(a, z, a, b)
 
 
 def _above(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return _share(z, b, a, b)
+
+
+def _log_below(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return _log_mass(a, z) - _log_mass(a, b)
+
+
+def _log_above(z: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return _log_mass(z, b) - _log_mass(a, b)
+
+
+def _one_side(log_share: Any, rest: Any) -> Any:
+    """The logarithm of a share; by the share of the rest where it is near to 1."""
+
+    def formula(z: Tensor, *shapes: Tensor) -> Tensor:
+        near = plain(log_share(z, *shapes)) > -0.1
+        return piecewise([near], [lambda *v: ops.log1p(-rest(*v)), log_share], z, *shapes)
+
+    return formula
 
 
 def _log_density_in_bands(z: Tensor, beta: Tensor, m: Tensor) -> Tensor:
@@ -156,10 +180,10 @@ ROWS: dict[str, Formulas] = {
     ),
     "truncnorm": Formulas(
         lambda z, a, b: log_phi(z) - _log_mass(a, b),
-        cdf=lambda z, a, b: ops.exp(_one_side(_below, _above)(z, a, b)),
-        sf=lambda z, a, b: ops.exp(_one_side(_above, _below)(z, a, b)),
-        log_cdf=_one_side(_below, _above),
-        log_sf=_one_side(_above, _below),
+        cdf=_below,
+        sf=_above,
+        log_cdf=_one_side(_log_below, _above),
+        log_sf=_one_side(_log_above, _below),
         ends=lambda a, b: (a, b),
         mean=lambda a, b: _truncated_moments(a, b)[0],
         var=lambda a, b: _truncated_moments(a, b)[1],
