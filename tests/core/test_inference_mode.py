@@ -393,6 +393,7 @@ TRANSFORMED = {
     "taylor of a view": lambda x: adjoint.func.taylor(lambda x: x.exp()[1:], x, order=2),
     "jvp of a view": lambda x: adjoint.func.jvp(lambda x: x.exp()[1:], (x,), (adjoint.ones_like(x),)),
     "laplacian": lambda x: adjoint.func.laplacian(of_vector)(x),
+    "collapsed laplacian": lambda x: adjoint.func.laplacian(of_vector)(x.repeat(3)),
     "jacobian": lambda x: adjoint.autograd.functional.jacobian(adjoint.sin, x),
 }
 
@@ -410,6 +411,22 @@ def test_transformations_give_in_inference_mode_what_they_give_outside(name: str
         assert adjoint.is_inference_mode_enabled()
     # outside, too, an inference tensor is a value as any other one
     for value, other in zip(flatten(TRANSFORMED[name](own))[0], expected, strict=True):
+        numpy.testing.assert_array_equal(value.numpy(), other.numpy())
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transformations_give_in_a_custom_function_what_they_give_outside(name: str) -> None:
+    x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
+    results: list[Any] = []
+
+    class Transformed(adjoint.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            results.extend(flatten(TRANSFORMED[name](x))[0])
+            return x.clone()
+
+    Transformed.apply(x.clone().requires_grad_())
+    for value, other in zip(results, flatten(TRANSFORMED[name](x))[0], strict=True):
         numpy.testing.assert_array_equal(value.numpy(), other.numpy())
 
 

@@ -22,6 +22,8 @@ class Cases:
 
     #: Whether programs write to memory from which they read.
     overlaps = True
+    #: Whether the end of the other process is its own affair.
+    others_may_end = False
 
     def __init__(self, seed: int, peer: Peer) -> None:
         self.seed, self.peer = seed, peer
@@ -68,7 +70,7 @@ class Cases:
         own = observed(adjoint, case)
         other = self.peer.seen(case)
         if other is None:
-            return "end", "of the other process"
+            return None if self.others_may_end else ("end", "of the other process")
         theirs = dict(other)
 
         def again(shake: int) -> Observations:

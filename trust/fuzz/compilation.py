@@ -1,7 +1,8 @@
-"""Random programs compiled and as they are: values, effects, gradients and those of gradients over several calls.
+"""Random programs and calls compiled and as they are: values, effects, gradients and those of gradients.
 
-A function takes two tensors and sees one. It is called five times: twice on equal shapes, without recording, on another
-shape, and on the first shape again; the arguments have other values each time. A function may write to what it takes.
+A function takes two tensors and sees one, or it is a call with random options, which takes all its inputs, indices and
+masks too. It is called six times: twice on equal shapes, without recording, on another shape or layout, in inference
+mode, and as at first; the arguments have other values each time. A function may write to what it takes.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import adjoint
 from adjoint.compilation.replays import CHANGED, HISTORY
-from trust.fuzz import programs
+from trust.fuzz import options, programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import (
     Error,
@@ -25,28 +27,38 @@ from trust.fuzz.observations import (
     is_steady,
     same,
 )
+from trust.fuzz.options import Call
 from trust.fuzz.programs import Program
 
-#: A call: how much longer the first axis is, and whether it records.
-CALLS = ((0, True), (0, True), (0, False), (1, True), (0, True))
+#: A call: how much longer the first axis is, and the mode.
+CALLS = (
+    (0, adjoint.enable_grad),
+    (0, adjoint.enable_grad),
+    (0, adjoint.no_grad),
+    (1, adjoint.enable_grad),
+    (0, adjoint.inference_mode),
+    (0, adjoint.enable_grad),
+)
 WEIGHTS: tuple[programs.Weights, ...] = (programs.PURE, programs.LOCAL, programs.KINKS, programs.COMPILED)
 #: In the place of an observation that is not there.
 MISSING = "nothing"
-#: One program in so many has tensors of a thousand elements.
+#: The share of programs that have tensors of a thousand elements.
 LARGE = 0.15
+#: The share of calls among the functions, and of their inputs that need a gradient.
+OPTIONS, GRADS = 0.4, 0.8
 
 
 class Cases:
-    """Programs of 2 to 10 lines."""
+    """Programs of 2 to 10 lines, and calls."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
     def text(self, number: int) -> str:
-        program = drawn(f"{self.seed}:{number}")
-        return str(
-            programs.shortened(program, lambda shorter: fault(shorter) is not None) if fault(program) else program
-        )
+        case = drawn(f"{self.seed}:{number}")
+        if isinstance(case, Program) and fault(case):
+            case = programs.shortened(case, lambda shorter: fault(shorter) is not None)
+        return str(case)
 
     def fault(self, number: int) -> Fault | None:
         return fault(drawn(f"{self.seed}:{number}"))
@@ -55,9 +67,11 @@ class Cases:
         """Nothing is held."""
 
 
-def drawn(name: str) -> Program:
-    """The program of a seed."""
+def drawn(name: str) -> Program | Call:
+    """The program or call of a seed."""
     draw = random.Random(name)
+    if draw.random() < OPTIONS:
+        return options.call(draw.randrange(2**40))
     large = draw.random() < LARGE
     return programs.program(
         adjoint,
@@ -85,34 +99,62 @@ def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
     return make
 
 
-def observed(program: Program, wrap: Callable[[Any], Any]) -> Observations:
+def function_of_call(call: Call) -> Callable[..., Any]:
+    """A call of all its inputs."""
+    return lambda *inputs: options.evaluated(adjoint, call, options.Stored(inputs))
+
+
+def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
     """What can be seen of all calls."""
-    *_, seen = programs.made(adjoint, program)
-    call = wrap(function(program)(seen))
+    seen: list[Any] = []
+    if isinstance(case, Program):
+        seen = programs.made(adjoint, case)[2:]
+        call = wrap(function(case)(*seen))
+    else:
+        call = wrap(function_of_call(case))
     observations: Observations = []
-    for k, (longer, records) in enumerate(CALLS):
+    for k, (longer, mode) in enumerate(CALLS):
         adjoint.manual_seed(k)
-        seen.grad = None
-        args = arguments(program, k, longer)
-        with adjoint.set_grad_enabled(records):
+        for tensor in seen:
+            tensor.grad = None
+        args = attempt(partial(arguments, case, k, longer))
+        if isinstance(args, Error):
+            observations.append((f"call {k}", args))
+            continue
+        with mode():
             results = attempt(lambda args=args: call(*args))  # type: ignore[misc]
         if isinstance(results, Error):
             observations.append((f"call {k}", results))
             continue
         tensors = [result for result in results if isinstance(result, adjoint.Tensor)]
         observations += described(f"call {k} results", tensors)
-        observations += described(f"call {k} arguments", [*args, seen])
-        observations += gradients(f"call {k}", tensors, [*args, seen])
+        observations += described(f"call {k} arguments", [*args, *seen])
+        observations += gradients(f"call {k}", tensors, [*args, *seen])
     return observations
 
 
-def arguments(program: Program, k: int, longer: int) -> list[Any]:
-    """The arguments of call k."""
+def arguments(case: Program | Call, k: int, other: int) -> list[Any]:
+    """The arguments of call k; other: of another length or layout."""
+    return arguments_of_program(case, k, other) if isinstance(case, Program) else arguments_of_call(case, k, other)
+
+
+def arguments_of_program(program: Program, k: int, longer: int) -> list[Any]:
+    """Two tensors, perhaps with a longer first axis."""
     inputs = tuple(
         (name, (shape[0] + longer, *shape[1:]) if shape else shape, *others) for name, shape, *others in program.inputs
     )
     values = replace(program, inputs=inputs, seed=program.seed + 1000 * (k + 1))  # type: ignore[arg-type]
     return programs.made(adjoint, values)[:2]
+
+
+def arguments_of_call(call: Call, k: int, other: int) -> list[Any]:
+    """All inputs, perhaps with other layouts."""
+    layouts = call.layouts != bool(other)
+    inputs = options.Inputs(
+        adjoint, replace(call, seed=call.seed + 1000 * (k + 1), layouts=layouts), options.leaf_for(call.seed, GRADS)
+    )
+    options.evaluated(adjoint, call, inputs)
+    return inputs.all
 
 
 def described(where: str, tensors: list[Any]) -> Observations:
@@ -158,14 +200,14 @@ def is_recorded(y: Any) -> bool:
     return node is not None and not isinstance(node, Error)
 
 
-def fault(program: Program) -> Fault | None:
-    """How the compiled program differs."""
+def fault(case: Program | Call) -> Fault | None:
+    """How the compiled function differs."""
 
     def as_it_is(shake: int) -> Observations:
-        return observed(replace(program, shake=shake), lambda f: f)
+        return observed(replace(case, shake=shake), lambda f: f)
 
-    tol = program.rounding
-    plain, compiled = dict(as_it_is(0)), dict(observed(program, adjoint.compile))
+    tol = case.rounding
+    plain, compiled = dict(as_it_is(0)), dict(observed(case, adjoint.compile))
     refused = [name for name, seen in compiled.items() if isinstance(seen, Error) and seen.text in (HISTORY, CHANGED)]
     # a gradient with a history that is refused, and what would have been seen of it
     left_out = tuple(part for name in refused for part in (name, name.replace("gradient", "second order")))

@@ -209,6 +209,13 @@ def leaf(tensor: Any, k: int) -> Any:
     return tensor.requires_grad_()
 
 
+def leaf_for(seed: int, share: float) -> Callable[[Any, int], Any]:
+    """What makes leaves: so many inputs of a seed need a gradient."""
+    draw = random.Random(f"leaves {seed}")
+    needs = [draw.random() < share for _ in range(16)]
+    return lambda tensor, k: tensor.requires_grad_(needs[k])
+
+
 def seen(library: Any, call: Call) -> Observations:
     """What a library shows: values, gradients and those of gradients, and tangents."""
     library.set_grad_enabled(True)

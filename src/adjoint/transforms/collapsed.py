@@ -75,7 +75,9 @@ class CollapsedLevel(TaylorLevel):
         return zeros(tensor, coming.shape[0])
 
     def read(self, result: Any, n: int) -> Any:
-        """The rows of a result."""
+        """The rows of a result, or of several."""
+        if isinstance(result, tuple):
+            return tuple(self.read(part, n) for part in result)
         rows = forward.tangent_of(result, self.number)
         return zeros(result, n) if rows is None else rows
 
