@@ -480,3 +480,27 @@ def test_reductions_of_views_whose_axes_are_no_one_axis(view, reduction):
                 cotangents = [(y.detach() + k).cos() for y in results]
                 gradients.append(adjoint.autograd.grad(results, x, cotangents)[0])
             adjoint.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (1, 0), (2, 0, 3)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(0).exp(),
+        lambda x: (x * x).cumsum(0),
+        lambda x: x.softmax(-1) * 2,
+        lambda x: x.sort(-1, stable=True).values.sin(),
+        lambda x: x[..., None].sin().flip(0),
+        lambda x: x.reshape(-1).tanh() + 1,
+        lambda x: x.kthvalue(1, 0, keepdim=True).values if x.shape[0] else x.cos(),
+        lambda x: x.var(-1).tanh() if x.shape[-1] > 1 else x.cumprod(-1),
+    ],
+)
+def test_arguments_without_elements(function, shape):
+    compiled = adjoint.compile(function)
+    for _ in range(3):
+        x, other = (adjoint.zeros(*shape, dtype=adjoint.float64, requires_grad=True) for _ in range(2))
+        y, expected = compiled(x), function(other)
+        assert y.shape == expected.shape and y.tolist() == expected.tolist()
+        (slopes,) = adjoint.autograd.grad(y, x, adjoint.ones_like(y))
+        assert slopes.shape == shape

@@ -15,6 +15,8 @@ from trust.fuzz.peer import Peer, observed
 from trust.fuzz.programs import Program
 
 Case = Program | Call
+#: Of which dtypes the inputs of a program are.
+DTYPES = 5 * [("float64",)] + 3 * [("float64", "float32")] + 2 * [("complex128", "complex128", "float64")]
 
 
 class Cases:
@@ -33,7 +35,7 @@ class Cases:
         own = draw.randrange(2**40)
         if draw.random() < 0.5:
             return options.call(own)
-        dtypes = ("float64",) if draw.random() < 0.6 else ("float64", "float32")
+        dtypes = draw.choice(DTYPES)
         layouts = ("plain",) if draw.random() < 0.5 else tuple(programs.LAYOUTS)
         n_lines = draw.randint(3, 12)
         return programs.program(

@@ -15,8 +15,10 @@ from typing import Any
 
 import adjoint
 from adjoint.compilation.replays import CHANGED, HISTORY
-from trust.fuzz import options, programs
+from trust.fuzz import custom, options, programs
+from trust.fuzz.compared import DTYPES
 from trust.fuzz.faults import Fault
+from trust.fuzz.lines import real
 from trust.fuzz.observations import (
     Error,
     Observations,
@@ -81,7 +83,7 @@ def drawn(name: str) -> Program | Call:
         shapes=programs.LARGE if large else programs.SHAPES,
         most=9000 if large else programs.MOST_ELEMENTS,
         layouts=("plain",) if draw.random() < 0.6 else tuple(programs.LAYOUTS),
-        dtypes=("float64",) if draw.random() < 0.7 else ("float64", "float32"),
+        dtypes=draw.choice(DTYPES),
     )
 
 
@@ -93,7 +95,7 @@ def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
     results = [*dict.fromkeys(left for left in lefts if left[0] == "v" and left.isalnum())]
     first, second, seen = names
     body = [f"{seen} = {seen}_", *copies, *program.lines, f"return [{', '.join([*results, first, seen])}]"]
-    space: dict[str, Any] = {"L": adjoint}
+    space: dict[str, Any] = {"L": adjoint, "K": custom.functions(adjoint)}
     exec("\n  ".join([f"def make({seen}_):\n def f({first}, {second}):", *body]) + "\n return f", space)
     make: Callable[[Any], Callable[..., Any]] = space["make"]
     return make
@@ -184,7 +186,7 @@ def gradients(where: str, results: list[Any], inputs: list[Any]) -> Observations
             observations.append((f"{where} {name}", grads))
             return []
         observations.extend((f"{where} {name} by {k}", array_or_none(g)) for k, g in enumerate(grads))
-        return [g.sin().sum() for g in grads if g is not None and g.requires_grad]
+        return [real(adjoint, g).sin().sum() for g in grads if g is not None and g.requires_grad]
 
     pulled("gradient of the first", ys[:1])
     again = pulled("gradient", ys, create_graph=True)

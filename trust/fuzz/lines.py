@@ -38,7 +38,7 @@ def seen(library: Any, program: Program) -> Observations:
     for name, value in tensors.items():
         if (
             value.requires_grad
-            and value.is_floating_point()
+            and (value.is_floating_point() or value.is_complex())
             and attempt(partial(getattr, value, "grad_fn")) is not None
         ):
             observed += derivatives(library, name, value, leaves)
@@ -70,7 +70,7 @@ def derivatives(library: Any, name: str, value: Any, leaves: list[Any]) -> Obser
     if isinstance(grads, Error):
         return [(f"gradient of {name}", grads)]
     observed: Observations = [(f"gradient of {name} by {k}", array_or_none(g)) for k, g in enumerate(grads)]
-    usable = [g.sin().sum() for g in grads if g is not None and g.requires_grad]
+    usable = [real(library, g).sin().sum() for g in grads if g is not None and g.requires_grad]
     if usable:
         total = sum(usable[1:], usable[0])
         seconds = attempt(lambda: grad(total, leaves, retain_graph=True, allow_unused=True))
@@ -78,6 +78,11 @@ def derivatives(library: Any, name: str, value: Any, leaves: list[Any]) -> Obser
             return [*observed, (f"second order of {name}", seconds)]
         observed += [(f"second order of {name} by {k}", array_or_none(g)) for k, g in enumerate(seconds)]
     return observed
+
+
+def real(library: Any, g: Any) -> Any:
+    """Real numbers, so that their sum can be differentiated."""
+    return library.view_as_real(g.resolve_conj()) if g.is_complex() else g
 
 
 def described(name: str, value: Any) -> Observations:

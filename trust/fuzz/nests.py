@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import adjoint
-from trust.fuzz import options, programs
+from trust.fuzz import custom, options, programs
 from trust.fuzz.faults import Fault
 from trust.fuzz.observations import Error, Observations, apart, array, attempt, is_steady, same
 from trust.fuzz.options import Call
@@ -141,7 +141,7 @@ def function_of_program(program: Program, result: str, seen: list[Any]) -> Funct
     names = [entry[0] for entry in program.inputs]
     copies = f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"
     body = "\n ".join([copies, *program.lines])
-    space: dict[str, Any] = {"L": adjoint}
+    space: dict[str, Any] = {"L": adjoint, "K": custom.functions(adjoint)}
     exec(f"def f({', '.join(names)}):\n {body}\n return {result}", space)
     return lambda x: space["f"](x, *seen)
 

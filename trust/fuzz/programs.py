@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from trust.fuzz import custom
 from trust.fuzz.observations import NARROW, shaken
 
 Lines = tuple[str, ...]
@@ -106,11 +107,11 @@ LAYOUTS: dict[str, tuple[Callable[[tuple[int, ...]], tuple[int, ...]], Callable[
 }
 
 
-def numbers(seed: int, k: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+def numbers(seed: int, k: int, shape: Sequence[int], is_complex: bool) -> np.ndarray[Any, Any]:
     """The values of input k: distinct, apart from each other, none near 0."""
     rng = np.random.default_rng([seed, k])
     drawn = rng.uniform(0.1, 1.4, tuple(shape)) * rng.choice([-1.0, 1.0], tuple(shape))
-    return np.asarray(drawn)
+    return np.asarray(drawn + 1j * rng.uniform(0.1, 1.4, tuple(shape)) if is_complex else drawn)
 
 
 def made(library: Any, program: Program, leaves: bool = True) -> list[Any]:
@@ -118,12 +119,17 @@ def made(library: Any, program: Program, leaves: bool = True) -> list[Any]:
     tensors = []
     for k, (_, shape, dtype, grad, layout) in enumerate(program.inputs):
         before, change = LAYOUTS[layout]
-        values = numbers(program.seed, k, before(shape))
+        is_complex = dtype.startswith("complex")
+        values = numbers(program.seed, k, before(shape), is_complex)
         if program.shake:
             # elements that share memory become different ones
             values = np.broadcast_to(values, shape) if layout == "expanded" else values
             values = shaken(values, program.shake, dtype)
-        tensor = change(library.tensor(values.tolist(), dtype=library.float64).to(getattr(library, dtype)))
+        tensor = change(
+            library.tensor(values.tolist(), dtype=library.complex128 if is_complex else library.float64).to(
+                getattr(library, dtype)
+            )
+        )
         tensor = tensor.expand(shape) if layout == "expanded" else tensor
         tensors.append(tensor.requires_grad_() if grad and leaves else tensor)
     return tensors
@@ -172,7 +178,11 @@ def program(
 
 def names(library: Any, drawn: Program, leaves: bool = True) -> dict[str, Any]:
     tensors = made(library, drawn, leaves)
-    return {"L": library, **{entry[0]: tensor for entry, tensor in zip(drawn.inputs, tensors, strict=True)}}
+    return {
+        "L": library,
+        "K": custom.functions(library),
+        **{entry[0]: tensor for entry, tensor in zip(drawn.inputs, tensors, strict=True)},
+    }
 
 
 def statement(draw: random.Random, weights: Weights, space: dict[str, Any], overlaps: bool = True) -> str:
@@ -209,11 +219,13 @@ def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:
 
 def cleaned(space: dict[str, Any], most: int) -> None:
     """Leave out results that are no tensors, or too large."""
+    takes_complex = any(space[name].is_complex() for name in FIRST)
     for name in [name for name in space if name.startswith("v")]:
         value = space[name]
         if name in FIRST:
             continue
-        if not hasattr(value, "numel") or value.numel() > most or value.numel() == 0 or value.is_complex():
+        is_tensor = hasattr(value, "numel")
+        if not is_tensor or not 0 < value.numel() <= most or (value.is_complex() and not takes_complex):
             del space[name]
 
 

@@ -184,6 +184,7 @@ static void adj_work_here(adj_job *job, int quiet) {
 /* A piece is several tiles: dealing out costs little then, and an interrupted thread delays the others little. */
 static void adj_set_pieces(adj_job *job, int n_tiles) {
     job->piece = n_tiles * (job->n_rows == 1 ? job->tile : job->group);
+    if (job->piece < 1) job->piece = 1; /* of no elements, or of no tiles, there are no pieces to be counted by size */
     job->n_pieces = ((job->n_rows == 1 ? job->n_columns : job->n_rows) + job->piece - 1) / job->piece;
     job->next = 0;
 }
