@@ -492,15 +492,15 @@ def test_reductions_of_views_whose_axes_are_no_one_axis(view, reduction):
         lambda x: x.sort(-1, stable=True).values.sin(),
         lambda x: x[..., None].sin().flip(0),
         lambda x: x.reshape(-1).tanh() + 1,
-        lambda x: x.kthvalue(1, 0, keepdim=True).values if x.shape[0] else x.cos(),
+        lambda x: x.kthvalue(1, 0, keepdim=True) if x.shape[0] else x.cos(),
         lambda x: x.var(-1).tanh() if x.shape[-1] > 1 else x.cumprod(-1),
     ],
 )
 def test_arguments_without_elements(function, shape):
     compiled = adjoint.compile(function)
     for _ in range(3):
-        x, other = (adjoint.zeros(*shape, dtype=adjoint.float64, requires_grad=True) for _ in range(2))
-        y, expected = compiled(x), function(other)
+        x, other = (adjoint.zeros(*shape, requires_grad=True) for _ in range(2))
+        y, expected = (result if adjoint.is_tensor(result) else result[0] for result in (compiled(x), function(other)))
         assert y.shape == expected.shape and y.tolist() == expected.tolist()
         (slopes,) = adjoint.autograd.grad(y, x, adjoint.ones_like(y))
         assert slopes.shape == shape
