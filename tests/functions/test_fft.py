@@ -383,3 +383,13 @@ def test_loops_without_scipys_python_code(shape: tuple[int, ...], norm: str) -> 
             expected = getattr(scipy.fft, name)(array, axes=axes, norm=norm, **options)
             assert (result.dtype, result.strides) == (expected.dtype, expected.strides)
             np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("norm, forward, backward", [("backward", 0, 2), ("forward", 2, 0), ("ortho", 1, 1)])
+def test_nodes_show_the_normalization(norm, forward, backward):
+    x = adjoint.ones(4, requires_grad=True)
+    z = x.to(adjoint.complex64)
+    expected = {"fft": forward, "rfft": forward, "ifft": backward, "irfft": backward}
+    for name, number in expected.items():
+        result = getattr(adjoint.fft, name)(x if name == "rfft" else z, norm=norm)
+        assert result.grad_fn._saved_normalization == number
