@@ -197,3 +197,13 @@ def test_saved_attributes_have_torchs_names(a: adjoint.Tensor) -> None:
     assert adjoint.linalg.inv(a.diag()).grad_fn._saved_inverse.shape == (2, 2)
     with pytest.raises(AttributeError, match="has no attribute '_saved_nothing'; it saved"):
         node._saved_nothing  # noqa: B018
+
+
+def test_views_without_history_have_no_edge() -> None:
+    x = adjoint.ones(3, requires_grad=True)
+    with adjoint.no_grad():
+        view = x[1:]
+    assert view.requires_grad
+    for use in (get_gradient_edge, lambda v: register_multi_grad_hook([x * 2, v], print)):
+        with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+            use(view)

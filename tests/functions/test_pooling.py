@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -414,3 +415,15 @@ def test_types_of_numbers_without_kernel() -> None:
     for pool in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
         with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
             pool(X.bool(), 2)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1), (2, 3, 4, 1), (1, 2, 1, 3, 1)])
+def test_a_window_in_the_padding_alone_has_no_slope(shape: tuple[int, ...]) -> None:
+    n = len(shape) - 2
+    dilation = tuple(2 if size == 1 else 1 for size in shape[2:])
+    function = partial(MAXIMUM[n], kernel_size=2, stride=1, padding=1, dilation=dilation)
+    x = adjoint.arange(1.0, 1 + math.prod(shape)).reshape(shape).requires_grad_()
+    y = function(x)
+    assert not y.isfinite().any()
+    assert not adjoint.autograd.grad(y, x, adjoint.ones_like(y))[0].any()
+    assert not adjoint.func.jvp(function, (x.detach(),), (adjoint.ones_like(x),))[1].any()

@@ -74,6 +74,17 @@ KNOWN = (
         "v|gradient|second",
         "PyTorch writes into a copy whose elements still share memory",
     ),
+    (
+        r"interpolate\(.*, 1\).*antialias=True",
+        "value|gradient|second|tangent",
+        "PyTorch reads one row for all where the width is 1",
+    ),
+    (r"adaptive_\w+\(.*\b0\b", "value", "PyTorch averages nothing"),
+    (
+        r"max_pool\dd\(.*dilation",
+        "gradient|second",
+        "PyTorch writes outside of the array where a window is in the padding alone",
+    ),
     ("create_graph=True", r"v\d+ (requires_grad|is_leaf|grad_fn)", "gradients of linear functions need no history"),
 )
 #: Larger numbers are those of a matrix that is nearly singular.

@@ -179,10 +179,12 @@ def register_multi_grad_hook(
         if not isinstance(tensor, TensorBase):
             message = f"expected Tensor as element {index} in argument 0, but got {type_name(tensor)}"
             raise TypeError(f"register_multi_grad_hook(): {message}")
-    if not all(needs_grad(tensor) for tensor in tensors):
+    # views that were made without recording show the flag of their base, and have no node
+    nodes = [gradient_edge(tensor) if needs_grad(tensor) else None for tensor in tensors]
+    if None in nodes:
         raise AssertionError("Expected gradient function to be set")
     make = _WaitForAll if mode == "all" else _TakeFirst
-    hooks = make([gradient_edge(tensor) for tensor in tensors], fn)
+    hooks = make(nodes, fn)
     return _MultiHandle([tensor.register_hook(hooks.of(i)) for i, tensor in enumerate(tensors)])
 
 

@@ -36,8 +36,15 @@ def places_of_maxima(xp, input: Array, maps):
     return axis_maps.places_of_maxima(xp, input, maps)
 
 
+def _of_filled_windows(ops, numbers, maps):
+    """Cotangents or tangents without those of windows in the padding alone, whose -inf depends on no element."""
+    filled = axis_maps.filled(maps)
+    return numbers if filled is None else ops.along_axes(numbers, filled)
+
+
 @maxima.vjp("input")
 def _(ops, g, input, maps):
+    g = _of_filled_windows(ops, g, maps)
     # the input is saved, since the result may be overwritten: relu in place after pooling is usual
     image = tuple(input.shape[input.ndim - len(maps) :])
     once = all(axis_map.transposed.passes == 1 for axis_map in maps)
@@ -46,7 +53,8 @@ def _(ops, g, input, maps):
 
 @maxima.jvp("input")
 def _(ops, t, input, maps):
-    return ops.from_places(t, ops.places_of_maxima(input, maps), len(maps))
+    tangents = ops.from_places(t, ops.places_of_maxima(input, maps), len(maps))
+    return _of_filled_windows(ops, tangents, maps)
 
 
 def _flat(xp, indices, size, ndim):

@@ -74,6 +74,11 @@ class AxisMap:
         )
 
     @computed_once
+    def filled(self) -> AxisMap:
+        """A map of the results that leaves those that have elements as they are, and makes the others 0."""
+        return AxisMap(self.results, numpy.arange(self.results)[:, None], (self.weight != 0).any(1)[:, None])
+
+    @computed_once
     def is_sum(self) -> bool:
         """True if there is one result, all elements with the same weight."""
         return self.results == 1 and self.passes == self.n and self.scale is not None and bool(self.weight.all())
@@ -492,14 +497,25 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
     return numpy.concatenate([flat, flat[:, -1:]], axis=1).reshape(-1)
 
 
+@cached(256)
+def filled(maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...] | None:
+    """Maps that make results of windows without elements 0; None where each window has one."""
+    found = tuple(axis_map.filled for axis_map in maps)
+    return None if all(axis_map.is_identity for axis_map in found) else found
+
+
 def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
-    """Where in the flat image the largest element of each window lies: the first of several, the last NaN."""
+    """Where in the flat image the largest element of each window lies: the first of several, the last NaN.
+
+    The place of a window without elements is any one in the image.
+    """
     places = _places_of_few(x, maps) if _are_few_and_large(x, maps) else None
     if places is not None:
         return places
     ranges = [axis_map.ranges for axis_map in maps]
     if max_pooling.can_do(xp, x, len(maps)) and None not in ranges:
-        return max_pooling.maxima(x, ranges, True)
+        places = max_pooling.maxima(x, ranges, True)
+        return places if filled(maps) is None else numpy.maximum(places, 0)
     y = maxima(xp, x, maps)
     count = prod([axis_map.passes for axis_map in maps])
     kind = xp.uint8 if count < 256 else xp.int64
