@@ -368,8 +368,25 @@ def test_errors_of_signal_windows(name: str, options: Any, error: type[Exception
         getattr(adjoint.signal.windows, name)(**{"M": 4, **options})
 
 
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+@pytest.mark.parametrize("shape", [(64,), (8, 63), (3, 4, 5)])
+def test_loops_without_scipys_python_code(shape: tuple[int, ...], norm: str) -> None:
+    """They give the bits of SciPy's functions, for any layout of memory and number of axes."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=shape), rng.normal(size=shape) + 1j
+    for axes, dtypes in itertools.product([(0,), (len(shape) - 1,), tuple(range(len(shape)))], [("f4", "c8"), "dD"]):
+        size = (*[shape[axis] for axis in axes[:-1]], 2 * shape[axes[-1]] - 1)
+        calls = [("fftn", x, {}), ("rfftn", x, {}), ("fftn", z, {}), ("ifftn", z, {}), ("irfftn", z, {"s": size})]
+        for (name, values, options), layout in itertools.product(calls, (np.asarray, np.asfortranarray, np.flip)):
+            array = layout(values.astype(dtypes[values.dtype.kind == "c"]))
+            result = getattr(xp.fft, name)(array, axes=axes, norm=norm, **options)
+            expected = getattr(scipy.fft, name)(array, axes=axes, norm=norm, **options)
+            assert (result.dtype, result.strides) == (expected.dtype, expected.strides)
+            np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.parametrize(("norm", "forward", "backward"), [("backward", 0, 2), ("forward", 2, 0), ("ortho", 1, 1)])
-def test_nodes_show_the_normalization(norm, forward, backward):
+def test_nodes_show_the_normalization(norm: str, forward: int, backward: int) -> None:
     x = adjoint.ones(4, requires_grad=True)
     z = x.to(adjoint.complex64)
     expected = {"fft": forward, "rfft": forward, "ifft": backward, "irfft": backward}
