@@ -5,13 +5,14 @@ from __future__ import annotations
 import doctest
 import importlib
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from trust.fuzz import __main__ as command
-from trust.fuzz import calls, campaign, compared, files, programs, transforms
+from trust.fuzz import calls, campaign, compared, compilation, files, nests, options, programs, transforms
 from trust.fuzz.campaign import Run
 from trust.fuzz.faults import Fault
 from trust.fuzz.kinds import KINDS
@@ -29,6 +30,13 @@ def test_short_form(name: str) -> None:
     campaign.go_on(run, KINDS[name].short, workers=1, until=float("inf"))
     assert command.report(run, None) == []
     assert run.next == KINDS[name].short
+
+
+def test_calls_of_other_lengths() -> None:
+    draws = [options.resized("X(3, 4).roll(3, 0) + P(4)", random.Random(k), 2000) for k in range(60)]
+    # in inputs alone, or wherever the length stands
+    assert {"X(17, 4).roll(3, 0) + P(4)", "X(9, 4).roll(9, 0) + P(4)", "X(3, 0).roll(3, 0) + P(0)"} <= {*draws}
+    assert options.resized("X(3, 4)", random.Random(1), 0) == "X(3, 4)"
 
 
 def test_examples() -> None:
@@ -77,13 +85,18 @@ def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.filterwarnings("ignore")  # as in the processes that carry out cases
-def test_a_transform_that_is_wrong_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_transform_that_is_wrong_is_a_fault(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    monkeypatch.setattr(nests, "CALLS", calls)
     own = transforms.OWN["jvp"]
     monkeypatch.setitem(transforms.OWN, "jvp", lambda L, f: lambda x: own(L, f)(x) * 1.01)
     assert "jvp" in first_fault("transforms", 200).where
 
 
-def test_compiled_functions_of_other_numbers_are_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("calls", [0, 1])
+def test_compiled_functions_of_other_numbers_are_a_fault(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    monkeypatch.setattr(compilation, "OPTIONS", calls)
     monkeypatch.setattr(adjoint, "compile", lambda f: lambda *args: [y + 1e-3 for y in f(*args)])
     assert first_fault("compile", 5).kind == "results"
 
