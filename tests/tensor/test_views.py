@@ -830,3 +830,10 @@ def test_other_axes_in_place_count_as_a_change(change):
     change(saved)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+def test_between_the_elements_of_a_scattered_copy_are_zeros() -> None:
+    x = adjoint.ones(3, 2, dtype=f64)[:, ::2]
+    for _ in range(20):
+        np.full(5, np.nan)  # the memory of the copy is this one, perhaps
+        assert x.slice_scatter(x, 0).as_strided((5,), (1,)).tolist() == [1, 0, 1, 0, 1]

@@ -70,6 +70,11 @@ KNOWN = (
     (r"(conv\dd|multi_margin_loss|attention)\(.*\b0\b", "value", "PyTorch asks nothing of arguments without elements"),
     (r"addmv\(.*\b0\b", "value", "PyTorch gives an empty product the shape of the vector that is added"),
     (
+        r"(?s)_scatter\(.*as_strided",
+        "v|gradient|second",
+        "between the elements of such a copy PyTorch has what its input has there",
+    ),
+    (
         r"(?s)as_strided.*_scatter\(",
         "v|gradient|second",
         "PyTorch writes into a copy whose elements still share memory",

@@ -814,7 +814,9 @@ def clone_with_strides(xp, input: Array, strides=None):
     """A copy with the given strides, counted in elements, without overlap (None: row-major)."""
     if strides is None or not input.size or not hasattr(input, "strides"):
         return row_major_copy(xp, input)
-    memory = xp.empty((extent(input.shape, strides),), dtype=input.dtype)
+    n = extent(input.shape, strides)
+    # as_strided() reads gaps
+    memory = (xp.empty if n == input.size else xp.zeros)((n,), dtype=input.dtype)
     result = xp.as_strided(memory, input.shape, strides)
     result[...] = input
     return result
