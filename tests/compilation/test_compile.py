@@ -504,3 +504,51 @@ def test_arguments_without_elements(function, shape):
         assert y.shape == expected.shape and y.tolist() == expected.tolist()
         (slopes,) = adjoint.autograd.grad(y, x, adjoint.ones_like(y))
         assert slopes.shape == shape
+
+
+class Negated(adjoint.autograd.Function):
+    """Its gradient is another one than that of the view that it returns."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return -g
+
+
+def with_hook(tensor, register):
+    if tensor.requires_grad:
+        register(tensor)
+    return tensor
+
+
+@pytest.mark.filterwarnings("ignore:adjoint.compile")
+@pytest.mark.parametrize(
+    "view_of",
+    [
+        Negated.apply,
+        lambda y: Negated.apply(y)[0],
+        lambda y: with_hook(y[0], lambda view: view.register_hook(lambda g: 5 * g)),
+        lambda y: with_hook(y.mT, lambda view: view.register_hook(lambda g: 5 * g))[0],
+        lambda y: with_hook(y[0], lambda view: view.grad_fn.register_prehook(lambda gs: (5 * gs[0],))),
+        lambda y: with_hook(y[0], lambda view: view.grad_fn.register_hook(lambda gs, _: tuple(5 * g for g in gs))),
+        lambda y: y[0],
+    ],
+)
+def test_a_result_and_a_view_of_it_have_the_gradients_of_both(view_of):
+    def function(x):
+        y = x * 2
+        return y, view_of(y)
+
+    def gradients(f):
+        x = adjoint.ones(2, 2, requires_grad=True)
+        results = f(x)
+        ways = [results, results[:1], results[1:]]
+        return [adjoint.autograd.grad(y, x, list(map(adjoint.ones_like, y)), retain_graph=True)[0] for y in ways]
+
+    expected = [slopes.tolist() for slopes in gradients(function)]
+    compiled = adjoint.compile(function)
+    for _ in range(3):
+        assert [slopes.tolist() for slopes in gradients(compiled)] == expected

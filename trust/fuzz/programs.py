@@ -47,8 +47,18 @@ Weights = dict[str, int]
 PURE = {"smooth": 6, "moves": 2, "views": 2}
 LOCAL = {"smooth": 5, "moves": 2, "views": 3, "in place": 3}
 KINKS = {"smooth": 4, "kinked": 3, "moves": 2, "views": 2}
-COMPILED = {"smooth": 4, "kinked": 1, "moves": 2, "views": 3, "in place": 3, "types": 1, "passes": 1}
-ANY = {"smooth": 4, "kinked": 1, "moves": 2, "views": 4, "in place": 4, "types": 1, "modes": 1, "passes": 1}
+COMPILED = {"smooth": 4, "kinked": 1, "moves": 2, "views": 3, "in place": 3, "types": 1, "passes": 1, "custom": 1}
+ANY = {
+    "smooth": 4,
+    "kinked": 1,
+    "moves": 2,
+    "views": 4,
+    "in place": 4,
+    "types": 1,
+    "modes": 1,
+    "passes": 1,
+    "custom": 1,
+}
 #: Kinds of lines that make no tensor.
 STATEMENTS = ("in place", "modes")
 

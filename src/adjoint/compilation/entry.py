@@ -45,6 +45,7 @@ from adjoint.core.graph import (
     nodes_behind,
     version_of,
 )
+from adjoint.core.recorded import OpNode
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.program.device import is_on_device
@@ -302,6 +303,8 @@ class Entry:
                         self.recording.stop("returned views of a leaf of its own")
                     if tensor.requires_grad and not view.base.requires_grad:
                         self.recording.stop("returned a view with a history of a result that it took out of the graph")
+                    if has_own_history(tensor):
+                        self.recording.stop("returned a tensor and a view of it by a custom function or with hooks")
                     if layout_of(view.base._array) != layout_of(view.layout):
                         self.recording.stop("returned a view of a result that it reshaped in place")
                     if type(plain_array(view.base._array)) is not _ndarray:
@@ -634,6 +637,16 @@ def has_lost_history(tensor: TensorBase) -> bool:
         node_of(tensor)
     except RuntimeError:
         return True
+    return False
+
+
+def has_own_history(tensor: TensorBase) -> bool:
+    """True for a view by a custom function, or with hooks: its gradient is not that of its steps from the base."""
+    node, end = node_of(tensor), node_of(tensor._view.base)
+    while node is not None and node is not end:
+        if not isinstance(node, OpNode) or node._ad_tensor_hooks or node._ad_pre_hooks or node._ad_post_hooks:
+            return True
+        node = node.next_functions[0][0]
     return False
 
 
