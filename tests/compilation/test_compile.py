@@ -552,3 +552,25 @@ def test_a_result_and_a_view_of_it_have_the_gradients_of_both(view_of):
     compiled = adjoint.compile(function)
     for _ in range(3):
         assert [slopes.tolist() for slopes in gradients(compiled)] == expected
+
+
+def test_gradients_that_the_call_knows_already():
+    """What is overwritten has the gradient 0, whatever the cotangent; the pass inside has computed it."""
+    weight = adjoint.tensor([[0.5, -1.0], [2.0, 3.0]], requires_grad=True)
+
+    def function(x):
+        y = x * weight
+        y.copy_(x)
+        (y * y).sum().backward(retain_graph=True)
+        return x.sin(), y
+
+    compiled = adjoint.compile(function)
+    for k in range(4):
+        x = adjoint.full((2, 2), 1.0 + k, requires_grad=True)
+        _, y = compiled(x)
+        for _ in range(2):
+            of_x, of_weight = adjoint.autograd.grad(y.sum(), (x, weight), retain_graph=True)
+            assert of_x.tolist() == [[1.0, 1.0]] * 2
+            assert of_weight.abs().tolist() == [[0.0, 0.0]] * 2
+            # the next pass has it again
+            of_weight += 7

@@ -416,6 +416,8 @@ class Entry:
                     lowering.externals[:n],
                     values,
                     {view.buffer.number for view in cotangents},
+                    [view for views in pulled for view in views],
+                    lowering.memory,
                     self._budgets(lowering, values),
                 )
             except Dependent:

@@ -56,7 +56,7 @@ class Pull:
         what the first part saved, and what the second reads again. pulled: the gradients. pack: where small values are
         that were saved.
         """
-        self._parts = (make, halves.backward, [*cotangents, *others], [halves.renamed(view) for view in pulled], pack)
+        self._parts = (make, halves.backward, [*cotangents, *others], [halves.gradient(view) for view in pulled], pack)
 
     @property
     def program(self) -> Program:

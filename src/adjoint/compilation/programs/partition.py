@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.compilation.programs.lowering import Call, Check, with_views
+from adjoint.compilation.programs.lowering import Call, Check, whole_copy, with_views
 from adjoint.compilation.programs.recomputation import Budgets, Recomputation
-from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, View, bytes_of
+from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, Memory, View, bytes_of
 
 
 class Dependent(Exception):
@@ -19,6 +19,9 @@ class Halves:
     saved: the buffers that the first part makes and the second reads, as views of bytes. forward, backward: the
     instructions. externals: the numbers of the external arrays that the second part reads besides. again: what the
     second part computes again, None without budgets.
+
+    A gradient that depends on no cotangent may be memory of the first part. The second part copies it: what was saved
+    serves further passes, and the caller may write to a gradient.
     """
 
     def __init__(
@@ -27,6 +30,8 @@ class Halves:
         externals: list[View],
         results: list[View],
         cotangents: set[int],
+        gradients: list[View],
+        memory: Memory,
         budgets: Budgets | None = None,
     ) -> None:
         first = needed(instructions, {view.buffer.number for view in results})
@@ -37,6 +42,11 @@ class Halves:
         if any(late_one in first for late_one in late):
             raise Dependent
         outputs = {view.buffer.number: view.buffer for instruction in self.forward for view in instruction.writes}
+        early = {view.buffer.number: view for view in gradients if view.buffer.number in outputs}
+        copies = {number: whole_copy(view, memory) for number, view in early.items()}
+        second += copies.values()
+        #: By the number of a buffer of the first part, the one that has its gradient.
+        self._copied = {number: copy.out.buffer for number, copy in copies.items()}
         read = read_by(second)
         #: Memory that the second part writes on, too, was made by the first.
         saved = {number: buffer for number, buffer in read.items() if number in outputs}
@@ -64,6 +74,11 @@ class Halves:
         """A view as the second part knows it."""
         buffer = self._new.get(view.buffer.number)
         return view if buffer is None else view.replace(buffer=buffer)
+
+    def gradient(self, view: View) -> View:
+        """A gradient as the second part gives it."""
+        copied = self._copied.get(view.buffer.number)
+        return self.renamed(view) if copied is None else view.replace(buffer=copied)
 
     @staticmethod
     def _late(instructions: list[Any], cotangents: set[int]) -> set[int]:
