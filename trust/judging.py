@@ -7,6 +7,7 @@ import compileall
 import gc
 import itertools
 import json
+import math
 import os
 import py_compile
 import resource
@@ -16,17 +17,18 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
 
 from trust.branches import PACKAGE, ROOT, Position, branches_of, innermost
+from trust.collected import Collected, in_order
 from trust.mutations import Mutation
 
 TAKEN = ROOT / "build" / "trust" / "branches"
@@ -204,8 +206,7 @@ class Verdict:
 class Chosen:
     """A plugin of pytest: of the tests of some files those with names, in their order; it notes the first that fails.
 
-    A name that ends in "*" stands for all that begin so. A file with thousands of cases is collected once, where
-    thousands of arguments would each be looked up.
+    A file with thousands of cases is collected once, where thousands of arguments would each be looked up.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -215,13 +216,10 @@ class Chosen:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the named ones."""
-        by_name = {item.nodeid: item for item in items}
-        beginnings = tuple(name[:-1] for name in self.names if name.endswith("*"))
-        chosen = [name for name in self.names if name in by_name]
-        chosen += [name for name in by_name if beginnings and name.startswith(beginnings)]
-        left = set(by_name) - set(chosen)
-        config.hook.pytest_deselected(items=[by_name[name] for name in left])
-        items[:] = [by_name[name] for name in chosen]
+        chosen = in_order(self.names, {item.nodeid: item for item in items})
+        left = set(items) - set(chosen)
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = chosen
 
     def _note(self, report: Any) -> None:
         if report.failed and not self.failed:
@@ -233,13 +231,15 @@ class Chosen:
 class Copy:
     """A copy of the package in a scratch folder, in which one module at a time has a fault.
 
-    Tests run in forks of this process, which has imported what they need but not the package. The copy runs as plain
-    Python, or, if `compiled`, with the extensions that are built.
+    Tests run in forks of this process, which has imported what they need but not the package, or in forks of one that
+    has collected them (`collect`). The copy runs as plain Python, or, if `compiled`, with the built extensions.
     """
 
     def __init__(self, folder: Path, compiled: bool = False) -> None:
         self.folder, self.compiled = folder, compiled
         self.source = folder / "src"
+        self.said = folder / "failed.txt"
+        self.collected: Collected | None = None
         left = ("__pycache__",) if compiled else ("__pycache__", "*.so")
         shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns(*left))
         # by their contents: a file that is written twice within a second is read twice
@@ -247,45 +247,64 @@ class Copy:
         compileall.compile_dir(self.source, quiet=1, invalidation_mode=mode)
         preload()
 
+    def collect(self, files: Iterable[str]) -> None:
+        """Let a process collect the tests of files, of which its forks then run those that are asked for."""
+        names = sorted(files)
+        self.collected = Collected(lambda server: self._run_pytest(names, server), self.in_fork)
+
     def run(self, names: Sequence[str], limit: float) -> str:
         """The first test that fails, nothing if all pass, or words in brackets: a crash, or no end within the limit."""
-        said = self.folder / "failed.txt"
-        said.write_text("", encoding="utf-8")
+        files = sorted({name.split("::")[0].removesuffix("*") for name in names})
+
+        def tested() -> str:
+            chosen = Chosen(names)
+            status = self._run_pytest(files, chosen)
+            passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+            return "" if passed else chosen.failed or f"(pytest ends with {status})"
+
+        return self.in_fork(tested, limit)
+
+    def in_fork(self, tested: Callable[[], str], limit: float) -> str:
+        """What a function says in a fork, or words in brackets: a crash, or no end within the limit.
+
+        The limit is one of processor time. Who waits for ever is ended after four times as long.
+        """
+        self.said.write_text("", encoding="utf-8")
         child = os.fork()
         if not child:
-            self._run_in_child(names, said)
-        status = waited(child, limit)
-        if status is None:
+            status = NOT_RUN
+            try:
+                os.setsid()
+                resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+                resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
+                self.said.write_text(tested(), encoding="utf-8")
+                status = 0
+            except BaseException:
+                self.said.write_text(traceback.format_exc(), encoding="utf-8")
+            finally:
+                os._exit(status)
+        ended = waited(child, 4 * limit)
+        said = self.said.read_text(encoding="utf-8")
+        if ended == NOT_RUN:
+            raise RuntimeError(f"pytest does not run:\n{said}")
+        if ended is None or ended == -signal.SIGXCPU:
             return "(no end)"
-        failed = said.read_text(encoding="utf-8")
-        if status == NOT_RUN:
-            raise RuntimeError(f"pytest does not run:\n{failed}")
-        passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        return "" if passed else failed or f"(exit status {status})"
+        return said if ended == 0 else f"(exit status {ended})"
 
-    def _run_in_child(self, names: Sequence[str], said: Path) -> NoReturn:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    def _run_pytest(self, files: Sequence[str], plugin: Any) -> int:
+        """Run pytest with a plugin; in a fork."""
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(nothing, stream)
         paths = list(map(str, (self.source, ROOT / "tests", ROOT)))
         sys.path[:0] = paths
+        sys.dont_write_bytecode = False
         os.environ.update(PYTHONPATH=os.pathsep.join(paths))
         os.environ.update(ADJOINT_DISABLE_EXT="1" * (not self.compiled), ADJOINT_REQUIRE_EXT="1" * self.compiled)
         os.chdir(ROOT)
-        chosen = Chosen(names)
-        files = sorted({name.split("::")[0].removesuffix("*") for name in names})
         words = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
         words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are imported by now
-        status = NOT_RUN
-        try:
-            status = int(pytest.main([*words, *files], plugins=[chosen]))
-        except BaseException:
-            chosen.failed = traceback.format_exc()
-        finally:
-            said.write_text(chosen.failed, encoding="utf-8")
-            os._exit(status)
+        return int(pytest.main([*words, *files], plugins=[plugin]))
 
     def check(self, names: Sequence[str]) -> None:
         """Raise an error if a test that found a fault fails without one: then it found nothing."""
@@ -294,21 +313,32 @@ class Copy:
             raise RuntimeError(f"{failed} fails without a fault, so what it found counts for nothing: mend it first")
 
     def judge(self, mutation: Mutation, rounds: Iterable[tuple[Sequence[str], float]]) -> Verdict:
-        """Plant a fault, run tests that could find it, round by round with a limit each, and take it back."""
+        """Plant a fault, run tests that could find it, round by round with a limit each, and take it back.
+
+        What survives in the functions of a process that has imported the package is imported anew: what the package
+        derived from them at its import then has the fault, too.
+        """
         start = time.perf_counter()
         file = self.source / "adjoint" / mutation.path
         source = file.read_bytes()
-        number, found = 0, ""
-        file.write_bytes(mutation.apply(source))
+        changed = mutation.apply(source)
+        asked: list[tuple[Sequence[str], float]] = []
+        found: str | None = ""
+        file.write_bytes(changed)
         try:
             for names, limit in rounds:
-                number += len(names)
-                found = self.run(names, limit)
+                asked.append((names, limit))
+                found = self.collected.run((str(file), source, changed, names, limit)) if self.collected else None
+                if found is None:
+                    found = self.run(names, limit)
                 if found:
                     break
+            if self.collected and not found and asked:
+                found = self.run([name for names, _ in asked for name in names], sum(limit for _, limit in asked))
         finally:
             file.write_bytes(source)
-        return Verdict(mutation.name, mutation.id, found, round(time.perf_counter() - start, 1), number)
+        number = sum(len(names) for names, _ in asked)
+        return Verdict(mutation.name, mutation.id, found or "", round(time.perf_counter() - start, 1), number)
 
 
 @cache

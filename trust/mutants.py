@@ -26,7 +26,7 @@ from pathlib import Path
 from trust import mutations
 from trust.branches import COUNTED, PACKAGE, ROOT
 from trust.figures import Recorder
-from trust.judging import OF_COMPILED, Copy, Tests, Verdict, declared_at, rounds_of, scratch
+from trust.judging import FAMILIES, OF_COMPILED, Copy, Tests, Verdict, declared_at, rounds_of, scratch
 from trust.mutations import Mutation
 
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
@@ -34,6 +34,8 @@ RESULTS = ROOT / "build" / "trust" / "mutants"
 SHORT, LONG, SHORT_SEED = 8, 400, 1
 #: The tests of a rule, without its name; the kinds of faults that they are about.
 TABLE_TESTS = "tests/rules/test_table.py::test_rule"
+#: The folders of tests that a process collects once: those that find most faults.
+COLLECTED = tuple(sorted({folder for folders in FAMILIES.values() for folder in folders}))
 OF_FORMULAS = ("sign", "factor", "value", "conjugate", "axis")
 
 
@@ -95,6 +97,10 @@ def judge(drawn: Sequence[Mutation], results: Results, minutes: float) -> list[V
         found: set[str] = set()
         with scratch() as folder:
             plain, compiled = Copy(Path(folder) / "plain"), Copy(Path(folder) / "compiled", compiled=True)
+            plain.collect({name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
+            compiled.collect(
+                {name.split("::")[0].removesuffix("*") for names in OF_COMPILED.values() for name in names}
+            )
             for mutation in left:
                 copy = compiled if mutation.path.split("/")[0] in OF_COMPILED else plain
                 if time.monotonic() > end:

@@ -324,9 +324,11 @@ def test_a_hook_changes_arguments_or_asks_for_a_loop() -> None:
     assert runs == [(5, 2, 3)] + [(6,)] * 5
 
 
-def test_an_empty_batch_cannot_be_run_one_by_one() -> None:
+def test_an_empty_batch_that_runs_one_by_one() -> None:
     rule: Rule = TABLE["tensordot"]
     values = {"input": np.ones((0, 3)), "other": np.ones(3), "dims_self": (0,), "dims_other": (0,)}
     assert rule.batching == "loop"
+    result, dim = derive.batch(rule, NUMPY, values, {"input": 0}, looped=pytest.fail)
+    assert (result.shape, dim) == ((0,), 0)
     with pytest.raises(ValueError, match="tensordot runs a batch one by one, and the batch is empty"):
-        derive.batch(rule, NUMPY, values, {"input": 0})
+        derive.batch(rule, NUMPY, {**values, "other": np.ones(4)}, {"input": 0})  # no member could be run

@@ -120,6 +120,26 @@ def test_values(rule: Rule, kind: str) -> None:
             np.testing.assert_allclose(y._array, np.stack([e._array for e in expected]), 1e-9, 1e-9)
 
 
+#: The number of classes, or whether the result is complex, is found in the values.
+OF_VALUES = ("bincount", "matrix_function")
+
+
+@pytest.mark.parametrize(("rule", "kind"), [case for case in RULES if case.values[0].name not in OF_VALUES])
+def test_an_empty_batch(rule: Rule, kind: str) -> None:
+    """Results of no members have the shape and the dtype of a member's, whether or not operations run one by one."""
+    for case in cases(rule, kind):
+        none = {name: empty(value) if name in case.names else value for name, value in case.batched().items()}
+        member = case.call(**case.arguments(case.members[0]))
+        for y, expected in zip(case.mapped(none), member, strict=True):
+            assert y.shape == (0, *expected.shape)
+            assert y.dtype == expected.dtype
+
+
+def empty(value: Any) -> Any:
+    """The first none of the members of an argument."""
+    return tuple(member[:0] for member in value) if isinstance(value, tuple) else value[:0]
+
+
 #: Factorizations whose vectors are determined up to a sign or phase: only the values' gradients are compared.
 VALUES = {"linalg_eig": 0, "linalg_eigh": 0, "linalg_svd": 1}
 

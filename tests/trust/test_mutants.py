@@ -10,13 +10,14 @@ import sys
 
 import pytest
 
-from trust import branches, coverage, mutants, mutations
+from trust import branches, coverage, mutants, mutations, replaced_code
 
 PATH = "rules/elementwise.py"
 
 
 def test_examples() -> None:
     assert doctest.testmod(branches).failed == 0
+    assert doctest.testmod(replaced_code).failed == 0
 
 
 def test_names_are_unique_and_faults_are_python() -> None:
@@ -70,6 +71,50 @@ def test_the_branches_of_a_function(tmp_path: object) -> None:
     assert function([])("z") == "z" and taken == [0, 4, 6, 7]  # type: ignore[operator]
     inner = branches.innermost(marker.branches, (6, 8))
     assert inner is not None and inner.name == "a.py f: for y in x"
+
+
+SOURCE = """
+def declare(sign):
+    return lambda x, y=(lambda: 2): sign * x, lambda x: sign * x
+
+class C:
+    def method(self):
+        return [k + 1 for k in range(3)]
+
+first, second = declare(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "results"),
+    [
+        ("lambda x: sign * x", "lambda x: -sign * x", (5, -5, [1, 2, 3])),  # the second lambda of a line, in a closure
+        ("k + 1", "k - 1", (5, 5, [-1, 0, 1])),  # within a comprehension
+        ("2): sign", "3): sign", (5, 5, [1, 2, 3])),  # a default that was taken before
+    ],
+)
+def test_code_of_living_functions_is_replaced(old: str, new: str, results: tuple[object, ...]) -> None:
+    space: dict[str, object] = {}
+    exec(compile(SOURCE, "living.py", "exec"), space)
+    living, changed = replaced_code.Living(), SOURCE.replace(old, new)
+    for function, code in living.replacements("living.py", SOURCE.encode(), changed.encode()):
+        function.__code__ = code
+    first, second, kind = space["first"], space["second"], space["C"]
+    assert (first(5), second(5), kind().method()) == results  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("declare(1)", "declare(2)"),  # the module has run
+        ("    def method", "    a = 1\n    def method"),  # so has the body of the class
+        ("lambda x: sign * x", "abs"),  # one lambda less
+        ("lambda x: sign * x", "lambda x: x"),  # another closure
+    ],
+)
+def test_other_faults_need_a_new_import(old: str, new: str) -> None:
+    with pytest.raises(replaced_code.Unreplaceable):
+        replaced_code.Living().replacements("living.py", SOURCE.encode(), SOURCE.replace(old, new).encode())
 
 
 @pytest.mark.quick(0)

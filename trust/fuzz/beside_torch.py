@@ -88,7 +88,12 @@ KNOWN = (
         "value|gradient|second|tangent",
         "PyTorch reads one row for all where the width is 1",
     ),
-    (r"adaptive_\w+\(.*\b0\b", "value", "PyTorch averages nothing"),
+    (r"adaptive_\w+\(.*\b0\b|interpolate\(.*\b0\b.*'area'", "value", "PyTorch averages nothing"),
+    (
+        r"(?s)(unfold|as_strided|expand).*jacfwd\(",
+        r"v\d+ values|gradient|second",
+        "at elements that share memory PyTorch's directions share it too: its jacrev gives what jacfwd gives here",
+    ),
     (
         r"max_pool\dd\(.*dilation",
         "gradient|second",
@@ -116,9 +121,12 @@ class Cases(compared.Cases):
         if isinstance(theirs.get("value"), Error):
             return
         left_out = [observation for part, observation, _ in KNOWN if re.search(part, str(case))]
+        has_nan = any(is_value(name) and is_part_finite(one) for name, one in own)
         for name, one in own:
             if any(re.match(pattern, name) for pattern in left_out):
                 continue
+            if has_nan and is_derivative(name) and is_part_finite(one):
+                continue  # derivatives through NaN: PyTorch's formulas lose some of them, as that of logcumsumexp
             if name in theirs and theirs_alone(one, theirs[name]):
                 if name.startswith(("line", "value")):
                     return
@@ -136,6 +144,10 @@ class Cases(compared.Cases):
 
 def is_derivative(name: str) -> bool:
     return name.startswith(DERIVATIVES)
+
+
+def is_value(name: str) -> bool:
+    return name.startswith("value") or name.endswith(" values")
 
 
 def answered(name: str, theirs: Iterable[str]) -> bool:

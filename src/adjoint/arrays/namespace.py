@@ -107,6 +107,16 @@ def copied(array: Any) -> Any:
     return namespace(array).copy(array) if own is None else own()
 
 
+def row_major(array: Any) -> Any:
+    """The array, row by row in memory, where its library lets one choose.
+
+    >>> row_major(numpy.zeros((2, 3), order="F")).strides
+    (24, 8)
+    """
+    flags = getattr(array, "flags", None)
+    return array if flags is None or flags.c_contiguous else copied(array)
+
+
 def count_true(mask: Any) -> int:
     """How many elements of a mask are true."""
     if type(mask) is numpy.ndarray:

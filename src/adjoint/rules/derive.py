@@ -203,7 +203,7 @@ def batch(
     result is no array but, say, a truth value that holds for the whole batch.
     looped: called for an operation that can only be run in a loop.
 
-    Raises ValueError for an empty batch of an operation that can only be run in a loop.
+    Raises ValueError for an empty batch of an operation that can only be run in a loop, and not on zeros.
     """
     dims = {name: dim for name, dim in in_dims.items() if _is_batched(dim)}
     if not dims:
@@ -216,7 +216,7 @@ def batch(
     else:
         result = _of_points(rule, ops, values, dims, size)
         if result is None:
-            if looped is not None:
+            if looped is not None and size:
                 looped(rule)
             result = _loop(rule, ops, values, dims, size)
     has_axis = isinstance(result, tuple) or bool(getattr(result, "ndim", None))
@@ -404,7 +404,7 @@ def _reshaped(ops: Any, result: Any, member: Any, size: int) -> Any:
 def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
     """One run for each member of the batch, and the results stacked."""
     if size == 0:
-        raise ValueError(f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown")
+        return _of_no_members(rule, ops, values, dims)
     results = []
     for i in range(size):
         member = {name: _pick(values[name], dim, i) for name, dim in dims.items()}
@@ -412,6 +412,26 @@ def _loop(rule: Rule, ops: Any, values: Values, dims: Values, size: int) -> Any:
     if rule.outputs is None:
         return ops.stack(results, 0)
     return tuple(ops.stack(list(column), 0) for column in zip(*results, strict=True))
+
+
+def _of_no_members(rule: Rule, ops: Any, values: Values, dims: Values) -> Any:
+    """The results for an empty batch: of shapes and types that a member of zeros shows."""
+    zeros = {name: _zeros(ops, values[name], dim) for name, dim in dims.items()}
+    try:
+        shown = call(rule, ops, {**values, **zeros})
+    except (ValueError, RuntimeError, IndexError, ArithmeticError) as error:
+        text = f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown"
+        raise ValueError(text) from error
+    if rule.outputs is None:
+        return ops.zeros_of(shown, (0, *shown.shape)) if hasattr(shown, "shape") else shown
+    return tuple(ops.zeros_of(part, (0, *part.shape)) for part in shown)
+
+
+def _zeros(ops: Any, array: Any, dim: Any) -> Any:
+    """A member of zeros of an array (or of each of several) with the batch axis in front."""
+    if isinstance(dim, (list, tuple)):
+        return [member if d is None else _zeros(ops, member, d) for member, d in zip(array, dim, strict=True)]
+    return ops.zeros_of(array, array.shape[1:])
 
 
 def _pick(array: Any, dim: Any, i: int) -> Any:

@@ -6,7 +6,7 @@ input, and can itself be differentiated.
 """
 
 from adjoint.arrays.kernels import vectors
-from adjoint.arrays.namespace import native
+from adjoint.arrays.namespace import native, row_major
 
 from .activations import require_real
 from .declare import Array, Numeric, general
@@ -32,7 +32,9 @@ def _standardize(message):
             offset *= weight
         if bias is not None:
             offset += bias
-        return offset, mean, var
+        # batch normalization keeps the layout of its input
+        is_over_rows = dims == tuple(range(input.ndim - len(dims), input.ndim))
+        return row_major(offset) if is_over_rows else offset, mean, var
 
     kernel.__doc__ = (
         "The input less its mean, over its standard deviation, times weight and plus bias; mean; variance.\n\n"
@@ -110,7 +112,7 @@ def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps: Numer
     output = input * (1 / xp.sqrt(square + eps))
     if weight is not None:
         output *= weight
-    return output, square
+    return row_major(output), square
 
 
 @fused_rms_norm.vjp("input", "weight")

@@ -10,7 +10,7 @@ from math import inf, nan, prod
 from adjoint.arrays.dtypes import finfo, float32, float64, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.kernels import cumulative, vectors
 from adjoint.arrays.kernels.products_and_sums import AVERAGE, SPREAD, SPREAD_MEAN, SUM_AXES, SUM_AXES_BACK, TOTAL
-from adjoint.arrays.namespace import count_true, is_lazy, native, underlying
+from adjoint.arrays.namespace import count_true, is_lazy, native, row_major, underlying
 from adjoint.runtime.caches import cached
 
 from .declare import Array, Numeric, constant, general, linear, passes
@@ -176,7 +176,7 @@ def cumsum(xp, input: Array, dim):
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
     if cumulative.can_do(input):
         return cumulative.running(input, dim, False, False, False)
-    return xp.cumsum(input, axis=dim, dtype=wide(xp, input))
+    return row_major(xp.cumsum(input, axis=dim, dtype=wide(xp, input)))
 
 
 @cumsum.vjp("input")
@@ -238,7 +238,7 @@ def cumprod(xp, input: Array, dim):
         return xp.asarray(input, dtype=wide(xp, input), copy=True)
     if cumulative.can_do(input):
         return cumulative.running(input, dim, True, False, False)
-    return xp.cumprod(input, axis=dim, dtype=wide(xp, input))
+    return row_major(xp.cumprod(input, axis=dim, dtype=wide(xp, input)))
 
 
 @cumprod.vjp("input")
@@ -266,9 +266,9 @@ def exclusive_cumprod(xp, input: Array, dim, reverse):
         return cumulative.running(input, dim, True, reverse, True)
     one, running_product = xp.ones_like(input[part(dim, 0, 1)]), cumprod.kernel(xp)
     if not reverse:
-        return xp.concat([one, running_product(input[part(dim, 0, -1)], dim)], axis=dim)
+        return row_major(xp.concat([one, running_product(input[part(dim, 0, -1)], dim)], axis=dim))
     running = running_product(xp.flip(input[part(dim, 1)], axis=dim), dim)
-    return xp.concat([xp.flip(running, axis=dim), one], axis=dim)
+    return row_major(xp.concat([xp.flip(running, axis=dim), one], axis=dim))
 
 
 @exclusive_cumprod.vjp("input")
@@ -334,7 +334,7 @@ def recurrence(xp, links: Array, input: Array, dim, reverse):
         if further > 0:
             reach = reach[part(dim, 0, further)] * reach[part(dim, step, step + further)]
         step *= 2
-    return y
+    return row_major(y)
 
 
 @recurrence.vjp("links", "input")
@@ -701,7 +701,7 @@ def softmax(xp, input: Array, dim):
     if not input.size:
         return xp.asarray(input, copy=True)
     powers = xp.exp(_lowered(xp, "softmax", input, dim))
-    return powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True)
+    return row_major(powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True))
 
 
 def _softmax_derivative(ops, t, y, dim):
@@ -726,7 +726,7 @@ def log_softmax(xp, input: Array, dim):
     if not input.size:
         return xp.asarray(input, copy=True)
     lowered = _lowered(xp, "log_softmax", input, dim)
-    return lowered - xp.log(xp.sum(xp.exp(lowered), axis=axes_of(input, dim), keepdims=True))
+    return row_major(lowered - xp.log(xp.sum(xp.exp(lowered), axis=axes_of(input, dim), keepdims=True)))
 
 
 @log_softmax.vjp("input")

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 
 from adjoint.arrays.kernels import scatter
-from adjoint.arrays.namespace import native
+from adjoint.arrays.namespace import native, row_major
 
 from .declare import Array, Constant, Kernels, general, multilinear
 from .derive import plus
@@ -182,7 +182,7 @@ def grid_corners(xp, points: Array, lengths, mode, padding, align_corners):
             flat = number if flat is None else flat * n + number
             inside = number >= 0 if inside is None else inside & (number >= 0)
         places.append(xp.where(inside, flat, -1))
-    return xp.stack(weights, axis=-1), xp.stack(places, axis=-1)
+    return row_major(xp.stack(weights, axis=-1)), row_major(xp.stack(places, axis=-1))
 
 
 @grid_corners.vjp("points")

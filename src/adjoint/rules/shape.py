@@ -11,7 +11,7 @@ from typing import Any
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.kernels import products_and_sums
 from adjoint.arrays.kernels.products_and_sums import EXPAND, JOIN, PERMUTE, PERMUTE_BACK, RESHAPE, STACK, SUM_TO, SWAP
-from adjoint.arrays.namespace import copied, underlying
+from adjoint.arrays.namespace import row_major, underlying
 from adjoint.arrays.shapes import expanded, require_dim, sum_to
 
 from .declare import Array, Arrays, constant, linear
@@ -325,11 +325,6 @@ def check_cat(tensors, dim):
                 )
 
 
-def row_major(array):
-    """The array, row by row in memory, where its library lets one choose."""
-    return array if getattr(array, "flags", None) is None or array.flags.c_contiguous else copied(array)
-
-
 @linear(moves=True, dtypes="same", axes=("dim",), check=check_cat, native=JOIN, **_HIDDEN)
 def cat(xp, tensors: Arrays, dim=0):
     """The tensors joined along one axis."""
@@ -528,8 +523,8 @@ def roll(xp, input: Array, shifts, dims):
     """A copy with the elements moved by shifts along the axes dims, flattened if None; what leaves one end enters at
     the other."""
     if dims is None:
-        return xp.roll(input, shifts[0])
-    return xp.roll(input, shifts, axis=dims) if input.ndim else xp.asarray(input, copy=True)
+        return row_major(xp.roll(input, shifts[0]))
+    return row_major(xp.roll(input, shifts, axis=dims)) if input.ndim else xp.asarray(input, copy=True)
 
 
 @roll.vjp("input")

@@ -21,6 +21,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from adjoint.arrays.kernels import vectors
+from adjoint.arrays.namespace import row_major
 from adjoint.runtime.caches import cached
 
 Shape = tuple[int, ...]
@@ -336,7 +337,7 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
     if _by_vectors(x, y):
         result = vectors.correlated(y, x, stack, groups)
         if result is not None:
-            return result.reshape(groups * rows, channels, *kernel)
+            return row_major(result.reshape(groups * rows, channels, *kernel))
     total = xp.zeros((groups, rows, len(stack.elements) * channels), dtype=y.dtype)
     for part in _samples(x, stack, y.shape[1]):
         grids = _grids(xp, x[part, ...], stack, groups)
@@ -349,4 +350,4 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
             windows = _windows_of(xp, grids, stack, begin, end)
             total += xp.matmul(spread[:, :, begin:end], xp.permute_dims(windows, (0, 2, 1)))
     w = xp.reshape(total, (groups * rows, *kernel, channels))
-    return xp.permute_dims(w, (0, w.ndim - 1, *range(1, w.ndim - 1)))
+    return row_major(xp.permute_dims(w, (0, w.ndim - 1, *range(1, w.ndim - 1))))

@@ -44,6 +44,7 @@ cdef class BatchedKernel:
     cdef long long level_of(self, list values)
     cdef object ops_of(self, list values)
     cdef object at_level(self, list values, long long level)
+    cdef bint is_empty(self, list values, long long level)
     cdef object in_one_run(self, list values, long long level)
     cdef bint align(self, list data, list own)
     cdef bint shift(self, list data, list own, object size, Py_ssize_t ndim)

@@ -222,7 +222,7 @@ class BatchedKernel:
 
     def at_level(self, values: list, level: cython.longlong):
         """The batch form of the operation over the members of one level."""
-        if self.rule.batch_kernel is not None:
+        if self.rule.batch_kernel is not None and not self.is_empty(values, level):
             result = self.rule.batch_kernel(self.levels[level], **dict(zip(self.names, values)))
             if result is not NotImplemented:
                 return result
@@ -231,6 +231,14 @@ class BatchedKernel:
             if result is not NotImplemented:
                 return result
         return self.others(level, dict(zip(self.names, values)))
+
+    def is_empty(self, values: list, level: cython.longlong) -> bool:
+        """True if the batch of a level has no members."""
+        for place in self.operands:
+            for value in values[place] if place == self.sequence else (values[place],):
+                if isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level:
+                    return not cython.cast(BatchedBase, value).data.shape[0]
+        return False
 
     def in_one_run(self, values: list, level: cython.longlong):
         """The operation on the data of one level, with arguments for one axis more; NotImplemented where that fails."""

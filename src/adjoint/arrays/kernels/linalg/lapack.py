@@ -83,7 +83,7 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     >>> partial_cholesky(numpy.array([[4.0, 0.0], [2.0, 1.0]]))[1]
     array(2, dtype=int32)
     """
-    factor, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
+    factor, info = numpy.ascontiguousarray(numpy.tril(a)), numpy.zeros(a.shape[:-2], numpy.int32)
     if a.size and batched_lapack.can_do("potrf", a):
         columns, n = _by_columns(factor), a.shape[-1]
         count = columns.shape[0]

@@ -1,0 +1,107 @@
+"""A process that has imported the package and collected the tests; its forks run some of them with a fault.
+
+To import the package and to collect thousands of tests takes longer than the few that find a fault.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any
+
+import pytest
+
+from trust.replaced_code import Living, Replacement, Unreplaceable
+
+#: A file, its source, the source with a fault, names of tests, the limit in seconds.
+Order = tuple[str, bytes, bytes, Sequence[str], float]
+
+
+def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
+    """The tests with names, in their order. A name that ends in "*" stands for all that begin so."""
+    beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+    chosen = [items[name] for name in names if name in items]
+    return chosen + [item for name, item in items.items() if beginnings and name.startswith(beginnings)]
+
+
+class Failures:
+    """A plugin of pytest: the first test that fails."""
+
+    def __init__(self) -> None:
+        self.first = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note it."""
+        if report.failed and not self.first:
+            self.first = report.nodeid
+
+
+class Server:
+    """A plugin of pytest: in the place of running the tests it carries out orders, each in a fork."""
+
+    def __init__(self, orders: Connection, run: Callable[[Callable[[], str], float], str]) -> None:
+        self.orders, self._in_fork = orders, run
+        self.failures = Failures()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Answer orders with the first test that fails, or with None where the fault needs a new import."""
+        session.config.pluginmanager.register(self.failures)
+        items = {item.nodeid: item for item in session.items}
+        living = Living()
+        self.orders.send(len(items))
+        while True:
+            try:
+                file, source, changed, names, limit = self.orders.recv()
+            except EOFError:
+                return True
+            try:
+                replacements = living.replacements(file, source, changed)
+            except Unreplaceable:
+                self.orders.send(None)
+                continue
+
+            chosen = in_order(names, items)
+            self.orders.send(self._in_fork(partial(self._first_failure, chosen, replacements), limit))
+
+    def _first_failure(self, chosen: list[Any], replacements: list[Replacement]) -> str:
+        """The first of some tests that fails once functions have other code."""
+        for function, code in replacements:
+            function.__code__ = code
+        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failures.first:
+                break
+        return self.failures.first
+
+
+class Collected:
+    """The process. `run_pytest` is called in it with the plugin."""
+
+    def __init__(self, run_pytest: Callable[[Server], int], in_fork: Callable[[Callable[[], str], float], str]):
+        self._orders, theirs = multiprocessing.Pipe()
+        self._child = os.fork()
+        if not self._child:
+            self._orders.close()
+            try:
+                run_pytest(Server(theirs, in_fork))
+            finally:
+                os._exit(1)
+        theirs.close()
+        try:
+            self.number = self._orders.recv()
+        except EOFError:
+            raise RuntimeError("pytest does not collect the tests") from None
+
+    def run(self, order: Order) -> str | None:
+        """The first test that fails, nothing if all pass, words in brackets; None for what needs a new import."""
+        self._orders.send(order)
+        answer: str | None = self._orders.recv()
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._orders.close()
+        os.waitpid(self._child, 0)

@@ -1,0 +1,79 @@
+"""A fault in the functions that live: their code is replaced, where a fault changes the bodies of functions alone."""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+
+#: A function, and the code that it gets.
+Replacement = tuple[FunctionType, CodeType]
+
+
+class Unreplaceable(Exception):
+    """The fault changes what runs when a module is imported, or how a function is closed."""
+
+
+def nested(code: CodeType) -> list[CodeType]:
+    """The code of the functions and classes within."""
+    return [each for each in code.co_consts if isinstance(each, CodeType)]
+
+
+def own(code: CodeType) -> tuple[object, ...]:
+    """What code does by itself, whatever the functions within do, and wherever it stands."""
+    values = tuple((type(each), each) for each in code.co_consts if not isinstance(each, CodeType))
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, repr(values)
+
+
+def differing(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """The code of functions that differs, by itself or within, beside what takes its place.
+
+    >>> texts = ["f = lambda x: x\\ng = lambda x: -x", "f = lambda x: x\\ng = lambda x: x"]
+    >>> before, after = [compile(text, "a.py", "exec") for text in texts]
+    >>> [code.co_firstlineno for code, _ in differing(before, after)]
+    [2]
+    """
+    pairs = list(zip(nested(before), nested(after), strict=False))
+    if len(nested(before)) != len(nested(after)):
+        raise Unreplaceable("a function has gone")
+    for one, other in pairs:
+        within = list(differing(one, other))
+        yield from within
+        if own(one) != own(other) and not is_function(one):
+            raise Unreplaceable("the body of a class has run")
+        if (within or own(one) != own(other)) and is_function(one):
+            if one.co_freevars != other.co_freevars:
+                raise Unreplaceable("a closure has other variables")
+            yield one, other
+
+
+def is_function(code: CodeType) -> bool:
+    """Whether code is that of a function, not of a module or a class."""
+    return bool(code.co_flags & 0x2)  # CO_NEWLOCALS
+
+
+def place(code: CodeType) -> tuple[object, ...]:
+    """What tells code from other code of its module: lambdas of one line too."""
+    return code.co_qualname, code.co_firstlineno, tuple(code.co_positions())
+
+
+class Living:
+    """The functions that live, by the file that they come from."""
+
+    def __init__(self) -> None:
+        gc.unfreeze()  # what is frozen is not listed
+        self._functions: dict[str, list[FunctionType]] = defaultdict(list)
+        for each in gc.get_objects():
+            if type(each) is FunctionType:
+                self._functions[each.__code__.co_filename].append(each)
+        gc.freeze()
+
+    def replacements(self, file: str, source: bytes, changed: bytes) -> list[Replacement]:
+        """The functions of a file that a change of its source concerns. Raises Unreplaceable for other changes."""
+        before, after = [compile(text, file, "exec", dont_inherit=True) for text in (source, changed)]
+        if own(before) != own(after):
+            raise Unreplaceable("the module has run")
+        codes = {place(one): other for one, other in differing(before, after)}
+        functions = [(each, codes.get(place(each.__code__))) for each in self._functions[file]]
+        return [(function, code) for function, code in functions if code is not None]
