@@ -1,5 +1,6 @@
 """adjoint.compile: a replay gives what the function gives."""
 
+import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -574,3 +575,121 @@ def test_gradients_that_the_call_knows_already():
             assert of_weight.abs().tolist() == [[0.0, 0.0]] * 2
             # the next pass has it again
             of_weight += 7
+
+
+def modified(view):
+    """A view whose base was modified by way of a detached one: asking for its history may be an error."""
+    view.detach().mul_(-1.0)
+    return view
+
+
+LOST_HISTORIES = {
+    "a view": lambda x: [modified(x.view(-1))],
+    "a view of a view": lambda x: [modified(x.view(-1)[...])],
+    "behind another result": lambda x: [x * 1.0, modified(x.t())],
+    "beside its base": lambda x: [x, modified(x[0])],
+}
+
+
+@pytest.mark.parametrize("name", LOST_HISTORIES)
+@pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.enable_grad])
+def test_result_that_fails_only_where_it_is_used(name, mode):
+    def seen(call):
+        x = adjoint.ones(2, 3, requires_grad=True) * 2.0
+        with mode():
+            results = call(x)
+        uses = []
+        for result in results:
+            try:
+                uses.append((result.grad_fn is None, result.is_leaf))
+            except RuntimeError as error:
+                uses.append(str(error))
+        return [*uses, *[result.detach().tolist() for result in results]]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = adjoint.compile(LOST_HISTORIES[name])
+        assert seen(compiled) == seen(compiled) == seen(LOST_HISTORIES[name])
+
+
+def test_first_call_keeps_what_the_function_keeps():
+    n = 20
+    x = adjoint.ones(1 << 16, dtype=adjoint.float64, requires_grad=True)
+
+    def step():
+        y = x
+        for _ in range(n):
+            y = (y * 0.5).tanh()
+        (gradient,) = adjoint.autograd.grad(y.sum(), [x])
+        return gradient
+
+    compiled = adjoint.compile(step)
+    tracemalloc.start()
+    try:
+        compiled()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # the function saves n results of tanh; a recording has some ten arrays for each step of the loop
+    assert peak < (n + 8) * x.nbytes
+
+
+def test_large_arrays_that_share_memory():
+    def function(x, b):
+        y = (x * b).tanh()
+        whole = adjoint.zeros_like(x)
+        whole[::2] = y[::2] * y[1::2]
+        whole.add_(y.flip(0))
+        ones = adjoint.ones(x.shape, dtype=x.dtype).mul_(x)
+        parts = [part.reshape(2, -1).t() for part in whole.split(x.shape[0] // 2)]
+        return (whole * ones + ones).tanh(), parts[1] * 2, whole.reshape(-1, 4)[:, 1], adjoint.cat(parts).sort(0).values
+
+    compiled = adjoint.compile(function)
+    for seed in range(3):
+        adjoint.manual_seed(seed)
+        x, b = [adjoint.randn(1 << 15, dtype=adjoint.float64, requires_grad=True) for _ in range(2)]
+        results, expected = compiled(x, b), function(x, b)
+        gradients = [adjoint.autograd.grad(sum(r.sum() for r in rs), [x, b]) for rs in (results, expected)]
+        for own, other in zip((*results, *gradients[0]), (*expected, *gradients[1]), strict=True):
+            assert (own == other).all() and own.stride() == other.stride()
+    assert compiled.n_recordings == 1 and not compiled.refused
+
+
+MODES_LEFT = {
+    "grad mode": (lambda: adjoint.set_grad_enabled(False), lambda: adjoint.set_grad_enabled(True)),
+    "default dtype": (
+        lambda: adjoint.set_default_dtype(adjoint.float64),
+        lambda: adjoint.set_default_dtype(adjoint.float32),
+    ),
+    "deterministic": (
+        lambda: adjoint.use_deterministic_algorithms(True),
+        lambda: adjoint.use_deterministic_algorithms(False),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODES_LEFT)
+def test_function_that_leaves_another_mode_runs_as_it_is(name):
+    leave, restore = MODES_LEFT[name]
+
+    def seen():
+        return adjoint.is_grad_enabled(), adjoint.get_default_dtype(), adjoint.are_deterministic_algorithms_enabled()
+
+    def function(x):
+        y = x * 2
+        leave()
+        return y
+
+    compiled = adjoint.compile(function)
+    try:
+        leave()
+        left = seen()
+        for k in range(3):
+            restore()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                compiled(adjoint.ones(2))
+            assert seen() == left
+            assert ["leaves a mode" in str(warning.message) for warning in caught] == [True] * (k == 0)
+    finally:
+        restore()

@@ -30,6 +30,10 @@ class Aliasing:
             elif first.number in n_written or second.number in n_written:
                 self._pairs[has_argument].append((i, j, None))
 
+    def __bool__(self) -> bool:
+        """True if there is something to compare."""
+        return any(self._pairs.values())
+
     def holds(self, arrays: list[Any]) -> bool:
         """True if these arrays share memory as those of the recording."""
         if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[True]):

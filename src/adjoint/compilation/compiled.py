@@ -72,16 +72,19 @@ class Compiled:
         is_plain = is_plain_thread()
         if not is_plain and sole_profiler(current()) is None:
             return call_as_is(self.function, args, kwargs)
-        leaves, structure = arguments(args, kwargs)
-        if any(isinstance(leaf, TensorHolder) for leaf in leaves):
-            # what holds them, a transformation or a solver, is what can be compiled
-            return call_as_is(self.function, args, kwargs)
+        if not kwargs and all(map(_is_leaf, args)):
+            leaves, structure = list(args), flat_structure(len(args))
+        else:
+            leaves, structure = flatten((args, kwargs))
+            if any(isinstance(leaf, TensorHolder) for leaf in leaves):
+                # what holds them, a transformation or a solver, is what can be compiled
+                return call_as_is(self.function, args, kwargs)
         entries = self.entries
         for entry in entries:
             if entry.structure_in is structure or entry.structure_in == structure:
                 matcher = entry.matcher
                 if matcher.fits(leaves) and matcher.holds(leaves):
-                    if not entry.pays:
+                    if entry.n_histories and not entry.pays:
                         return call_as_is(self.function, args, kwargs)
                     try:
                         return entry.replay(leaves, structure)
@@ -160,7 +163,7 @@ class Compiled:
         >>> print(f.explain(adjoint.ones(3)).regions[0])
         region of (3,): multiply, tanh
         """
-        leaves, structure = arguments(args, kwargs)
+        leaves, structure = flatten((args, kwargs))
         entry = self.entry_for(leaves, structure)
         if entry is None:
             self(*args, **kwargs)
@@ -169,15 +172,12 @@ class Compiled:
         return Explanation(name_of(self.function), entry, leaves, None if entry else reason)
 
 
-def arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
-    """The arguments of a call as a list of leaves and their structure."""
-    if not kwargs and all(map(_is_leaf, args)):
-        return list(args), flat_structure(len(args))
-    return flatten((args, kwargs))
+_LEAVES = (TensorBase, _ndarray, float, int, str)
 
 
 def _is_leaf(value: Any) -> bool:
-    return isinstance(value, (TensorBase, _ndarray, float, int, str))
+    """True for an argument that is no container, and holds no Tensor."""
+    return isinstance(value, _LEAVES)
 
 
 @cached()

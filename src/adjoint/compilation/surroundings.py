@@ -1,4 +1,4 @@
-"""What a recording depends on besides its arguments and guards: Tensors that nothing leads to, and random numbers."""
+"""What a recording depends on besides its arguments and guards: modes, hidden Tensors, and random numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.determinism import get_deterministic_debug_mode
+from adjoint.arrays.dtypes import get_default_dtype
 from adjoint.core.graph import new_tensor, nodes_behind
+from adjoint.core.modes.state import MODES, current
+from adjoint.runtime.threads import get_num_threads
 
 
 def has_hidden_tensor(references: list[Any], ids: Container[int], nodes: list[Any]) -> bool:
@@ -53,6 +57,13 @@ def _n_holders_of_a_call(tensor: Any) -> int:
 
 #: How many references are counted, from a function that has it as an argument, for an object that nothing holds.
 _OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
+
+
+def modes() -> tuple[Any, ...]:
+    """All modes that code can change, to be compared."""
+    state = current()
+    own = [getattr(state, name) for name in MODES]
+    return *own, get_default_dtype(), get_deterministic_debug_mode(), get_num_threads()
 
 
 def random_state() -> Any:

@@ -17,8 +17,9 @@ from adjoint.arrays.dtypes import dtype as DType
 from adjoint.arrays.kernels.products_and_sums import MATRICES, MATRIX_VECTOR, PRODUCT, VECTORS, can_be_ready
 from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
+from adjoint.compilation.recordings.outlines import is_outline, root_of, with_arrays
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
-from adjoint.compilation.recordings.recording import Look, Recording, Step, arrays_in, gathered, root_of
+from adjoint.compilation.recordings.recording import Look, Recording, Step, arrays_in, gathered, name_of
 from adjoint.program.form import BOOL, CAST, COPY, FLOATS, WHERE, Form
 from adjoint.program.schedule import Unschedulable, shapes_of
 from adjoint.program.trace import MAX_OPERANDS, NOTHING, RANKS, SHAPES, Looked, Untraceable, loop_index, trace
@@ -45,16 +46,19 @@ _SEARCHED = 4096
 class Number:
     """A constant of one value in a type."""
 
-    __slots__ = ("dtype", "value")
+    __slots__ = ("_key", "dtype", "value")
 
     def __init__(self, value: Any, dtype: Any) -> None:
         self.dtype = numpy.dtype(dtype)
         self.value = self.dtype.type(value)
+        self._key: Any = None
 
     @property
     def key(self) -> Any:
         """Equal for equal bits."""
-        return self.dtype.char, self.value.tobytes()
+        if self._key is None:
+            self._key = self.dtype.char, self.value.tobytes()
+        return self._key
 
 
 class Elementwise:
@@ -132,7 +136,7 @@ class Call:
     @property
     def name(self) -> str:
         """The name of the function."""
-        return str(getattr(self.function, "__name__", self.function))
+        return name_of(self.function)
 
 
 class Check(Call):
@@ -152,20 +156,6 @@ class Product(Call):
 def leaves(tree: Any) -> list[View]:
     """The views in a tree of arguments."""
     return gathered(tree, View, [])
-
-
-def with_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
-    """A tree of arguments with the arrays replaced."""
-    kind = type(tree)
-    if kind is _ndarray:
-        return function(tree)
-    if kind is tuple or kind is list:
-        return kind([with_arrays(member, function) for member in tree])
-    if kind is dict:
-        return {key: with_arrays(member, function) for key, member in tree.items()}
-    if kind is slice:
-        return slice(*[with_arrays(part, function) for part in (tree.start, tree.stop, tree.step)])
-    return tree
 
 
 def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
@@ -226,9 +216,11 @@ class Lowering:
         #: By number, the regions with a budget in which buffers were filled.
         self.regions: dict[int, int] = {}
         self._region = -1
+        has_regions = bool(recording.budgets)
         views = self._enter(recording)
         for k, (step, result) in enumerate(zip(recording.steps, views, strict=True)):
-            self._region = recording.region_of(k)
+            if has_regions:
+                self._region = recording.region_of(k)
             self._lower(step, result)
         self.results = [self._results(group) for group in results]
         self._drop_dead()
@@ -238,18 +230,18 @@ class Lowering:
     def _enter(self, recording: Recording) -> list[list[tuple[View, bool]]]:
         """The views of all results, and how often each buffer is written."""
         views = []
+        enter = self.memory.enter
+        has_regions = bool(recording.budgets)
         for k, step in enumerate(recording.steps):
-            region = recording.region_of(k)
             for array in step.arrays:
-                self.memory.view(array, CONSTANT)
-            outputs = []
-            for array in arrays_in(step.result):
-                is_new = not self.memory.knows(array)
-                view = self.memory.view(array, VALUE)
+                enter(array, CONSTANT)
+            result = step.result
+            outputs = [enter(array, VALUE) for array in ((result,) if type(result) is _ndarray else arrays_in(result))]
+            for view, is_new in outputs:
                 if is_new:
-                    self._count(view)
-                    self.regions[view.buffer.number] = region
-                outputs.append((view, is_new))
+                    self._n_writes[view.buffer.number] = 1
+                    if has_regions:
+                        self.regions[view.buffer.number] = recording.region_of(k)
             for array in step.writes:
                 view = self.memory.view(array, CONSTANT)
                 self._count(view)
@@ -272,7 +264,11 @@ class Lowering:
 
     def view(self, array: Any) -> View:
         """An array as a view, in the buffer that has its values."""
-        return self.resolve(self.memory.view(array, CONSTANT))
+        view = self.memory.views.get(id(array))
+        if view is None:
+            view = self.memory.enter(array, CONSTANT)[0]
+        buffer = self._alias.get(view.buffer.number)
+        return view if buffer is None else view.replace(buffer)
 
     def _results(self, arrays: list[Any]) -> list[View]:
         """Arrays that are made together, as views."""
@@ -314,7 +310,7 @@ class Lowering:
     def resolve(self, view: View) -> View:
         """A view in the buffer that has its values."""
         buffer = self._alias.get(view.buffer.number)
-        return view if buffer is None else view.replace(buffer=buffer)
+        return view if buffer is None else view.replace(buffer)
 
     def new(self, shape: tuple[int, ...], dtype: Any) -> View:
         """A view of a new buffer for a value between steps."""
@@ -326,7 +322,7 @@ class Lowering:
     # steps ------------------------------------------------------------------------------------------------------------
 
     def _lower(self, step: Step, outputs: list[tuple[View, bool]]) -> None:
-        if isinstance(step, Look):
+        if type(step) is Look:
             self._add_check(step)
             return
         if not step.writes:
@@ -361,30 +357,34 @@ class Lowering:
         """True if the results are the same at each call."""
         if getattr(step.function, "draws", False):
             return False
-        if step.name not in _FILLED and any(self.view(array).buffer.kind != CONSTANT for array in step.arrays):
-            return False
-        return all(self._n_writes.get(view.buffer.number, 0) <= 1 for view, _ in outputs)
+        for array in step.arrays:
+            if self.view(array).buffer.kind != CONSTANT:
+                if way_of(step.function) != FILL:
+                    return False
+                break
+        buffers = [view.buffer for view, _ in outputs]
+        return all(self._n_writes.get(b.number, 0) <= 1 and not is_outline(b.address) for b in buffers)
 
     def _lower_one(self, step: Step, out: View) -> bool:
         """The instructions of a step with one new array as its result; False if it stays a call."""
-        kind = type(step.function)
-        names = _COPYING_OPERATIONS if kind is RuleKernel else _COPYING_METHODS if kind is Method else ()
-        if step.name in names or step.function is numpy.copy:
+        function = step.function
+        way = way_of(function)
+        if way == COPY:
             return self._copy(self.view(step.args[0]), out)
-        if step.name in _FILLED:
+        if way == FILL:
             self._add(COPY, [Number(_FILLED[step.name], out.dtype)], out)
             return True
-        if is_product(step):
+        if way == PRODUCT_OF and is_product(step):
             views = [self.view(array) for array in step.args]
             self.instructions.append(Product(numpy.matmul, tuple(views), {}, out, []))
             return True
-        if isinstance(step.function, RuleKernel):
+        if isinstance(function, RuleKernel):
             return self._lower_kernel(step, out)
-        if isinstance(step.function, numpy.ufunc) and not step.kwargs:
-            return self._lower_ufunc(step.function, step.args, out)
-        if step.function in _SELECTIONS and len(step.args) == 3 and not step.kwargs:
+        if isinstance(function, numpy.ufunc) and not step.kwargs:
+            return self._lower_ufunc(function, step.args, out)
+        if way == WHERE and len(step.args) == 3 and not step.kwargs:
             return self._lower_selection(step.args, out)
-        if step.function is numpy.concatenate:
+        if way == CONCATENATE:
             return self._lower_concatenation(step, out)
         return self._lower_reduction(step, out)
 
@@ -466,7 +466,7 @@ class Lowering:
     def _simple(self, view: View) -> Any:
         """A view, or the number that a constant is everywhere."""
         buffer = view.buffer
-        if buffer.kind != CONSTANT or not self._is_steady(buffer) or view.dtype.char not in (*FLOATS, BOOL):
+        if buffer.kind is not CONSTANT or not self._is_steady(buffer) or view.dtype.char not in (*FLOATS, BOOL):
             return view
         array = _array_of(view)
         if not array.size or (array.size > _SEARCHED and any(view.strides)):
@@ -520,30 +520,22 @@ class Lowering:
 
     def _lower_kernel(self, step: Step, out: View) -> bool:
         """The kernel of an operation as the ufuncs that it consists of."""
-        form = form_of_kernel(step)
-        if form is None or not isinstance(form.results, int):
+        template = template_of(step, out)
+        if template is None:
             return False
-        inputs = list(inputs_of(step))
-        try:
-            shapes = shapes_of(form, [value.shape if type(value) is _ndarray else () for value in inputs])
-        except Unschedulable:
-            return False
-        if any(instruction.reduction is not None for instruction in form.steps):
-            return False
+        inputs = step.args if template.is_flat else inputs_of(step)
         values: list[Any] = []
-        for value, dtype in zip(inputs, form.inputs, strict=True):
-            values.append(self._operand(value, numpy.dtype(dtype)))
-        values += [Number(number, dtype) for dtype, number in form.constants]
-        if any(value is None for value in values):
-            return False
-        if form.results < form.first_step:
-            return self._copy(values[form.results], out)
-        if shapes[form.results] != out.shape or form.dtypes[form.results] != out.dtype.char:
-            return False
-        for k, instruction in enumerate(form.steps):
-            register = form.first_step + k
-            target = out if register == form.results else self.new(shapes[register], instruction.dtype)
-            self._add(instruction.kernel, [values[operand] for operand in instruction.operands], target)
+        for value, dtype in zip(inputs, template.inputs, strict=True):
+            operand = self._operand(value, dtype)
+            if operand is None:
+                return False
+            values.append(operand)
+        values += template.constants
+        if template.copied is not None:
+            return self._copy(values[template.copied], out)
+        for kernel, operands, shape, dtype in template.steps:
+            target = out if shape is None else self.new(shape, dtype)
+            self._add(kernel, [values[operand] for operand in operands], target)
             values.append(self.resolve(target))
         return True
 
@@ -551,7 +543,7 @@ class Lowering:
         """Add an elementwise instruction, unless the same was added before, or there are no elements."""
         if 0 in out.shape:
             return
-        operands = [self.resolve(operand) if isinstance(operand, View) else operand for operand in operands]
+        operands = [self.resolve(operand) if type(operand) is View else operand for operand in operands]
         same = _unchanged(kernel, operands)
         if isinstance(same, View) and same.shape == out.shape and kernel != COPY and self._copy(same, out):
             return
@@ -569,12 +561,12 @@ class Lowering:
         """Equal for instructions with equal results; None where operands change."""
         parts: list[Any] = [kernel, out.shape, out.dtype.char]
         for operand in operands:
-            if isinstance(operand, Number):
+            if type(operand) is Number:
                 parts.append(operand.key)
                 continue
             if not self._is_steady(operand.buffer):
                 return None
-            parts.append((operand.buffer.number, operand.offset, operand.shape, operand.strides, operand.dtype.char))
+            parts.append(operand.key)
         return tuple(parts)
 
     def _add_check(self, step: Step) -> None:
@@ -647,8 +639,7 @@ _PRODUCTS = (PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS)
 
 def is_product(step: Step) -> bool:
     """True for a product of arrays that `ReadyProduct` has."""
-    is_kernel = isinstance(step.function, RuleKernel) and step.function.rule.native in _PRODUCTS
-    if not (is_kernel or step.function is numpy.matmul) or len(step.args) != 2 or step.kwargs:
+    if way_of(step.function) != PRODUCT_OF or len(step.args) != 2 or step.kwargs:
         return False
     arrays = (*step.args, step.result)
     return all(type(array) is _ndarray and array.flags.aligned for array in arrays) and can_be_ready(*arrays)
@@ -744,6 +735,35 @@ def _unchanged(kernel: Any, operands: list[Any]) -> Any:
     return operands[0] if kernel is numpy.positive else None
 
 
+# what is known of functions -------------------------------------------------------------------------------------------
+
+#: How a step may become instructions: besides these, COPY and WHERE.
+FILL, PRODUCT_OF, CONCATENATE, OTHERWISE = "fill", "product", "concatenate", "otherwise"
+
+
+def way_of(function: Any) -> str:
+    """How a step by a function may become instructions."""
+    try:
+        return _way_of(function)
+    except TypeError:
+        return OTHERWISE  # it has no hash
+
+
+@cached(4096)
+def _way_of(function: Any) -> str:
+    kind, name = type(function), name_of(function)
+    copies = _COPYING_OPERATIONS if kind is RuleKernel else _COPYING_METHODS if kind is Method else ()
+    if name in copies or function is numpy.copy:
+        return COPY
+    if name in _FILLED:
+        return FILL
+    if function is numpy.matmul or (kind is RuleKernel and function.rule.native in _PRODUCTS):
+        return PRODUCT_OF
+    if function in _SELECTIONS:
+        return WHERE
+    return CONCATENATE if function is numpy.concatenate else OTHERWISE
+
+
 # forms of kernels -----------------------------------------------------------------------------------------------------
 
 _forms: dict[Any, Form | None] = {}
@@ -790,6 +810,62 @@ def form_of_kernel(step: Step) -> Form | None:
         if form is not None or level == SHAPES:
             return form
     return None
+
+
+class Template:
+    """A kernel's instructions for arguments of some shapes and types.
+
+    inputs: the types of the operands. constants: the numbers behind them. steps: (kernel, operands by their numbers,
+    shape, dtype); the shape is None for the result. copied: the operand that the kernel copies, or None. is_flat: the
+    arguments are the inputs, in order.
+    """
+
+    __slots__ = ("constants", "copied", "inputs", "is_flat", "steps")
+
+    def __init__(self, form: Form, shapes: list[tuple[int, ...]], is_flat: bool) -> None:
+        self.inputs = [numpy.dtype(dtype) for dtype in form.inputs]
+        self.constants = [Number(number, dtype) for dtype, number in form.constants]
+        self.copied = form.results if form.results < form.first_step else None
+        self.is_flat = is_flat
+        self.steps = []
+        for register, step in enumerate(form.steps, form.first_step):
+            shape = None if register == form.results else shapes[register]
+            self.steps.append((step.kernel, step.operands, shape, numpy.dtype(step.dtype)))
+
+
+_templates: dict[Any, Template | None] = {}
+
+
+def template_of(step: Step, out: View) -> Template | None:
+    """The instructions of a kernel for the arguments of a step and its result, or None for one that stays a call."""
+    try:
+        parts = [_part_of_key(value, SHAPES) for value in (*step.args, *step.kwargs.values())]
+    except TypeError:
+        return None
+    key = (step.function, tuple(step.kwargs), out.shape, out.dtype.char, *parts)
+    if key not in _templates:
+        if len(_templates) > _LIMIT:
+            _templates.clear()
+        _templates[key] = _new_template(step, out)
+    return _templates[key]
+
+
+def _new_template(step: Step, out: View) -> Template | None:
+    form = form_of_kernel(step)
+    if form is None or not isinstance(form.results, int):
+        return None
+    inputs = list(inputs_of(step))
+    try:
+        shapes = shapes_of(form, [value.shape for value in inputs])
+    except Unschedulable:
+        return None
+    if any(instruction.reduction is not None for instruction in form.steps):
+        return None
+    is_copy = form.results < form.first_step
+    if not is_copy and (shapes[form.results] != out.shape or form.dtypes[form.results] != out.dtype.char):
+        return None
+    is_flat = len(inputs) == len(step.args) and all(a is b for a, b in zip(inputs, step.args, strict=True))
+    return Template(form, shapes, is_flat)
 
 
 def _part_of_key(value: Any, level: int) -> Any:

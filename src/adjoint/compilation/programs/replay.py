@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from heapq import heappop, heappush
 from math import prod
 from time import perf_counter, perf_counter_ns
 from typing import Any, NamedTuple
@@ -30,6 +32,7 @@ from adjoint.program.form import ARITHMETIC, BOOL, CAST, COPY, NARROW, WHERE, WI
 from adjoint.program.machine import EACH, EACH_ALONG_ANY, OWN_LOOPS, PER_ROW
 from adjoint.program.plain_region import CheckFailed
 from adjoint.program.trace import loop_index
+from adjoint.runtime.caches import cached
 from adjoint.runtime.crossovers import KEPT_MEMORY
 from adjoint.runtime.memory import with_kept_memory
 
@@ -378,25 +381,50 @@ class Arena:
 
     def __init__(self) -> None:
         self.n_bytes = 0
-        #: The values in the memory, by offset: (low, high, the last entry that needs it).
+        #: The values in the memory, as a heap: (the last entry that needs it, low, high).
         self._busy: list[tuple[int, int, int]] = []
+        #: The free places below n_bytes, by offset: where each begins, and where it ends.
+        self._begins: list[int] = []
+        self._ends: list[int] = []
 
     def take(self, n_bytes: int, first: int, last: int) -> int:
         """The offset of a value that is needed from one entry of the order to another: the lowest one that is free.
 
         Values are taken in the order of their first entries.
         """
+        if not n_bytes:
+            return 0
         size = -(-n_bytes // ALIGNMENT) * ALIGNMENT
-        self._busy = [place for place in self._busy if place[2] >= first]
-        offset = at = 0
-        for low, high, _ in self._busy:
-            if low - offset >= size:
+        while self._busy and self._busy[0][0] < first:
+            self._free(*heappop(self._busy)[1:])
+        for k, (low, high) in enumerate(zip(self._begins, self._ends, strict=True)):
+            if high - low > size:
+                self._begins[k] = low + size
                 break
-            offset = max(offset, high)
-            at += 1
-        self._busy.insert(at, (offset, offset + size, last))
-        self.n_bytes = max(self.n_bytes, offset + size)
-        return offset
+            if high - low == size:
+                del self._begins[k], self._ends[k]
+                break
+        else:
+            low = self.n_bytes
+            if self._ends and self._ends[-1] == low:
+                # the last free place grows
+                low = self._begins.pop()
+                self._ends.pop()
+            self.n_bytes = low + size
+        heappush(self._busy, (last, low, low + size))
+        return low
+
+    def _free(self, low: int, high: int) -> None:
+        """Add a free place, as one with its neighbours."""
+        at = bisect_left(self._begins, low)
+        if at < len(self._begins) and self._begins[at] == high:
+            high = self._ends[at]
+            del self._begins[at], self._ends[at]
+        if at and self._ends[at - 1] == low:
+            self._ends[at - 1] = high
+        else:
+            self._begins.insert(at, low)
+            self._ends.insert(at, high)
 
 
 def made_by_call(entry: Any) -> list[View]:
@@ -569,7 +597,7 @@ def region_from(program: Program, group: Group) -> Any:
         size = registers.table[k].size
         row, column = (size, 0) if registers.table[k].is_of_rows else (tile * size, size)
         table[k] = (None, slot * slot_size, row, column, ())
-    cost = sum([cost_of(instruction) for instruction in group.instructions])
+    cost = sum([cost_of(instruction.kernel) for instruction in group.instructions])
     sizes = layout.n_rows, layout.n_columns, tile, rows
     return machine.Region(steps, table, layout.outer, *sizes, n_slots * slot_size, cost, group.is_alone)
 
@@ -590,10 +618,22 @@ class Registers:
     def __init__(self, program: Program, group: Group) -> None:
         self.program, self.group = program, group
         self.table: list[Register] = []
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[Register, int] = {}
+        #: The same by the id of the operand, where the instruction is on all elements.
+        self._of_all: dict[int, int] = {}
 
     def number(self, operand: Any, shape: tuple[int, ...]) -> int:
         """The register of an operand of an instruction on a shape: that of all elements, or of the rows."""
+        whole = self.group.shape
+        if shape is not whole and shape != whole:
+            return self.enter(operand, shape)
+        number = self._of_all.get(id(operand))
+        if number is None:
+            number = self._of_all[id(operand)] = self.enter(operand, shape)
+        return number
+
+    def enter(self, operand: Any, shape: tuple[int, ...]) -> int:
+        """`number` for an operand that is no instruction's own."""
         whole = self.group.shape
         if isinstance(operand, Number):
             register = Register(self.program.address(operand), (0,) * len(whole), operand.dtype.itemsize, False, False)
@@ -606,10 +646,10 @@ class Registers:
                 n = self.group.n_columns or 0
                 strides = strides[: len(whole) - n] + (0,) * n
             register = Register(self.program.address(operand), strides, operand.dtype.itemsize, False, False)
-        if register not in self._numbers:
-            self._numbers[register] = len(self.table)
+        number = self._numbers.setdefault(register, len(self.table))
+        if number == len(self.table):
             self.table.append(register)
-        return self._numbers[register]
+        return number
 
 
 def steps_of(registers: Registers, instruction: Elementwise) -> list[Any]:
@@ -617,20 +657,20 @@ def steps_of(registers: Registers, instruction: Elementwise) -> list[Any]:
     shape = registers.group.shape
     if isinstance(instruction, Reduce):
         (source,) = instruction.operands
-        from_, to = registers.number(source, shape), registers.number(instruction.wide, shape)
+        from_, to = registers.number(source, shape), registers.enter(instruction.wide, shape)
         copy = OWN_LOOPS[COPY, source.dtype.itemsize], None
         loop = instruction.kernel, loop_index(instruction.kernel, source.dtype.char * 2)
         if registers.group.is_alone:
             return [(EACH, *loop, [to, from_, to])]
         is_sum = instruction.kernel is numpy.add
-        begin = registers.number(zero_of(source.dtype), shape) if is_sum else from_
+        begin = registers.enter(zero_of(source.dtype), shape) if is_sum else from_
         way = EACH_ALONG_ANY if is_sum and prod(shape[len(shape) - len(instruction.axes) :]) < PAIRWISE else EACH
         return [(PER_ROW, *copy, [begin, to]), (way, *loop, [to, from_, to])]
-    way = EACH_ALONG_ANY if instruction.kernel in EXACT or is_dense(instruction.kernel) else EACH
-    if registers.group.is_per_row(instruction):
-        way = PER_ROW
-    numbers = [registers.number(operand, instruction.out.shape) for operand in (*instruction.operands, instruction.out)]
-    return [(way, *loop_of(instruction), numbers)]
+    out = instruction.out
+    way = PER_ROW if registers.group.is_per_row(instruction) else way_of(instruction.kernel)
+    numbers = [registers.number(operand, out.shape) for operand in (*instruction.operands, out)]
+    chars = "".join([operand.dtype.char for operand in instruction.operands])
+    return [(way, *loop_of(instruction.kernel, chars, out.dtype.itemsize), numbers)]
 
 
 def scratch_slots(steps: list[list[int]], is_scratch: list[bool]) -> tuple[dict[int, int], int]:
@@ -650,21 +690,26 @@ def scratch_slots(steps: list[list[int]], is_scratch: list[bool]) -> tuple[dict[
     return slots, n_slots
 
 
-def loop_of(instruction: Elementwise) -> tuple[Any, int | None]:
-    """The loop of an instruction: a ufunc and the place of its loop, or the number of a loop of our own and None."""
-    kernel, size = instruction.kernel, instruction.out.dtype.itemsize
-    if kernel == CAST and instruction.operands[0].dtype.char != BOOL:
+@cached()
+def way_of(kernel: Any) -> int:
+    """How the machine runs a kernel on all elements."""
+    return EACH_ALONG_ANY if kernel in EXACT or is_dense(kernel) else EACH
+
+
+@cached()
+def loop_of(kernel: Any, chars: str, size: int) -> tuple[Any, int | None]:
+    """The loop of a kernel for operands of some types: a ufunc and the place of its loop, or our own one and None."""
+    if kernel == CAST and chars != BOOL:
         kernel = WIDEN if size == 8 else NARROW
     if isinstance(kernel, str):
         return OWN_LOOPS[kernel, size], None
-    return kernel, loop_index(kernel, "".join([operand.dtype.char for operand in instruction.operands]))
+    return kernel, loop_index(kernel, chars)
 
 
-def cost_of(instruction: Elementwise) -> int:
-    """The time of an instruction for one element, in additions."""
-    if isinstance(instruction.kernel, str):
-        return ARITHMETIC
-    return Step(instruction.kernel, (), instruction.out.dtype.char).cost
+@cached()
+def cost_of(kernel: Any) -> int:
+    """The time of a kernel for one element, in additions."""
+    return ARITHMETIC if isinstance(kernel, str) else Step(kernel, (), "d").cost
 
 
 def plain_step(program: Program, instruction: Elementwise) -> Callable[[Any], None]:

@@ -6,6 +6,8 @@ region uses never becomes an array: it lies in the scratch memory of a tile.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -71,7 +73,7 @@ class Group:
 
     def takes(self, instruction: Any) -> bool:
         """True if an instruction can run together with those that are there: tile by tile, in this order."""
-        if not isinstance(instruction, Elementwise) or self.is_alone or len(self.instructions) >= LONGEST:
+        if self.is_alone or not isinstance(instruction, Elementwise) or len(self.instructions) >= LONGEST:
             return False
         if isinstance(instruction, Reduce):
             n = self.columns_of(instruction) if instruction.operands[0].shape == self.shape else None
@@ -83,11 +85,11 @@ class Group:
             n = self.n_columns
             if n is not None and not has_rows(instruction.out, self.shape, n):
                 return False
-            if not all(self._reads_rows_rightly(view) for view in instruction.reads):
+            if self.of_rows and not all(self._reads_rows_rightly(view) for view in instruction.reads):
                 return False
         else:
             return False
-        if n is not None and not all(has_rows(view, self.shape, n) for view in instruction.reads):
+        if n is not None and n != 1 and not all(has_rows(view, self.shape, n) for view in instruction.reads):
             return False
         return self._is_in_order(instruction)
 
@@ -105,16 +107,19 @@ class Group:
 
     def _is_in_order(self, instruction: Elementwise) -> bool:
         """True if each element, or row, depends on no other one that this region writes."""
-        for view in instruction.reads:
-            for other in self._written.get(view.buffer.number, ()):
-                if not view.is_same(other) and view.overlaps(other):
-                    return False
         out = instruction.out
-        for views in (self._read, self._written):
-            for other in views.get(out.buffer.number, ()):
-                if not out.is_same(other) and out.overlaps(other):
+        written, read = self._written, self._read
+        for view in instruction.reads:
+            for other in written.get(view.buffer.number, ()):
+                if view is not other and not view.is_same(other) and view.overlaps(other):
                     return False
-        return all(out.is_same(view) or not out.overlaps(view) for view in instruction.reads)
+            if view.buffer is out.buffer and not out.is_same(view) and out.overlaps(view):
+                return False
+        for views in (read.get(out.buffer.number, ()), written.get(out.buffer.number, ())):
+            for other in views:
+                if out is not other and not out.is_same(other) and out.overlaps(other):
+                    return False
+        return True
 
     def add(self, instruction: Elementwise) -> None:
         """Add an instruction at the end."""
@@ -144,13 +149,20 @@ def has_rows(view: View, shape: tuple[int, ...], n: int) -> bool:
 
 
 def _note(table: dict[int, list[View]], view: View) -> None:
-    views = table.setdefault(view.buffer.number, [])
-    if not any(view is other for other in views):
+    views = table.get(view.buffer.number)
+    if views is None:
+        table[view.buffer.number] = [view]
+    elif all(view is not other for other in views):
         views.append(view)
 
 
 def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
-    """For each instruction the numbers of those that must come before it."""
+    """For each instruction the numbers of those that must come before it.
+
+    What follows from others may be missing: a write that covers an earlier view stands for it.
+    """
+    #: How many writes to a buffer are to come.
+    coming = Counter([view.buffer.number for instruction in instructions for view in instruction.writes])
     readers: dict[int, list[tuple[int, View]]] = {}
     writers: dict[int, list[tuple[int, View]]] = {}
     before: list[set[int]] = []
@@ -158,10 +170,17 @@ def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
     for k, instruction in enumerate(instructions):
         needs: set[int] = set()
         for view in instruction.reads:
-            needs.update([n for n, other in writers.get(view.buffer.number, ()) if view.overlaps(other)])
+            for n, other in writers.get(view.buffer.number, ()):
+                if view is other or view.overlaps(other):
+                    needs.add(n)
         for view in instruction.writes:
+            number = view.buffer.number
+            coming[number] -= 1
             for table in (readers, writers):
-                needs.update([n for n, other in table.get(view.buffer.number, ()) if view.overlaps(other)])
+                earlier = table.get(number)
+                if earlier:
+                    needs.update([n for n, other in earlier if view.overlaps(other)])
+                    table[number] = [pair for pair in earlier if not view.covers(pair[1])]
         if is_ordered(instruction):
             if ordered >= 0:
                 needs.add(ordered)
@@ -171,7 +190,8 @@ def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
         elif last >= 0:
             needs.add(last)
         for view in instruction.reads:
-            readers.setdefault(view.buffer.number, []).append((k, view))
+            if coming[view.buffer.number]:
+                readers.setdefault(view.buffer.number, []).append((k, view))
         for view in instruction.writes:
             writers.setdefault(view.buffer.number, []).append((k, view))
         needs.discard(k)
@@ -214,12 +234,11 @@ def schedule(instructions: Sequence[Any], kind: type[Group] = Group) -> list[Any
                 order.append(instruction)
         if group is not None:
             group.add(instructions[choice])
-        ready.remove(choice)
+        del ready[bisect_left(ready, choice)]
         for k in after[choice]:
             missing[k] -= 1
             if not missing[k]:
-                ready.append(k)
-        ready.sort()
+                insort(ready, k)
     return order
 
 

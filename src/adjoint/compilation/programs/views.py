@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy
 
 from adjoint.program import plain_region, region
+from adjoint.runtime.caches import cached
 
 byte_bounds: Callable[[Any], tuple[int, int]] = (region if region.compiled else plain_region).byte_bounds
 #: The kinds of buffers. EXTERNAL: memory that was there before, read and written where it is. CONSTANT: values that are
@@ -39,7 +41,7 @@ class Buffer:
 class View:
     """An array: a part of a buffer."""
 
-    __slots__ = ("_bounds", "_is_whole", "_steps", "buffer", "dtype", "offset", "shape", "strides")
+    __slots__ = ("_bounds", "_is_whole", "_key", "_steps", "buffer", "dtype", "offset", "shape", "strides")
 
     def __init__(
         self, buffer: Buffer, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
@@ -48,36 +50,39 @@ class View:
         self._bounds: tuple[int, int] | None = None
         self._is_whole: bool | None = None
         self._steps: list[tuple[int, int]] | None = None
+        self._key: Any = None
 
-    def replace(self, **fields: Any) -> View:
+    def replace(
+        self,
+        buffer: Buffer | None = None,
+        offset: int | None = None,
+        shape: tuple[int, ...] | None = None,
+        strides: tuple[int, ...] | None = None,
+    ) -> View:
         """The view with other fields."""
-        values = {name: getattr(self, name) for name in ("buffer", "offset", "shape", "strides", "dtype")}
-        return View(**(values | fields))
+        return View(
+            self.buffer if buffer is None else buffer,
+            self.offset if offset is None else offset,
+            self.shape if shape is None else shape,
+            self.strides if strides is None else strides,
+            self.dtype,
+        )
 
     @property
     def is_whole(self) -> bool:
         """True if the view is the whole buffer, in C order."""
         if self._is_whole is None:
-            expected = self.dtype.itemsize
-            dense = self.offset == 0
-            for n, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-                dense = dense and (n == 1 or stride == expected)
-                expected *= n
-            self._is_whole = dense and expected == self.buffer.n_bytes
+            self._is_whole = (
+                self.offset == 0 and dense_size(self.shape, self.strides, self.dtype.itemsize) == self.buffer.n_bytes
+            )
         return self._is_whole
 
     @property
     def bounds(self) -> tuple[int, int]:
         """The bytes of the buffer between which the elements lie."""
         if self._bounds is None:
-            low = high = self.offset
-            for n, stride in zip(self.shape, self.strides, strict=True):
-                if stride < 0:
-                    low += (n - 1) * stride
-                else:
-                    high += (n - 1) * stride
-            empty = 0 in self.shape
-            self._bounds = (self.offset, self.offset) if empty else (low, high + self.dtype.itemsize)
+            low, high = extent(self.shape, self.strides, self.dtype.itemsize)
+            self._bounds = self.offset + low, self.offset + high
         return self._bounds
 
     def overlaps(self, other: View) -> bool:
@@ -105,6 +110,48 @@ class View:
             self._steps = [(n, stride) for n, stride in zip(self.shape, self.strides, strict=True) if n != 1]
         return self._steps
 
+    @property
+    def key(self) -> Any:
+        """Equal for views of the same elements."""
+        if self._key is None:
+            self._key = self.buffer.number, self.offset, self.shape, self.strides, self.dtype.char
+        return self._key
+
+    def covers(self, other: View) -> bool:
+        """True if all that overlaps another view of the buffer overlaps this one, too."""
+        a, b = self.bounds, other.bounds
+        return a[0] <= b[0] and b[1] <= a[1]
+
+
+@cached(4096)
+def dense_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """How many bytes an array has whose elements lie in C order without gaps; -1 for others."""
+    expected = itemsize
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1 and stride != expected:
+            return -1
+        expected *= n
+    return expected
+
+
+@cached(4096)
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
+    """The bytes between which the elements of an array lie, from its first element on."""
+    if 0 in shape:
+        return 0, 0
+    ends = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    return sum([end for end in ends if end < 0]), sum([end for end in ends if end > 0]) + itemsize
+
+
+@cached(4096)
+def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of an array in C order."""
+    strides, step = [], itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
 
 def bytes_of(buffer: Buffer) -> View:
     """A whole buffer as bytes."""
@@ -120,18 +167,19 @@ class Memory:
         self._sorted: list[Buffer] = []
         self._empty: dict[int, Buffer] = {}
         #: Views by the arrays that they were made of, which are held so that their numbers stay theirs.
-        self._views: dict[int, View] = {}
+        self.views: dict[int, View] = {}
         self._held: list[Any] = []
 
-    def add(self, array: Any, kind: str) -> Buffer:
+    def add(self, array: Any, kind: str, bounds: tuple[int, int]) -> Buffer:
         """A new buffer for the memory of an array; an array without elements has none, whatever it is a view of."""
-        low, high = byte_bounds(array)
+        low, high = bounds
         if high != low:
             owner = array
             while isinstance(owner.base, numpy.ndarray):
                 owner = owner.base
-            owner_low, owner_high = byte_bounds(owner)
-            low, high = min(low, owner_low), max(high, owner_high)
+            if owner is not array:
+                owner_low, owner_high = byte_bounds(owner)
+                low, high = min(low, owner_low), max(high, owner_high)
         buffer = Buffer(len(self.buffers), kind, array, low, high - low)
         self.buffers.append(buffer)
         if high == low:
@@ -144,18 +192,14 @@ class Memory:
 
     def new(self, shape: tuple[int, ...], dtype: Any) -> View:
         """A view of a new buffer that no array of the recording owned."""
-        dtype = numpy.dtype(dtype)
-        strides, step = [], dtype.itemsize
-        for n in reversed(shape):
-            strides.append(step)
-            step *= n
-        buffer = Buffer(len(self.buffers), VALUE, None, 0, step)
+        strides = c_strides(shape, dtype.itemsize)
+        buffer = Buffer(len(self.buffers), VALUE, None, 0, prod(shape) * dtype.itemsize)
         self.buffers.append(buffer)
-        return View(buffer, 0, shape, tuple(reversed(strides)), dtype)
+        return View(buffer, 0, shape, strides, dtype)
 
-    def find(self, array: Any) -> Buffer | None:
+    def _find(self, array: Any, bounds: tuple[int, int]) -> Buffer | None:
         """The buffer that an array lies in, or None."""
-        low, high = byte_bounds(array)
+        low, high = bounds
         if high == low:
             return self._empty.get(id(array))
         at = bisect_right(self._starts, low) - 1
@@ -167,25 +211,30 @@ class Memory:
 
     def view(self, array: Any, kind: str = CONSTANT) -> View:
         """An array as a view; memory that is not known yet becomes a buffer of this kind."""
-        view = self._views.get(id(array))
+        view = self.views.get(id(array))
+        return self.enter(array, kind)[0] if view is None else view
+
+    def enter(self, array: Any, kind: str) -> tuple[View, bool]:
+        """An array as a view, and whether its memory was not known and became a buffer of this kind."""
+        view = self.views.get(id(array))
         if view is not None:
-            return view
-        buffer = self.find(array)
+            return view, False
+        bounds = byte_bounds(array)
+        buffer = self._find(array, bounds)
+        is_new = buffer is None
         if buffer is None:
-            buffer = self.add(array, kind)
-        offset = array.__array_interface__["data"][0] - buffer.address if buffer.n_bytes else 0
-        view = self._views[id(array)] = View(buffer, offset, array.shape, array.strides, array.dtype)
+            buffer = self.add(array, kind, bounds)
+        shape, strides, dtype = array.shape, array.strides, array.dtype
+        # the first element lies behind the lowest one where strides are negative
+        offset = bounds[0] - extent(shape, strides, dtype.itemsize)[0] - buffer.address if buffer.n_bytes else 0
+        view = self.views[id(array)] = View(buffer, offset, shape, strides, dtype)
         self._held.append(array)
-        return view
+        return view, is_new
 
     def release(self) -> None:
         """Let go of the arrays of the recording; those of constants stay."""
         for buffer in self.buffers:
             if buffer.kind != CONSTANT:
                 buffer.array = None
-        self._views.clear()
+        self.views.clear()
         self._held.clear()
-
-    def knows(self, array: Any) -> bool:
-        """True if the memory of an array belongs to a buffer."""
-        return id(array) in self._views or self.find(array) is not None

@@ -10,7 +10,7 @@ import random as python_random
 import weakref
 from _thread import get_ident
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy
@@ -21,6 +21,7 @@ from adjoint.arrays.namespace import is_array, underlying
 from adjoint.arrays.size import CPU
 from adjoint.compilation.recordings import recorded_array
 from adjoint.compilation.recordings.device_functions import on_device
+from adjoint.compilation.recordings.outlines import LARGE, Outlines, root_of
 from adjoint.compilation.recordings.recorded_array import RecordedArray, concrete
 from adjoint.compilation.recordings.twins import Twins
 from adjoint.core.graph import AccumulateGrad, TensorBase, nodes_behind, upcoming_sequence_nr, watch_arrays
@@ -42,16 +43,20 @@ class Step:
 
     __slots__ = ("args", "arrays", "function", "kwargs", "line", "result", "writes")
 
-    def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...]) -> None:
-        self.function, self.args, self.kwargs, self.writes = function, args, kwargs, writes
-        self.arrays = arrays_in((args, kwargs) if kwargs else args)
+    def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...], arrays: list[Any]) -> None:
+        self.function, self.args, self.kwargs, self.writes, self.arrays = function, args, kwargs, writes, arrays
         self.result: Any = None
         self.line: Any = None
 
     @property
     def name(self) -> str:
         """The name of the function."""
-        return str(getattr(self.function, "__name__", self.function))
+        return name_of(self.function)
+
+
+def name_of(function: Any) -> str:
+    """The name of a function of arrays."""
+    return str(getattr(function, "__name__", function))
 
 
 class Look(Step):
@@ -97,7 +102,7 @@ class Recording(Interceptor):
         self.thread = get_ident()
         self._drew = False
         #: The Tensors that hold, or held, recorded arrays.
-        self.tensors: list[TensorBase] = []
+        self.tensors: list[weakref.ref[TensorBase]] = []
         #: The same of which each held an array before.
         self.adopted: list[weakref.ref[TensorBase]] = []
         #: The number that the next node of the graph gets.
@@ -106,6 +111,8 @@ class Recording(Interceptor):
         self.captures: dict[int, RecordedArray] = {}
         #: Copies of constants that the function writes into, as they were before.
         self.originals: dict[int, Any] = {}
+        #: What stands in steps for large arrays.
+        self.outlines = Outlines()
         #: The twins of a device's arrays, of a function that takes or sees some.
         self.twins: Twins | None = None
         self._is_on_host = False
@@ -150,7 +157,12 @@ class Recording(Interceptor):
         """
         if self.twins is not None and self.is_running:
             args, kwargs = self._with_twins(tuple(args)), self._with_twins(kwargs or {})
-        plain_args, plain_kwargs = concrete(tuple(args)), concrete(kwargs or {})
+        arrays: list[Any] = []
+        plain_args, has_others = without_recorded(args, arrays)
+        plain_kwargs: dict[str, Any] = {}
+        if kwargs:
+            values, others = without_recorded(kwargs.values(), arrays)
+            plain_kwargs, has_others = dict(zip(kwargs, values, strict=True)), has_others or others
         if self.twins is not None:
             self._is_on_host = not (beside_device or has_device_array((args, kwargs)))
             for target in writes:
@@ -159,9 +171,9 @@ class Recording(Interceptor):
             if self.twins is not None and not self.is_running:
                 return self._call_on_device(function, args, kwargs or {})
             return function(*plain_args, **plain_kwargs)
-        if has_tensor(plain_args) or (plain_kwargs and has_tensor(plain_kwargs.values())):
+        if has_others and (has_tensor(plain_args) or has_tensor(plain_kwargs.values())):
             self.stop("gave a tensor to a function of NumPy's arrays")
-        step = Step(function, plain_args, plain_kwargs, concrete(writes))
+        step = Step(function, plain_args, plain_kwargs, concrete(writes) if writes else (), arrays)
         if writes:
             self._keep_originals(step.writes)
         self.is_running, self._drew = False, False
@@ -174,12 +186,28 @@ class Recording(Interceptor):
         if self._drew:
             step.function = Drawing(function)
         if self.reason is None:
+            self._outline(step, result)
             self.steps.append(step)
         if writes:
-            step.result = None
             return writes[0] if len(writes) == 1 else writes
-        step.result, wrapped = self._wrapped(result, step)
+        if type(result) is _ndarray:
+            step.result = self.outlines.of(result) if self.outlines else result
+            return RecordedArray(result, self, self._is_on_host)
+        owned, wrapped = self._wrapped(result, step)
+        step.result = self.outlines.of_all(owned)
         return wrapped
+
+    def _outline(self, step: Step, result: Any) -> None:
+        """Let a step hold outlines of large arrays, so that these may go."""
+        outlines = self.outlines
+        if self.twins is not None:
+            return
+        if type(result) is not _ndarray or result.nbytes >= LARGE or result.base is not None:
+            outlines.add(arrays_in(result), step.arrays)
+        if outlines:
+            step.args, step.kwargs = outlines.of_all(step.args), outlines.of_all(step.kwargs)
+            step.arrays = [outlines.of(array) for array in step.arrays]
+            step.writes = outlines.of_all(step.writes)
 
     def _with_twins(self, value: Any) -> Any:
         """A tree of arguments with recorded arrays in the place of those of a device."""
@@ -202,9 +230,7 @@ class Recording(Interceptor):
 
     def _wrapped(self, result: Any, step: Step) -> tuple[Any, Any]:
         """A result as the step keeps it, and as the function gets it."""
-        if type(result) is _ndarray:
-            return result, RecordedArray(result, self, self._is_on_host)
-        if isinstance(result, numpy.generic):
+        if type(result) is _ndarray or isinstance(result, numpy.generic):
             result = numpy.asarray(result)
             return result, RecordedArray(result, self, self._is_on_host)
         if isinstance(result, (tuple, list)):
@@ -220,7 +246,7 @@ class Recording(Interceptor):
             self.stop("moves a tensor from main memory to a device")
         if result is not None and self.reason is None and not is_array(result):
             # a number that follows from values: what the function does next may depend on it
-            look = Look(step.function, step.args, step.kwargs, ())
+            look = Look(step.function, step.args, step.kwargs, (), step.arrays)
             look.result = result
             look.line = caller_of_libraries()
             self.steps[-1] = look
@@ -230,7 +256,8 @@ class Recording(Interceptor):
         """A number that the function reads from an array."""
         value = function(array.array, *concrete(more))
         if self.is_recording and self.reason is None:
-            look = Look(function, (array.array, *concrete(more)), {}, ())
+            args = (array.array, *concrete(more))
+            look = Look(function, args, {}, (), arrays_in(args))
             look.result = value
             look.line = caller_of_libraries()
             self.steps.append(look)
@@ -288,21 +315,24 @@ class Recording(Interceptor):
     def capture_new(self, array: Any) -> RecordedArray:
         """The recorded array over one that stands for memory of the next call."""
         recorded = self.captures[id(array)] = RecordedArray(array, self)
+        self.outlines.note_caller(array)
         return recorded
 
     def adopt(self, tensor: TensorBase) -> None:
         """Let a Tensor hold the recorded array over its array."""
         array = tensor._array
         if self.can_capture(array):
-            self.tensors.append(tensor)
-            self.adopted.append(weakref.ref(tensor))
+            reference = weakref.ref(tensor)
+            self.tensors.append(reference)
+            self.adopted.append(reference)
             tensor._array = self.capture(array)
 
     def adopt_all(self, values: Any) -> None:
         """`adopt` for all Tensors among prepared arguments."""
         for value in values:
             if isinstance(value, TensorBase):
-                self.adopt(value)
+                if type(value._array) is not RecordedArray:
+                    self.adopt(value)
             elif isinstance(value, (list, tuple)):
                 self.adopt_all(value)
 
@@ -389,9 +419,11 @@ class Recording(Interceptor):
         if self.twins is not None:
             self.twins.write_back()
         nodes = []
-        for tensor in self.tensors:
-            release(tensor)
-            nodes.append(tensor._node)
+        for reference in self.tensors:
+            tensor = reference()
+            if tensor is not None:
+                release(tensor)
+                nodes.append(tensor._node)
         for node in nodes_behind(nodes):
             node._ad_map_saved(given_back)
             if self.twins is not None:
@@ -442,6 +474,27 @@ def gathered(tree: Any, wanted: type, to: list[Any]) -> list[Any]:
 
 _CONTAINERS = frozenset((tuple, list, dict, slice))
 _NO_MEMBERS = _NO_TENSORS - _CONTAINERS
+
+
+def without_recorded(values: Iterable[Any], arrays: list[Any]) -> tuple[tuple[Any, ...], bool]:
+    """Arguments with NumPy's arrays in the place of recorded ones, which are added to a list.
+
+    Also returns whether some are neither arrays nor numbers and the like.
+    """
+    members = []
+    has_others = False
+    for value in values:
+        kind = type(value)
+        if kind is RecordedArray:
+            value = value.array
+            arrays.append(value)
+        elif kind is _ndarray:
+            arrays.append(value)
+        elif kind not in _NO_MEMBERS:
+            value, has_others = concrete(value), True
+            gathered(value, _ndarray, arrays)
+        members.append(value)
+    return tuple(members), has_others
 
 
 def has_device_array(value: Any) -> bool:
@@ -495,13 +548,6 @@ def release(tensor: Any) -> None:
         release(view.base)
 
 
-def root_of(array: Any) -> Any:
-    """The array that owns the memory of a NumPy array."""
-    while type(array.base) is _ndarray:
-        array = array.base
-    return array
-
-
 class recorded(ModeBlock):
     """A with block whose operations are added to a recording."""
 
@@ -529,7 +575,7 @@ def running_recording() -> Recording | None:
 
 
 def _note(tensor: TensorBase) -> None:
-    tensor._array.recording.tensors.append(tensor)
+    tensor._array.recording.tensors.append(weakref.ref(tensor))
 
 
 def _note_gradient(tensor: TensorBase) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.namespace import namespace
+from adjoint.compilation.recordings.outlines import root_of
 
 
 class Twins:
@@ -72,7 +73,7 @@ class Twins:
 
     def note_write(self, host: Any) -> None:
         """Note that a twin, or a view of one, is written."""
-        self._written.add(id(owner_of(host)))
+        self._written.add(id(root_of(host)))
 
     def write_back(self) -> None:
         """Bring what was written to the device."""
@@ -86,7 +87,7 @@ class Twins:
         array = self._arrays.get(id(host))
         if array is not None:
             return array
-        owner = owner_of(host)
+        owner = root_of(host)
         offset = host.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
         if id(owner) in self._copies:
             memory = self._copies[id(owner)][0]
@@ -108,13 +109,6 @@ class Twins:
 def is_one_row(array: Any) -> bool:
     """True for an array whose elements lie in the order of rows without gaps."""
     return bool(array.flags.c_contiguous)
-
-
-def owner_of(array: Any) -> Any:
-    """The array that owns the memory of one of NumPy's."""
-    while type(array.base) is numpy.ndarray:
-        array = array.base
-    return array
 
 
 def bounds_of(array: Any) -> tuple[int, int]:

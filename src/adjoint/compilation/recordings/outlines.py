@@ -1,0 +1,105 @@
+"""Outlines: arrays that stand in the steps of a recording for large ones, so that the memory of these may go.
+
+A recording tells pieces of memory apart by their addresses, so all arrays in its steps would have to stay to its end.
+An outline has the shape, strides and dtype of an array, at an address where nothing lies. The array itself lives as
+long as the function needs it. Nobody may read the elements of an outline.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from adjoint.program.plain_region import Memory
+
+#: Arrays of so many bytes get outlines.
+LARGE = 1 << 16
+#: The first address of outlines, beyond those of any processor's memory, and what they are multiples of.
+FIRST, ALIGNMENT = 1 << 62, 1 << 12
+
+
+class Outlines:
+    """The outlines of the arrays that own memory.
+
+    Only what a step makes of memory that the caller has, or of an array with an outline, gets one: all else may be a
+    constant, whose values are read.
+    """
+
+    def __init__(self) -> None:
+        self._next = FIRST
+        #: By the id of an owner: a reference to it, its outline as bytes, and the lowest address of its elements.
+        self._of: dict[int, tuple[weakref.ref[Any], Any, int]] = {}
+        #: The ids of the owners of the caller's memory.
+        self._callers: set[int] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def note_caller(self, array: Any) -> None:
+        """Note that an array lies in memory of the caller, who holds it as long as the recording lasts."""
+        self._callers.add(id(root_of(array)))
+
+    def add(self, arrays: Sequence[Any], sources: Sequence[Any]) -> None:
+        """Give outlines to large arrays that a step made of sources."""
+        owners = [root_of(array) for array in arrays]
+        new = [owner for owner in owners if owner.nbytes >= LARGE and id(owner) not in self._of]
+        if new and any(id(root_of(source)) in self._of or id(root_of(source)) in self._callers for source in sources):
+            for owner in new:
+                if owner.base is None and not owner.dtype.hasobject and id(owner) not in self._callers:
+                    self._add(owner)
+
+    def _add(self, owner: Any) -> None:
+        low = min_address(owner)
+        begin = self._next + low % ALIGNMENT
+        self._next += -(-(owner.nbytes + ALIGNMENT) // ALIGNMENT) * ALIGNMENT
+        outline = numpy.asarray(Memory(None, begin, numpy.dtype(numpy.uint8), (owner.nbytes,), (1,)))
+        number = id(owner)
+        self._of[number] = weakref.ref(owner, lambda _: self._of.pop(number, None)), outline, low
+
+    def of(self, array: Any) -> Any:
+        """The outline of an array; the array itself where it has none."""
+        known = self._of.get(id(root_of(array)))
+        if known is None:
+            return array
+        _, outline, low = known
+        offset = array.__array_interface__["data"][0] - low
+        return numpy.ndarray(array.shape, array.dtype, outline, offset, array.strides)
+
+    def of_all(self, tree: Any) -> Any:
+        """A tree of arguments with the outlines of its arrays."""
+        return with_arrays(tree, self.of) if self._of else tree
+
+
+def is_outline(address: int) -> bool:
+    """True for the address of an outline."""
+    return address >= FIRST
+
+
+def root_of(array: Any) -> Any:
+    """The array that owns the memory of a NumPy array."""
+    while type(array.base) is numpy.ndarray:
+        array = array.base
+    return array
+
+
+def min_address(array: Any) -> int:
+    """The lowest address of an array's elements."""
+    first = array.__array_interface__["data"][0]
+    return int(first + sum([(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0 and n]))
+
+
+def with_arrays(tree: Any, function: Callable[[Any], Any]) -> Any:
+    """A tree of arguments with the arrays replaced."""
+    kind = type(tree)
+    if kind is numpy.ndarray:
+        return function(tree)
+    if kind is tuple or kind is list:
+        return kind([with_arrays(member, function) for member in tree])
+    if kind is dict:
+        return {key: with_arrays(member, function) for key, member in tree.items()}
+    if kind is slice:
+        return slice(*[with_arrays(part, function) for part in (tree.start, tree.stop, tree.step)])
+    return tree
