@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from adjoint.compilation.budgets import call_as_is
 from adjoint.compilation.entry import CONSTANTS, Entry, Refused
 from adjoint.compilation.explanation import Explanation
 from adjoint.compilation.matching import is_plain_thread
+from adjoint.compilation.pieces import Pieces, pieces_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
 from adjoint.core.graph import TensorBase
@@ -31,18 +33,37 @@ from adjoint.runtime.pytree import flatten
 _ndarray = numpy.ndarray
 #: So many recordings has a function; calls of further kinds run it as it is.
 MOST_RECORDINGS = 8
+#: So many kinds of calls are told from those that run as they are.
+MOST_REFUSED = 1024
+#: A piece of a function with fewer steps of arrays is as quick without a replay.
+FEWEST_STEPS = 16
 UNSUPPORTED = "adjoint.compile: {name} cannot be recorded as a whole: it {why}"
 NOTHING = "adjoint.compile: {name} returns nothing and changes no tensor, so there is nothing to replay"
 _every: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
 class Compiled:
-    """A function that is recorded once for each kind of arguments, and replayed."""
+    """A function that is recorded once for each kind of arguments, and replayed.
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
+    is_piece: it is a piece of a function, which warns of nothing and is replayed only where that pays. gives_variables:
+    its results are variables of that function.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fullgraph: bool = False,
+        is_piece: bool = False,
+        gives_variables: bool = False,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.fullgraph = fullgraph
+        self.is_piece, self.gives_variables = is_piece, gives_variables
+        #: The function in pieces, around a statement that cannot be replayed; None where it stays whole.
+        self.pieces: Pieces | None = None
+        #: How often values were others in replays, by the line of the function.
+        self._failures: Counter[int] = Counter()
         #: The recordings, the newest first; another tuple after each change, so that threads go through one in peace.
         self.entries: tuple[Entry, ...] = ()
         #: Why calls of some kinds run as they are, by kind.
@@ -60,10 +81,10 @@ class Compiled:
 
     def __reduce__(self) -> Any:
         # recordings are of this process: a copy makes its own
-        return Compiled, (self.function, self.fullgraph)
+        return Compiled, (self.function, self.fullgraph, self.is_piece, self.gives_variables)
 
     def __deepcopy__(self, memo: Any) -> Compiled:
-        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph)
+        return Compiled(copy.deepcopy(self.function, memo), self.fullgraph, self.is_piece, self.gives_variables)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -87,16 +108,23 @@ class Compiled:
                     if entry.n_histories and not entry.pays:
                         return call_as_is(self.function, args, kwargs)
                     try:
-                        return entry.replay(leaves, structure)
-                    except CheckFailed:
-                        continue
+                        return entry.replay(leaves, structure, (args, kwargs))
+                    except CheckFailed as failed:
+                        if failed.place is not None:
+                            self._failures[failed.place] += 1
         # a profiler sees the operations of a call that nothing was recorded for; one thread records at a time
-        if not is_plain or self.is_refused(leaves, structure) or not self._recording.acquire(blocking=False):
+        if not is_plain:
+            return call_as_is(self.function, args, kwargs)
+        if self.is_refused(leaves, structure):
+            return call_as_is(self.function if self.pieces is None else self.pieces, args, kwargs)
+        if not self._recording.acquire(blocking=False):
             return call_as_is(self.function, args, kwargs)
         try:
             # another thread may have recorded this very call since
             return (
-                self.record(leaves, structure) if self.entries is entries else call_as_is(self.function, args, kwargs)
+                self.record(leaves, structure, (args, kwargs))
+                if self.entries is entries
+                else call_as_is(self.function, args, kwargs)
             )
         finally:
             self._recording.release()
@@ -108,52 +136,76 @@ class Compiled:
                 return entry
         return None
 
-    def record(self, leaves: list[Any], structure: Any) -> Any:
+    def record(self, leaves: list[Any], structure: Any, call: Any) -> Any:
         """Call the function, and record what it does."""
         key = key_of(leaves, structure)
         reach = Reach(self.function)
         for leaf in leaves:
             if not isinstance(leaf, (TensorBase, _ndarray, *CONSTANTS)):
                 reach.add(leaf)
-        recording = Recording(self.fullgraph)
-        entry = Entry(self.function, recording, reach, leaves, structure)
-        result = entry.record(leaves, structure)
+        recording = Recording(self.fullgraph, getattr(self.function, "__code__", None))
+        entry = Entry(self.function, recording, reach, leaves, structure, self.gives_variables)
+        result = entry.record(leaves, structure, call)
         if recording.is_dropped:
             return result
+        if self.is_piece and recording.reason is None and len(recording.steps) < FEWEST_STEPS:
+            recording.reason = "is too short for a replay to pay"
         if recording.reason is None:
             try:
                 entry.finish()
             except Refused as why:
                 recording.reason = str(why)
         if recording.reason is None and entry.is_idle:
-            raise TypeError(NOTHING.format(name=name_of(self.function)))
+            if not self.is_piece:
+                raise TypeError(NOTHING.format(name=name_of(self.function)))
+            recording.reason = "returns nothing and changes no tensor"
         if recording.reason is None:
             self.entries = (entry, *self.entries)
         elif self.fullgraph:
             raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
         else:
+            self._cut(recording.place)
             self.refuse(key, recording.why())
         return result
+
+    def _cut(self, line: int | None) -> None:
+        """Take the function apart around the statement at a line, if there is one and it can be."""
+        if line is not None and self.pieces is None:
+            self.pieces = pieces_of(self.function, line, _piece)
 
     def is_refused(self, leaves: list[Any], structure: Any) -> bool:
         """Whether calls of this kind run as they are, because they cannot be recorded or have been too often."""
         if not self.refused and self.n_recordings < MOST_RECORDINGS:
             return False
+        if len(self.refused) >= (MOST_RECORDINGS if self.is_piece else MOST_REFUSED):
+            return True
         key = key_of(leaves, structure)
         if key not in self.refused and self.n_recordings >= MOST_RECORDINGS:
+            for line, times in self._failures.most_common(1):
+                if times >= MOST_RECORDINGS - 1:
+                    self._cut(line)
             self.refuse(key, f"was recorded {MOST_RECORDINGS} times, each time for other values or shapes")
         return key in self.refused
 
     def refuse(self, key: Any, why: str) -> None:
         """Let calls of one kind run as they are, and say so once."""
-        if not self.refused:
-            warn_caller(f"adjoint.compile: {name_of(self.function)} runs as it is, without a recording: it {why}")
+        if not (self.refused or self.is_piece):
+            name = name_of(self.function)
+            if self.pieces is None:
+                warn_caller(f"adjoint.compile: {name} runs as it is, without a recording: it {why}")
+            else:
+                warn_caller(
+                    f"adjoint.compile: {name} is replayed in pieces: the statement at line {self.pieces.line} runs as "
+                    f"it is, since the function {why}"
+                )
         self.refused[key] = why
 
     def reset(self) -> None:
         """Forget all recordings."""
         self.entries = ()
         self.refused.clear()
+        self.pieces = None
+        self._failures.clear()
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the recording for these arguments does, and how long; it is made if there is none. The function runs.
@@ -169,6 +221,8 @@ class Compiled:
             self(*args, **kwargs)
             entry = self.entry_for(leaves, structure)
         reason = next(iter(self.refused.values()), None)
+        if reason is not None and self.pieces is not None:
+            reason += f"; {self.pieces}"
         return Explanation(name_of(self.function), entry, leaves, None if entry else reason)
 
 
@@ -184,6 +238,10 @@ def _is_leaf(value: Any) -> bool:
 def flat_structure(n: int) -> Any:
     """The structure of n arguments that are no containers."""
     return flatten(((0,) * n, {}))[1]
+
+
+def _piece(function: Callable[..., Any], gives_variables: bool) -> Compiled:
+    return Compiled(function, False, True, gives_variables)
 
 
 def key_of(leaves: list[Any], structure: Any) -> Any:

@@ -19,7 +19,7 @@ from adjoint.compilation.programs.partition import Dependent, Halves
 from adjoint.compilation.programs.recomputation import Budgets
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import EXTERNAL, Memory, View, byte_bounds
-from adjoint.compilation.pulls import Pull, Pulls, choices_of
+from adjoint.compilation.pulls import ALL_CHOICES, Pull, Pulls, choices_of
 from adjoint.compilation.recordings.outlines import root_of
 from adjoint.compilation.recordings.reach import Reach
 from adjoint.compilation.recordings.recorded_array import RecordedArray
@@ -51,14 +51,15 @@ from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
 from adjoint.program.device import is_on_device
 from adjoint.program.plain_region import CheckFailed
-from adjoint.runtime.pytree import flatten
+from adjoint.runtime.pytree import flatten, is_container, mutable_containers
 from adjoint.tensor.differentiate import grad
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 #: How a member of a result is made: it is the same value at each call; a Tensor, a view of one, a leaf, or a NumPy
-#: array, of memory that the program makes; a Tensor or array that was there before.
+#: array, of memory that the program makes; a Tensor or array that was there before; a container among the arguments.
 CONSTANT, TENSOR, VIEW, LEAF, ARRAY, SAME = "constant", "tensor", "view", "leaf", "array", "same"
+CONTAINER = "container"
 
 
 #: So many gradients with a history of their own tell nothing yet.
@@ -114,9 +115,16 @@ class Entry:
     """A recording and its program."""
 
     def __init__(
-        self, function: Callable[..., Any], recording: Recording, reach: Reach, leaves: list[Any], structure: Any
+        self,
+        function: Callable[..., Any],
+        recording: Recording,
+        reach: Reach,
+        leaves: list[Any],
+        structure: Any,
+        gives_variables: bool = False,
     ) -> None:
         self.function, self.recording, self.reach = function, recording, reach
+        self.gives_variables = gives_variables
         self.structure_in = structure
         self.externals: list[External] = []
         #: Arguments that are NumPy's arrays, as the Tensors under the differentiable arrays that the function gets.
@@ -156,11 +164,13 @@ class Entry:
 
     # recording --------------------------------------------------------------------------------------------------------
 
-    def record(self, leaves: list[Any], structure: Any) -> Any:
-        """Call the function while its steps are recorded; returns its result."""
+    def record(self, leaves: list[Any], structure: Any, call: Any) -> Any:
+        """Call the function while its steps are recorded; returns its result. call: its arguments, as a tree."""
         recording = self.recording
         arguments = [self._argument(k, leaf) for k, leaf in enumerate(leaves)]
-        args, kwargs = structure.unflatten(arguments)
+        # the function may change containers, or know them again
+        args, kwargs = own = structure.unflatten(arguments) if self.of_arrays else call
+        given, containers = mutable_containers(call), mutable_containers(own)
         with recorded(recording):
             try:
                 self._adopt()
@@ -168,7 +178,13 @@ class Entry:
                 result = self.function(*args, **kwargs)
                 if modes() != before:
                     recording.stop("leaves a mode that was another one before")
-                members, self.structure = flatten(result)
+                #: The numbers of the containers among the arguments, which may be members of the result.
+                self.containers = {id(container): k for k, container in enumerate(containers)}
+                members, self.structure = flatten(result, lambda part: id(part) in self.containers)
+                self._check_containers(own, arguments, structure)
+                others = [each for each in mutable_containers(result) if id(each) not in self.containers]
+                if len(set(map(id, others))) < len(others) or any(map(self.reach.has_seen, others)):
+                    recording.stop("returned a container that it sees, or one twice")
                 tensors = [self._tensor_of(member) for member in members]
                 self._look_around(members, tensors)
             finally:
@@ -180,14 +196,45 @@ class Entry:
             release(tensor)
         results = [self._result(*pair, leaves) for pair in zip(members, tensors, strict=True)]
         self._results = [tensor for tensor in tensors if isinstance(tensor, TensorBase)]
-        return self.structure.unflatten(results)
+        if not self.of_arrays and not any(map(is_not, members, results)):
+            return result
+        return self._given_back(result, list(zip(given, containers, strict=True)), leaves)
+
+    def _check_containers(self, own: Any, arguments: list[Any], structure: Any) -> None:
+        """Stop if the function changed a list, a dictionary or the like among its arguments."""
+        members, after = flatten(own)
+        self.has_changed_containers = after != structure or any(map(is_not, members, arguments))
+        if self.has_changed_containers:
+            self.recording.stop("changed a container among its arguments")
+
+    def _given_back(self, result: Any, pairs: list[tuple[Any, Any]], leaves: list[Any]) -> Any:
+        """A result in the caller's own arrays and containers. pairs: of the caller's containers and the function's."""
+        made = {id(own): given for given, own in pairs}
+
+        def given_back(member: Any) -> Any:
+            if id(member) in made:
+                return made[id(member)]
+            if not is_container(type(member)):
+                tensor = self._tensor_of(member)
+                release(tensor)
+                return self._result(member, tensor, leaves)
+            children, structure = flatten(member, lambda part: part is not member)
+            made[id(member)] = container = structure.unflatten([given_back(child) for child in children])
+            return container
+
+        for given, own in pairs if self.has_changed_containers else ():
+            if type(own) is list:
+                given[:] = [given_back(member) for member in own]
+            elif type(own) is dict:
+                members = {key: given_back(member) for key, member in own.items()}
+                given.clear()
+                given.update(members)
+        return given_back(result)
 
     def _look_around(self, members: list[Any], tensors: list[Any]) -> None:
         """Note what the function returns and changes, up to the first thing that cannot be replayed."""
-        looks = (
-            lambda: self._look_at_outputs(members, tensors), self._look_at_effects, self._count_versions, self._derive,
-        )  # fmt: skip
-        for look in looks:
+        self._look_at_outputs(members, tensors)
+        for look in (self._look_at_effects, self._count_versions, self._derive):
             if self.recording.reason is None:
                 look()
 
@@ -297,23 +344,30 @@ class Entry:
         self.with_history: list[int] = []
         self.freed: list[tuple[int, list[int]]] = []
         self.returned: list[tuple[str, Any]] = []
+        if self.gives_variables and any(not child.is_leaf for child in self.structure.children):
+            # a container is known by its identity, too
+            self.recording.stop("has a container among its variables")
+            return
         before = {id(external.tensor): k for k, external in enumerate(self.externals)}
         numbers: dict[int, int] = {}
         bases = shared_bases(tensors)
         for member, tensor in zip(members, tensors, strict=True):
+            if self.recording.reason is not None:
+                return
             if id(tensor) in before:
                 self.returned.append((SAME, before[id(tensor)]))
+            elif id(member) in self.containers:
+                self.returned.append((CONTAINER, self.containers[id(member)]))
             elif isinstance(tensor, TensorBase):
                 why = self._why_not_returned(tensor, member, before, bases)
                 if why is not None:
                     self.recording.stop(f"returned {why}")
-                    return
-                self.returned.append(self._returned(tensor, member, numbers, bases))
+                else:
+                    self.returned.append(self._returned(tensor, member, numbers, bases))
             elif isinstance(member, (*CONSTANTS, Size, DType, numpy.dtype, type)):
                 self.returned.append((CONSTANT, member))
             else:
                 self.recording.stop(f"returned a {type(member).__name__}")
-                return
 
     def _why_not_returned(self, tensor: TensorBase, member: Any, before: dict[int, int], bases: set[int]) -> str | None:
         """What is wrong with a result that no replay can make, or None."""
@@ -371,6 +425,9 @@ class Entry:
                 self.recording.stop("returned a leaf of its own beside other results with a gradient")
             self.outputs = []
         #: The Tensors whose gradients the program reads.
+        if self.gives_variables and len(self.outputs) > ALL_CHOICES:
+            # where some have no cotangent, the others' gradients would be added up in another order
+            self.recording.stop("has too many variables with a gradient")
         self.grads_read = [k for k, external in enumerate(self.externals) if external.has_grad]
         self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
         self.cotangents: list[Any] = []
@@ -548,6 +605,7 @@ class Entry:
         for parts in (self.results, self.outputs, self.effects, self.grads_before):
             parts.clear()
         self.of_arrays.clear()
+        self.containers.clear()
 
     def _check_surroundings(self) -> None:
         why = self.reach.why_not()
@@ -582,8 +640,8 @@ class Entry:
         runs = [self.program.timed(arrays) for _ in range(repeats)]
         return [min(times) for times in zip(*runs, strict=True)]
 
-    def replay(self, leaves: list[Any], structure: Any) -> Any:
-        """The results of the function, by the program."""
+    def replay(self, leaves: list[Any], structure: Any, call: Any) -> Any:
+        """The results of the function, by the program. call: the arguments as a tree."""
         tensors = self.matcher.tensors(leaves)
         arrays = self.matcher.arrays(tensors)
         if self.compares_memory and not (self.aliasing.holds(arrays) and self.reach.is_unchanged()):
@@ -602,6 +660,10 @@ class Entry:
                 for _ in range(times):
                     bump_version(tensors[k]._grad if is_grad else tensors[k])
         results = [self._result_of(kind, value, made, values, tensors) for kind, value in self.returned]
+        if self.has_containers:
+            own = mutable_containers(call)
+            pairs = zip(self.returned, results, strict=True)
+            results = [own[value] if kind is CONTAINER else result for (kind, value), result in pairs]
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
             tensor._grad = None if number is None else made[number]
@@ -624,6 +686,8 @@ class Entry:
         """Run the first program; where it fails, all is as before, and the function itself has to tell the error."""
         try:
             return self.program.run(arrays)
+        except CheckFailed:
+            raise
         except Exception as error:
             raise CheckFailed from error
 
@@ -649,6 +713,7 @@ class Entry:
         self._changed = [(k, n) for k, n in enumerate(self.versions) if n and owners[k] == k]
         #: For each saved value the number of the result in whose memory it lies, or None.
         self.saved_in_memory = [first.get(view.buffer.number) for view in saved]
+        self.has_containers = any(kind is CONTAINER for kind, _ in self.returned)
         #: True if a replay does no more than to make Tensors.
         self.is_simple = not (self.freed or self.bumps or self.grads) and all(
             kind is TENSOR for kind, _ in self.returned

@@ -15,12 +15,12 @@ from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import View
 
 #: Of so many results each choice is recorded; of more all together, and each alone.
-_ALL_CHOICES = 3
+ALL_CHOICES = 3
 
 
 def choices_of(n: int) -> list[tuple[int, ...]]:
     """The choices of n results whose gradients are recorded; all of them together come first."""
-    sizes = range(n - 1, 0, -1) if n <= _ALL_CHOICES else (1,)
+    sizes = range(n - 1, 0, -1) if n <= ALL_CHOICES else (1,)
     return [tuple(range(n)), *[choice for size in sizes for choice in combinations(range(n), size)]]
 
 

@@ -9,7 +9,14 @@ import numpy
 
 
 class CheckFailed(Exception):
-    """A value that the recorded function looked at, or the layout of one, is another one now."""
+    """A value that the recorded function looked at, or the layout of one, is another one now.
+
+    place: the line of the function at which it looked, or None.
+    """
+
+    def __init__(self, place: int | None = None) -> None:
+        super().__init__(place)
+        self.place = place
 
 
 def byte_bounds(array: Any) -> tuple[int, int]:

@@ -153,6 +153,15 @@ def is_registered(tree_type: type) -> bool:
     return kind is not None and kind is not _DATACLASS
 
 
+def is_container(tree_type: type) -> bool:
+    """True for the types whose instances are taken apart.
+
+    >>> is_container(list), is_container(int), is_container(type(None))
+    (True, False, False)
+    """
+    return tree_type is not type(None) and _kind_of(tree_type) is not None
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class TreeDef:
     """The structure of a tree: its containers, with * for each leaf.
@@ -286,6 +295,20 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
         else:
             children.append(_read(child, leaves, is_leaf))
     return TreeDef(_STAND_INS.get(type(tree), type(tree)), keys, tuple(children), kind.static(tree))
+
+
+def mutable_containers(tree: Any) -> list[Any]:
+    """The containers in a tree that can be changed, outer ones first; one that is there twice comes twice.
+
+    >>> inner = [1]
+    >>> mutable_containers((inner, {"a": inner, "b": (2,)})) == [inner, {"a": inner, "b": (2,)}, inner]
+    True
+    """
+    kind = _kind_of(type(tree))
+    if kind is None or kind is _NONE:
+        return []
+    own = [] if isinstance(tree, tuple) else [tree]
+    return own + [each for key in kind.keys(tree) for each in mutable_containers(kind.item(tree, key))]
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

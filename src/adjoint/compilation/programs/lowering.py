@@ -142,9 +142,10 @@ class Call:
 class Check(Call):
     """An instruction: a function of arrays whose result must be the recorded one."""
 
-    __slots__ = ("expected", "line")
+    __slots__ = ("expected", "line", "place")
     expected: Any
     line: Any
+    place: int | None
 
 
 class Product(Call):
@@ -175,7 +176,7 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
         [function(view) for view in instruction.targets],
     )
     if isinstance(instruction, Check):
-        changed.expected, changed.line = instruction.expected, instruction.line
+        changed.expected, changed.line, changed.place = instruction.expected, instruction.line, instruction.place
     changed.waits = instruction.waits
     return changed
 
@@ -575,7 +576,7 @@ class Lowering:
         if is_constant and not getattr(step.function, "draws", False):
             return
         check = Check(step.function, args, kwargs, None, [])
-        check.expected, check.line = step.result, step.line
+        check.expected, check.line, check.place = step.result, step.line, step.place
         self.instructions.append(check)
 
     def _add_call(self, step: Step, outputs: list[tuple[View, bool]]) -> None:

@@ -119,6 +119,10 @@ class Reach:
                 return f"drew random numbers of a {type(generator).__name__}"
         return None if self.opaque is None else f"sees a {type(self.opaque).__name__}, whose state cannot be compared"
 
+    def has_seen(self, value: Any) -> bool:
+        """True for an object that the function can see."""
+        return id(value) in self._seen
+
     def add(self, value: Any) -> None:
         """Look at a value, and at what can be seen from it."""
         self._todo.append(value)

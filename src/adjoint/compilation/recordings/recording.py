@@ -7,10 +7,12 @@ as always, with nodes, versions, views and backward passes, and each function of
 from __future__ import annotations
 
 import random as python_random
+import sys
 import weakref
 from _thread import get_ident
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy
@@ -41,12 +43,14 @@ class Step:
     arrays: those among the arguments.
     """
 
-    __slots__ = ("args", "arrays", "function", "kwargs", "line", "result", "writes")
+    __slots__ = ("args", "arrays", "function", "kwargs", "line", "place", "result", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...], arrays: list[Any]) -> None:
         self.function, self.args, self.kwargs, self.writes, self.arrays = function, args, kwargs, writes, arrays
         self.result: Any = None
         self.line: Any = None
+        #: The line of the function itself, where a replay may come to another result than the recording.
+        self.place: int | None = None
 
     @property
     def name(self) -> str:
@@ -88,12 +92,14 @@ class Unsupported(RuntimeError):
 class Recording(Interceptor):
     """The steps of one call, and the Tensors whose arrays it replaced.
 
-    full: raise at the first thing that cannot be replayed. reason, line: the first such thing, and the user's line.
+    full: raise at the first thing that cannot be replayed. code: of the function. reason, line: the first such thing,
+    and the user's line; place: the line of the function itself in which it happened, None where it had returned.
     """
 
-    def __init__(self, full: bool) -> None:
+    def __init__(self, full: bool, code: Any = None) -> None:
         super().__init__(PROGRAM)
-        self.full = full
+        self.full, self.code = full, code
+        self.place: int | None = None
         self.steps: list[Step] = []
         self.reason: str | None = None
         self.line: Any = None
@@ -248,7 +254,7 @@ class Recording(Interceptor):
             # a number that follows from values: what the function does next may depend on it
             look = Look(step.function, step.args, step.kwargs, (), step.arrays)
             look.result = result
-            look.line = caller_of_libraries()
+            look.line, look.place = caller_of_libraries(), line_in(self.code)
             self.steps[-1] = look
         return result, result
 
@@ -259,7 +265,7 @@ class Recording(Interceptor):
             args = (array.array, *concrete(more))
             look = Look(function, args, {}, (), arrays_in(args))
             look.result = value
-            look.line = caller_of_libraries()
+            look.line, look.place = caller_of_libraries(), line_in(self.code)
             self.steps.append(look)
         return value
 
@@ -267,7 +273,8 @@ class Recording(Interceptor):
         """Note that the function cannot be replayed; it goes on as always. Raises Unsupported with fullgraph=True."""
         if not self.is_recording or self.reason is not None:
             return
-        self.reason, self.line = reason, caller_of_libraries()
+        self.reason, self.line, self.place = reason, caller_of_libraries(), line_in(self.code)
+        self.n_steps = len(self.steps)
         self.steps.clear()
         if self.full:
             raise Unsupported(f"adjoint.compile: the function {self.why()}")
@@ -431,6 +438,14 @@ class Recording(Interceptor):
                 for _, saved in node._ad_saved_items():
                     release(getattr(saved, "original", saved))
         self.tensors.clear()
+
+
+def line_in(code: Any) -> int | None:
+    """The line at which a call of a function with this code is, None if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return None if frame is None else frame.f_lineno
 
 
 #: Types of arguments that are no Tensors, nor hold any.
