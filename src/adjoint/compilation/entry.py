@@ -180,11 +180,12 @@ class Entry:
                     recording.stop("leaves a mode that was another one before")
                 #: The numbers of the containers among the arguments, which may be members of the result.
                 self.containers = {id(container): k for k, container in enumerate(containers)}
-                members, self.structure = flatten(result, lambda part: id(part) in self.containers)
+                returned = mutable_containers(result)
+                seen = {id(container) for container in returned if self.reach.has_seen(container)}
+                members, self.structure = flatten(result, lambda part: id(part) in self.containers or id(part) in seen)
                 self._check_containers(own, arguments, structure)
-                others = [each for each in mutable_containers(result) if id(each) not in self.containers]
-                if len(set(map(id, others))) < len(others) or any(map(self.reach.has_seen, others)):
-                    recording.stop("returned a container that it sees, or one twice")
+                if len({id(container) for container in returned}) < len(returned):
+                    recording.stop("returned a container twice")
                 tensors = [self._tensor_of(member) for member in members]
                 self._look_around(members, tensors)
             finally:
@@ -358,6 +359,9 @@ class Entry:
                 self.returned.append((SAME, before[id(tensor)]))
             elif id(member) in self.containers:
                 self.returned.append((CONTAINER, self.containers[id(member)]))
+            elif is_container(type(member)):
+                # it is one that the function sees, with the members that are compared
+                self.returned.append((CONSTANT, member))
             elif isinstance(tensor, TensorBase):
                 why = self._why_not_returned(tensor, member, before, bases)
                 if why is not None:
