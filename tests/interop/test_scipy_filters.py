@@ -125,6 +125,43 @@ def test_second_order_and_forward_mode() -> None:
     assert adjoint.autograd.gradgradcheck(signal.lfilter, tensors)
 
 
+@pytest.mark.parametrize("name", SIGNALS)
+def test_rows_and_columns_of_jacobians_at_once(name: str) -> None:
+    call, arrays = SIGNALS[name]
+
+    def function(*tensors: Any) -> Any:
+        y = call(signal, *tensors).ravel()
+        return adjoint.cat([y.real, y.imag]) if y.is_complex() else y
+
+    for i, array in enumerate(arrays):
+        if array.dtype.kind == "c":
+            continue
+
+        def of_one(x: Any, i: int = i) -> Any:
+            return function(*[x if k == i else adjoint.tensor(other) for k, other in enumerate(arrays)])
+
+        x = adjoint.tensor(array, requires_grad=True)
+        y = of_one(x)
+        rows = [adjoint.autograd.grad(element, x, retain_graph=True)[0] for element in y]
+        expected = adjoint.stack(rows).numpy()
+        for transform in (adjoint.func.jacrev, adjoint.func.jacfwd):
+            found = transform(of_one)(x.detach()).numpy()
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_batches_of_signals_and_of_coefficients() -> None:
+    a = adjoint.tensor(np.stack([A, 2 * A, -A]))
+    x = adjoint.tensor(RNG.normal(size=(3, 6)))
+    for in_dims in ((0, None), (None, 0), (0, 0)):
+        given = [t if dim == 0 else t[0] for t, dim in zip((a, x), in_dims, strict=True)]
+        members = [[t[k] if dim == 0 else t for t, dim in zip(given, in_dims, strict=True)] for k in range(3)]
+        found = adjoint.vmap(lambda a, x: signal.lfilter(B, a, x), in_dims)(*given)
+        expected = adjoint.stack([signal.lfilter(B, *own) for own in members])
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    with pytest.raises(ValueError, match="leading coefficient"):
+        adjoint.vmap(lambda a: signal.lfilter(B, a, x[0]))(adjoint.tensor([[1.0, 0.5], [0.0, 1.0]]))
+
+
 def test_arrays_in_arrays_out() -> None:
     def total(x: Any) -> Any:
         return np.sum(ndimage.gaussian_filter1d(x, 1.0) * np.arange(40.0))

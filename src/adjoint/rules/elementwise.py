@@ -817,7 +817,10 @@ def clone_with_strides(xp, input: Array, strides=None):
     n = extent(input.shape, strides)
     # as_strided() reads gaps
     memory = (xp.empty if n == input.size else xp.zeros)((n,), dtype=input.dtype)
-    result = xp.as_strided(memory, input.shape, strides)
+    result = xp.as_strided(memory, input.shape, tuple([abs(k) for k in strides]))
+    if min(strides, default=0) < 0:
+        # views begin at the first element in memory, which is the last along an axis that runs backward
+        result = result[tuple([slice(None, None, -1 if k < 0 else 1) for k in strides])]
     result[...] = input
     return result
 
@@ -834,7 +837,7 @@ def _(input, strides):
 
 def extent(shape, strides):
     """How many elements lie between the first and the last of a strided array, both included."""
-    return 1 + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
+    return 1 + sum([(n - 1) * abs(k) for n, k in zip(shape, strides, strict=True)])
 
 
 def row_major_copy(xp, input, dtype=None):

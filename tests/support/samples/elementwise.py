@@ -132,6 +132,8 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(2, 3), "strides": None},
         {"input": draw(2, 3, 4), "strides": (1, 12, 3)},
         {"input": draw(2, 3), "strides": (1, 2)},
+        {"input": draw(2, 3), "strides": (3, -1)},
+        {"input": draw(2, 3, 2), "strides": (-1, 9, -3)},
     ],
     **{f"{name}_backward": GATES for name in GATED},
     "clamp_min": [{"input": draw(2, 3), "min": draw(3)}, {"input": draw(4), "min": -0.25}],

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import function
 from adjoint.interop.operands import axis_of, kind_of
 from adjoint.interop.scipy_functions.axes import by_matrix, extended, moved, tensors, windows
 from adjoint.interop.scipy_functions.pieces import constants
 from adjoint.interop.scipy_functions.pieces import plain as values_of
+from adjoint.solvers.flattening import one_by_one
 from adjoint.tensor.table import ops
 from adjoint.transforms.custom_functions.custom import custom
 
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 @custom
 def recursion(a: Tensor, u: Tensor) -> Tensor:
     """y[n] = u[n] - a[1] * y[n - 1] - ... along the last axis; a[0] counts as 1."""
+    return one_by_one(_recursion_of_values, a, u)
+
+
+def _recursion_of_values(a: Tensor, u: Tensor) -> Tensor:
     import scipy.signal
 
     first = values_of(a).copy()
@@ -56,7 +62,7 @@ def _normalised(b: Any, a: Any, *others: Any) -> list[Any]:
     """Coefficients with a[0] = 1, of one dtype with others. Raises ValueError where a[0] is 0."""
     b, a, *rest = tensors(b, a, *others)
     b, a = (ops.reshape(c, (1,)) if c.ndim == 0 else c for c in (b, a))
-    if values_of(a)[0] == 0:
+    if numpy.any(underlying(a[0]._array) == 0):
         raise ValueError("The leading coefficient of a must not be 0.")
     return [b / a[0], a / a[0], *rest]
 
