@@ -78,6 +78,25 @@ def check(name: str, method: str, shapes: tuple[float, ...], skipped: tuple[str,
             size = 1 + abs(parts).max()
             wanted = parts if tensor.ndim else parts.sum()
             np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-7 * size, err_msg=f"{method}, {own}")
+    if result.requires_grad and method in OF_PROBABILITIES:
+        # an inverse has a rule of its own, all else is composed of operations
+        check_forward_mode(getattr(getattr(stats, name), method), tensors, weights, exact)
+
+
+def check_forward_mode(function: Call, tensors: list[Any], weights: Any, exact: list[Any]) -> None:
+    """Check that the jvp along some direction is what the gradients of a weighted sum say."""
+    by = [i for i, tensor in enumerate(tensors) if tensor.requires_grad]
+    ways = [np.cos(1.7 * i + np.arange(tensors[i].numel())).reshape(tensors[i].shape) for i in by]
+
+    def of_these(*given: Any) -> Any:
+        values = dict(zip(by, given, strict=True))
+        return function(*[values.get(i, tensor.detach()) for i, tensor in enumerate(tensors)])
+
+    points = tuple([tensors[i].detach() for i in by])
+    _, moved = adjoint.func.jvp(of_these, points, tuple([adjoint.tensor(way) for way in ways]))
+    pairing = sum(np.sum(exact[i] * way) for i, way in zip(by, ways, strict=True))
+    along = np.sum(np.where(weights == 0, 0, weights * moved.numpy()))
+    np.testing.assert_allclose(along, pairing, rtol=1e-6, atol=1e-9 * (1 + abs(pairing)))
 
 
 def gradients(result: Any, tensors: list[Any], weights: Any) -> list[Any]:

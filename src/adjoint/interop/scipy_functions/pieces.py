@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.core.graph import new_tensor
-from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.interop.operands import kind_of, values_of
-from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
+from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 
 if TYPE_CHECKING:
@@ -118,11 +117,5 @@ def inverse(target: Tensor, parameters: tuple[Tensor, ...], value: Any, function
 @inverse.vjp
 def _(g: Any, y: Any, parameters: Any, function: Any, slope: Any) -> Any:
     by_target = g / slope(y, *parameters)
-    with enable_grad():
-        own = [_in_graph(p) for p in parameters]
-        of_function = grad(function(y, *own), own, -by_target, create_graph=True, materialize_grads=True) if own else ()
-    return {"target": by_target, "parameters": tuple(of_function)}
-
-
-def _in_graph(parameter: Tensor) -> Tensor:
-    return ops.clone(parameter) if parameter.requires_grad else parameter.detach().requires_grad_()
+    of_function = func.vjp(lambda *own: function(y, *own), *parameters)[1](-by_target) if parameters else ()
+    return {"target": by_target, "parameters": of_function}

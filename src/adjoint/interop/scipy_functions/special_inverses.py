@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import scipy.special
 
-from adjoint.core.modes.grad_mode import enable_grad, no_grad
+from adjoint.core.modes.grad_mode import no_grad
 from adjoint.interop.operands import is_tracked
 from adjoint.interop.scipy_functions.distributions.univariate import over_batches
 from adjoint.interop.scipy_functions.pieces import constants, inverse, piecewise, plain
-from adjoint.tensor.differentiate import grad
 from adjoint.tensor.table import ops
+from adjoint.transforms import func
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -26,10 +26,9 @@ Formula = Callable[..., Any]
 
 
 def slope_of(function: Formula, y: Tensor, *others: Tensor) -> Tensor:
-    """The derivative of an elementwise function by its first argument, with a history of its own."""
-    with enable_grad():
-        own = ops.clone(y) if y.requires_grad else y.detach().requires_grad_()
-        return grad(function(own, *others), own, ops.ones_like(y), create_graph=True)[0]
+    """The derivative of an elementwise function by its first argument."""
+    slope: Tensor = func.vjp(lambda own: function(own, *others), y)[1](ops.ones_like(y))[0]
+    return slope
 
 
 #: How far a distribution function may be from the target at a solution: SciPy's are as far as 1e-5.

@@ -289,7 +289,7 @@ class _ByRules(Function):
         check_rules(cls.custom)
         model = next(g._array for g in gradients if g is not None)
         blanks = [None if kind is None else zeros(kind[0], kind[1], model) for kind in ctx.kinds]
-        return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1])
+        return None, *transposed(lambda: pushed(cls.custom, ctx, blanks), blanks, gradients[:-1], ctx.saved_tensors)
 
     @classmethod
     def jvp(cls, ctx: Any, *tangents: Any) -> Any:
@@ -300,7 +300,7 @@ class _ByRules(Function):
         check_rules(cls.custom)
         results = iter(ctx.saved_tensors[ctx.rest.count(None) :])
         blanks = [blank_like(next(results)) if is_tensor else None for is_tensor in ctx.are_tensors]
-        return *transposed(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:]), None
+        return *transposed(lambda: pulled(cls.custom, ctx, blanks), blanks, tangents[1:], ctx.saved_tensors), None
 
 
 def check_rules(custom: CustomFunction) -> None:
@@ -383,8 +383,8 @@ def blank_like(tensor: Tensor) -> Tensor | None:
     return zeros(tensor._array.shape, tensor._array.dtype, tensor._array) if is_differentiable(tensor) else None
 
 
-def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any) -> list[Any]:
-    """The transpose of a linear function of the blanks, applied to drivers of its results."""
+def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any, saved: Any) -> list[Any]:
+    """The transpose of a linear function of the blanks, applied to drivers of its results; saved: what it uses."""
     with enable_grad():
         ends = function()
     pairs = [
@@ -402,6 +402,9 @@ def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: An
         create_graph=is_grad_enabled(),
         allow_unused=True,
     )
+    if not any(tensor is not None and tensor.requires_grad for tensor in (*drivers, *saved)):
+        # a rule that differentiates a function by tensors of its own leaves their history behind
+        slopes = tuple([None if slope is None else slope.detach() for slope in slopes])
     cotangents = iter(slopes)
     return [None if blank is None else next(cotangents) for blank in blanks]
 
