@@ -48,6 +48,9 @@ CASES: dict[str, tuple[Call, Any]] = {
     "minimize": (lambda m, a: np.sum(m.optimize.minimize(bowl, np.zeros(2), args=(a,)).x * np.array([1.0, -0.3])), A),
     "minimize, value": (lambda m, a: m.optimize.minimize(bowl, np.zeros(2), args=(a,)).fun, A),
     "minimize_scalar": (lambda m, a: m.optimize.minimize_scalar(quartic, args=(a,)).x, 2.3),
+    "minimum, brent": (lambda m, a: m.optimize.brent(quartic, (a,)), 2.3),
+    "minimum, golden": (lambda m, a: m.optimize.golden(quartic, args=(a,), brack=(0.0, 2.0)), 2.3),
+    "minimum, its value": (lambda m, a: m.optimize.brent(quartic, (a,), full_output=True)[1], 2.3),
     "quad": (lambda m, a: m.integrate.quad(lambda x, a: np.exp(-a * x) * np.cos(x), 0.2, 3.0, args=(a,))[0], 1.3),
     "quad, limits": (lambda m, a: m.integrate.quad(lambda x: np.sin(x), 0.1 * a, a)[0], 1.3),
     "quad, closure": (lambda m, a: m.integrate.quad(lambda x: np.log(a * x) * x, 0.0, 2.0)[0], 1.3),
@@ -103,6 +106,8 @@ REFUSED: list[tuple[Call, type[Exception], str]] = [
     (lambda a: optimize.brentq(lambda x: x**3 - float(a[0].detach()), 0, 9, args=(a,)), TypeError, "argument"),
     (lambda a: optimize.brentq(lambda x: x**3 - a[0], 0, 9), TypeError, "none of its arguments"),
     (lambda a: optimize.minimize(lambda x: ((x - a) ** 2).sum(), A), TypeError, "none of its arguments"),
+    (lambda a: optimize.golden(lambda x: (x - a[0]) ** 2), TypeError, "none of its arguments"),
+    (lambda a: optimize.fminbound(lambda x, a: (x - a[0]) ** 2, 0.0, 9.0, args=(a,)), TypeError, "there are no bounds"),
 ]
 
 

@@ -8,6 +8,7 @@ with, so that its derivatives are exact for that rule.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -147,19 +148,51 @@ def _refine_minimum(solution: Any, fun: Function, args: Any, kind: Any, options:
     unsupported = [name for name in ("bounds", "constraints") if options.get(name) is not None]
     if unsupported:
         raise TypeError(f"minimize: over Tensors there are no {unsupported[0]}; the minimum must be a stationary point")
-    x = new_tensor(numpy.asarray(solution.x, float))
+    solution.x, solution.fun = _minimum_near(fun, solution.x, args, kind)
+
+
+def _minimum_near(fun: Function, start: Any, args: tuple[Any, ...], kind: type) -> tuple[Any, Any]:
+    """The stationary point near a minimum and the function there, as functions of the parameters."""
+    x = new_tensor(numpy.asarray(start, float))
     function = over_tensors(fun, kind)
     place = implicit.minimize_stationary(
         lambda x, *args: ops.sum(function(x, *args)), x, *entered(args), method="newton"
     )
-    solution.x = left(kind, place)
-    solution.fun = left(kind, ops.reshape(function(place, *entered(args)), ()))
+    return left(kind, place), left(kind, ops.reshape(function(place, *entered(args)), ()))
+
+
+def scalar_minimum(of_scipy: Function) -> Function:
+    """A solver for a minimum of one variable: brent, golden and fminbound.
+
+    SciPy's compare values of the function, so that a derivative of their steps would be 0.
+    """
+    signature = inspect.signature(of_scipy)
+
+    @functools.wraps(of_scipy)
+    def solve(*places: Any, **options: Any) -> Any:
+        bound = signature.bind(*places, **options)
+        bound.apply_defaults()
+        given = bound.arguments
+        func, args = given["func"], tupled(given["args"])
+        kind = class_of_results(args)
+        given.update(func=plain_function(func, args), args=())
+        solution = of_scipy(*constant(bound.args), **constant(bound.kwargs))
+        if kind is None:
+            return solution
+        if "x1" in given:
+            raise TypeError(f"{of_scipy.__name__}: over Tensors there are no bounds; use minimize_scalar without them")
+        if not given["full_output"]:
+            return _minimum_near(func, solution, args, kind)[0]
+        return *_minimum_near(func, solution[0], args, kind), *solution[2:]
+
+    return solve
 
 
 def optimizers(module: Any) -> dict[str, Function]:
     """The functions of scipy.optimize that also take Tensors and Arrays as parameters."""
     scalar = {name: scalar_root(getattr(module, name)) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")}
     return scalar | {
+        **{name: scalar_minimum(getattr(module, name)) for name in ("brent", "golden", "fminbound")},
         "newton": scalar_root(module.newton),
         "root": with_result(module.root, _refine_root),
         "root_scalar": with_result(module.root_scalar, _refine_root),
