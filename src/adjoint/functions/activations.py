@@ -355,8 +355,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def _check_probability(p: float, error: type[Exception]) -> None:
     if not 0 <= p <= 1:
-        shown = p if error is ValueError else f"{p:g}"
-        raise error(f"dropout probability has to be between 0 and 1, but got {shown}")
+        text = p if error is ValueError else f"{p:g}"
+        raise error(f"dropout probability has to be between 0 and 1, but got {text}")
 
 
 def _dropout_mask(input: Tensor, p: float, shape: tuple[int, ...]) -> Tensor:

@@ -67,8 +67,8 @@ def _check_adaptive(function: str, input: Tensor, counts: Sizes, first: int) -> 
         if "max" in function:
             sizes = [*shape[:-n], *([1] if n == 1 else []), *counts]
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(counts)}: {sizes}")
-        shown = (1, *counts) if n == 1 else counts
-        text = "{" + ", ".join(map(str, shown[:2])) + "".join(f",{m}" for m in shown[2:]) + "}"
+        lengths = (1, *counts) if n == 1 else counts
+        text = "{" + ", ".join(map(str, lengths[:2])) + "".join(f",{m}" for m in lengths[2:]) + "}"
         raise RuntimeError(
             f"adaptive_avg_pool{max(n, 2)}d: elements of output_size must be greater than or equal to 0 but received "
             f"{text}"

@@ -1,4 +1,4 @@
-"""Functions of torch itself that take other arguments than their namesakes in nn.functional.
+"""Functions of the namespace torch whose arguments differ from those of their namesakes in nn.functional.
 
 There a reduction is a number (0 none, 1 mean, 2 sum) and none unless given, the parameters of normalisations come in
 another order, and switches of cuDNN, which make no difference here, stand at the end.

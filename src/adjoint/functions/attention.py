@@ -298,8 +298,8 @@ def _bags(
         counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
         if offsets is None:
             return _largest(rows, counts)
-        positions, inside = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
-        return _largest(ops.index(rows, (positions,)), ops.index(counts, (positions,)) & new_tensor(inside))
+        positions, in_bag = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        return _largest(ops.index(rows, (positions,)), ops.index(counts, (positions,)) & new_tensor(in_bag))
     numbers = None
     if padding >= 0:
         counts = input != padding
@@ -362,10 +362,10 @@ def top_embedding_bag(
     )  # fmt: skip
     starts = _starts(offsets, indices.shape[0], include_last_offset)
     bag_of = numpy.searchsorted(starts, numpy.arange(indices.shape[0]), side="right") - 1
-    positions, inside = _in_rows(starts)
+    positions, in_bag = _in_rows(starts)
     picked_rows = ops.index(indices, (positions,))
     counted = (
-        new_tensor(inside) if padding_idx is None else new_tensor(inside) & (picked_rows != padding_idx % len(weight))
+        new_tensor(in_bag) if padding_idx is None else new_tensor(in_bag) & (picked_rows != padding_idx % len(weight))
     )
     sizes = counted.sum(1) if mode else ops.zeros_like(offsets[: len(bags)])
     origins = sizes.clone()

@@ -157,11 +157,11 @@ def _attach_rules(home: str) -> None:
             continue
         operation = operations[name]
         rule = operation.rule
-        for option, own, make in ((rule.method, name, make_method), (rule.inplace, f"{name}_", make_inplace)):
+        for option, method_name, make in ((rule.method, name, make_method), (rule.inplace, f"{name}_", make_inplace)):
             if option:
-                own = own if option is True else option
-                if _METHOD_HOMES.get(own) == home:
-                    _attach(own, make(operation, own))
+                method_name = method_name if option is True else option
+                if _METHOD_HOMES.get(method_name) == home:
+                    _attach(method_name, make(operation, method_name))
         if rule.function and functions[""].homes[name] == home:
             functions[""].enter(name, operation)
 

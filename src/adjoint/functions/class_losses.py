@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Raise torch's errors unless target names a class for each place of the input."""
-    own, places = input._array.shape, target._array.shape
-    ndim, places_ndim = len(own), len(places)
-    if ndim > 1 and not places_ndim:
-        raise ValueError(f"Expected input batch_size ({own[0]}) to match target batch_size (0).")
-    if not 0 <= ndim - places_ndim <= 1 or (ndim == places_ndim and places_ndim > 1):
+    input_shape, target_shape = input._array.shape, target._array.shape
+    ndim, target_ndim = len(input_shape), len(target_shape)
+    if ndim > 1 and not target_ndim:
+        raise ValueError(f"Expected input batch_size ({input_shape[0]}) to match target batch_size (0).")
+    if not 0 <= ndim - target_ndim <= 1 or (ndim == target_ndim and target_ndim > 1):
         if ndim <= 2:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        raise RuntimeError(f"Expected target size {[own[0], *own[2:]]}, got {list(places)}")
+        raise RuntimeError(f"Expected target size {[input_shape[0], *input_shape[2:]]}, got {list(target_shape)}")
     if target.dtype not in (int64, uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.long_name}")
-    if ndim > 2 and (own[0], *own[2:]) != places:
-        raise RuntimeError(f"Expected target size {[own[0], *own[2:]]}, got {list(places)}")
+    if ndim > 2 and (input_shape[0], *input_shape[2:]) != target_shape:
+        raise RuntimeError(f"Expected target size {[input_shape[0], *input_shape[2:]]}, got {list(target_shape)}")
     _check_class_weight("", input, weight)
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.long_name} but found {weight.dtype.long_name}")
@@ -49,9 +49,11 @@ def _check_class_weight(function: str, input: Tensor, weight: Tensor | None) -> 
 
 
 def check_batch(input: Tensor, target: Tensor) -> None:
-    own, places = input._array.shape, target._array.shape
-    if len(own) > 1 and places and own[0] != places[0]:
-        raise ValueError(f"Expected input batch_size ({own[0]}) to match target batch_size ({places[0]}).")
+    input_shape, target_shape = input._array.shape, target._array.shape
+    if len(input_shape) > 1 and target_shape and input_shape[0] != target_shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input_shape[0]}) to match target batch_size ({target_shape[0]})."
+        )
 
 
 def _along_classes(input: Tensor, weight: Tensor) -> Tensor:
@@ -236,6 +238,6 @@ def _smoothed(
         if weight is None:
             uniform = uniform / ops.count_nonzero(counts)
         else:
-            chosen = weight[ops.where(counts, class_indices, 0)]
-            uniform = uniform / ops.where(counts, chosen, 0).sum()
+            class_weights = weight[ops.where(counts, class_indices, 0)]
+            uniform = uniform / ops.where(counts, class_weights, 0).sum()
     return (1 - label_smoothing) * plain + label_smoothing / classes * uniform

@@ -53,11 +53,11 @@ def composite(*, namespace: str | None = "", method: bool | str = True, name: st
 
     def declare(function: F) -> F:
         # a function's trailing underscore avoids Python's own names, a method's says that it works in place
-        own = name or (function.__name__ if namespace is None else function.__name__.rstrip("_"))
-        key = ("(method)" if namespace is None else namespace, own)
-        bound = (own if method is True else method) or None
+        public_name = name or (function.__name__ if namespace is None else function.__name__.rstrip("_"))
+        key = ("(method)" if namespace is None else namespace, public_name)
+        bound = (public_name if method is True else method) or None
         if not COMPOSITES.declare(key, Composite(function, key[0], bound)):
-            raise ValueError(f"composite {own!r} is declared twice in namespace {namespace!r}")
+            raise ValueError(f"composite {public_name!r} is declared twice in namespace {namespace!r}")
         return function
 
     return declare
@@ -147,7 +147,7 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
     """
 
     def decorate(function: F) -> F:
-        own = name or function.__name__.rstrip("_")
+        message_name = name or function.__name__.rstrip("_")
         code = function.__code__
         own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         synonyms = {**_NUMPY_NAMES, **dict.fromkeys(_FIRST, first), **others}
@@ -163,16 +163,16 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
                 kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
                 out = kwargs.pop("out", None)
             if not args and first not in kwargs:
-                raise TypeError(f'{own}() missing 1 required positional arguments: "{first}"')
+                raise TypeError(f'{message_name}() missing 1 required positional arguments: "{first}"')
             input = args[0] if args else kwargs.pop(first)
             if not isinstance(input, TensorBase):
                 # functions of others are asked for by their checks
-                if registry.has_foreign([input]) and registry.functions[""].get(own) is call:
+                if registry.has_foreign([input]) and registry.functions[""].get(message_name) is call:
                     options = kwargs if out is None else {**kwargs, "out": out}
                     return registry.dispatch(call, (input, *args[1:]), options)
-                input = as_tensor(own, first, 1, input)
+                input = as_tensor(message_name, first, 1, input)
             result = function(input, *args[1:], **kwargs)
-            return result if out is None else into(out, result, own)
+            return result if out is None else into(out, result, message_name)
 
         call.__name__ = call.__qualname__ = function.__name__.rstrip("_")
         call.takes_out = True

@@ -80,12 +80,12 @@ def _widened(tensors: Sequence[Tensor], explicit: str) -> Sequence[Tensor]:
         return tensors
     subscripts = contraction.subscripts_met(explicit, tuple([tuple(tensor.shape) for tensor in tensors]))
     counts = Counter("".join(subscripts) + contraction.split_equation(explicit)[1])
-    own = [any(counts[c] == 1 for c in labels) for labels in subscripts]
-    if len(tensors) > 2 and any(own):
-        own = [True] * len(tensors)
+    sums_alone = [any(counts[c] == 1 for c in labels) for labels in subscripts]
+    if len(tensors) > 2 and any(sums_alone):
+        sums_alone = [True] * len(tensors)
     return [
         tensor.long() if alone and tensor.dtype.category < 2 else tensor
-        for tensor, alone in zip(tensors, own, strict=True)
+        for tensor, alone in zip(tensors, sums_alone, strict=True)
     ]
 
 

@@ -425,12 +425,12 @@ def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
 def _counts(xp: Any, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
     """Points (one in each row) counted by bins; the last bin of each coordinate holds its upper edge too."""
     shape = tuple(len(each) - 1 for each in edges)
-    inside = xp.ones(len(points), dtype=bool)
+    in_range = xp.ones(len(points), dtype=bool)
     for column, each in zip(points.T, edges, strict=True):
-        inside &= (column >= each[0]) & (column <= each[-1])
-    weights = None if weight is None else weight.reshape(-1)[inside]
-    bins = [_bins_of(xp, column[inside], each) for column, each in zip(points.T, edges, strict=True)]
-    flat = xp.ravel_multi_index(bins, shape) if inside.any() else xp.zeros(0, dtype=int)
+        in_range &= (column >= each[0]) & (column <= each[-1])
+    weights = None if weight is None else weight.reshape(-1)[in_range]
+    bins = [_bins_of(xp, column[in_range], each) for column, each in zip(points.T, edges, strict=True)]
+    flat = xp.ravel_multi_index(bins, shape) if in_range.any() else xp.zeros(0, dtype=int)
     n = 1
     for length in shape:
         n *= length

@@ -1,4 +1,4 @@
-"""An example of each operation whose declaration has none, under the operation's name; this text is a doctest.
+"""Doctests for the help of operations whose declarations have none, by the operation's name.
 
 >>> import adjoint
 

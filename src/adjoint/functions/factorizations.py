@@ -367,8 +367,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     # a matrix fails for all right-hand sides with which it is broadcast
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
-    own = tuple([slice(0, n) for n in A.shape[:-2]])
-    return _SolveEx(transpose_matrices(result) if turned else result[..., 0] if vector else result, info[own])
+    batch_slices = tuple([slice(0, n) for n in A.shape[:-2]])
+    return _SolveEx(transpose_matrices(result) if turned else result[..., 0] if vector else result, info[batch_slices])
 
 
 # LDL ----------------------------------------------------------------------------------------------------------------
@@ -674,8 +674,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tens
     """
     B = as_tensor("linalg_tensorsolve", "B", 2, B)
     if dims is not None:
-        moved = [d % A.ndim for d in dims]
-        A = ops.permute(A, (*[i for i in range(A.ndim) if i not in moved], *moved))
+        axes = [d % A.ndim for d in dims]
+        A = ops.permute(A, (*[i for i in range(A.ndim) if i not in axes], *axes))
     unknowns = tuple(A.shape[B.ndim :])
     n, m = prod(unknowns), prod(A.shape[: B.ndim])
     if n != m:

@@ -136,9 +136,9 @@ def _transformed(name: str, input: Tensor, dims: tuple[int, ...], sizes: list[in
     transform = _TRANSFORMS[name]
     shape = input._array.shape
     for position, (dim, n) in enumerate(zip(dims, sizes, strict=True)):
-        own = shape[dim]
+        length = shape[dim]
         halved = transform.run is _from_half and position == len(dims) - 1
-        sizes[position] = n if n != -1 else 2 * (own - 1) if halved else own
+        sizes[position] = n if n != -1 else 2 * (length - 1) if halved else length
         if sizes[position] < 1:
             raise RuntimeError(f"Invalid number of data points ({sizes[position]}) specified")
     factor = _norm(norm)

@@ -1,4 +1,4 @@
-"""Fractional max pooling: windows whose places are drawn (Graham 2014), so that an image shrinks by any factor."""
+"""Fractional max pooling: windows at random positions shrink an image by any factor (Graham 2014)."""
 
 from __future__ import annotations
 

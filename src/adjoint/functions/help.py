@@ -58,12 +58,12 @@ def of_operation(rule: Rule) -> str:
     """
     public = public_name(rule)
     torch_name = f"torch.{public}" if public else ""
-    return _composed(rule, f"{public or rule.name}{_shown(signature_of(rule))}", torch_name)
+    return _composed(rule, f"{public or rule.name}{_signature_text(signature_of(rule))}", torch_name)
 
 
 def of_method(rule: Rule, name: str) -> str:
     """The help of an operation's method."""
-    return _composed(rule, f"Tensor.{name}{_shown(method_signature_of(rule))}", f"torch.Tensor.{name}")
+    return _composed(rule, f"Tensor.{name}{_signature_text(method_signature_of(rule))}", f"torch.Tensor.{name}")
 
 
 def of_method_in_place(rule: Rule, name: str) -> str:
@@ -71,7 +71,7 @@ def of_method_in_place(rule: Rule, name: str) -> str:
     lines = [
         f"In-place version of {rule.name}().",
         "",
-        f"Tensor.{name}{_shown(method_signature_of(rule))}",
+        f"Tensor.{name}{_signature_text(method_signature_of(rule))}",
         "",
         "The result is written into the tensor, which is returned. The version of the memory counts up, and the tensor",
         "gets the history of the result; so does the base of a view.",
@@ -140,7 +140,7 @@ def summary_of(rule: Rule) -> str:
     return rule.doc or f"numpy.{getattr(numpy, str(rule._kernel)).__name__}, elementwise."
 
 
-def _shown(signature: inspect.Signature) -> str:
+def _signature_text(signature: inspect.Signature) -> str:
     # annotations are texts, which would be shown in quotes
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(signature))
 
@@ -222,11 +222,11 @@ def formula_text(formula: Formula) -> tuple[str, bool]:
     ('g * ops.cos(input)', True)
     """
     if not isinstance(formula, Partial):
-        return _written(formula) or ("see the declaration", True)
+        return _formula_source(formula) or ("see the declaration", True)
     if formula.body.__code__.co_filename in (_DECLARE, "<string>"):
         # a number, or the name of a saved value
         return _product(formula.needs[0] if formula.needs else str(formula.body())), True
-    text, is_expression = _written(formula) or ("see the declaration", True)
+    text, is_expression = _formula_source(formula) or ("see the declaration", True)
     if formula.takes_driver:
         return text, is_expression
     return (_product(text), True) if is_expression else (f"# g times this\n{text}", False)
@@ -243,7 +243,7 @@ def _product(factor: str) -> str:
     return f"g * {factor}" if simple else f"g * ({factor})"
 
 
-def _written(formula: Formula) -> tuple[str, bool] | None:
+def _formula_source(formula: Formula) -> tuple[str, bool] | None:
     """The text of a formula, as in `formula_text`; None where there is no source of it."""
     code = formula.body.__code__
     if not Path(code.co_filename).is_file():
@@ -302,8 +302,8 @@ def declaration_of(rule: Rule) -> tuple[str, int]:
     if callable(rule._kernel):
         code = inspect.unwrap(rule._kernel).__code__
         return within_package(code.co_filename), code.co_firstlineno
-    named = [rf'\bname="{rule.name}"', rf"^{rule.name} = ", rf'\belementwise\("{rule._kernel}"', rf'"{rule.name}"']
-    for pattern in named:
+    patterns = [rf'\bname="{rule.name}"', rf"^{rule.name} = ", rf'\belementwise\("{rule._kernel}"', rf'"{rule.name}"']
+    for pattern in patterns:
         for path in sorted(_RULES.glob("*.py")):
             text = path.read_text(encoding="utf-8")
             match = re.search(pattern, text, re.M)

@@ -94,7 +94,7 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
     advanced = None if basic is not None else places_of(index, tensor._array.ndim)
     if basic is None and advanced is None:
         basic, advanced = divided(index, tensor._array)
-    if advanced is None and written(tensor, (...,) if basic is None else basic, value):
+    if advanced is None and write_basic(tensor, (...,) if basic is None else basic, value):
         return
     if basic is not None and is_whole(basic, tensor._array.ndim):
         basic = None
@@ -103,7 +103,7 @@ def setitem(tensor: Tensor, index: Any, value: Any) -> None:
         return
     target = tensor if basic is None else view_operation(basic).apply([tensor, basic])
     if advanced is not None and any(map(_is_batched, advanced)):
-        written_rows = Rows(target, advanced).written(_without_ones(value, 0))
+        written_rows = Rows(target, advanced).with_value(_without_ones(value, 0))
         operations["copy"].inplace((target, written_rows), {})
         return
     if advanced is not None:
@@ -132,7 +132,7 @@ def is_whole(basic: tuple[Any, ...], ndim: int) -> bool:
     return len(slices) <= ndim and all(type(item) is slice and item == _ALL for item in slices)
 
 
-def written(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
+def write_basic(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
     """Write at a basic index if that needs neither a record nor a check nor a conversion; True if it was done."""
     array = tensor._array
     state = current()
@@ -351,7 +351,7 @@ class Rows:
         row_shape = rows._array.shape[1:]
         return ops.permute(ops.reshape(rows, (*self.shape, *row_shape)), tuple(self._arrangement()))
 
-    def written(self, value: Any, accumulate: bool = False) -> Tensor:
+    def with_value(self, value: Any, accumulate: bool = False) -> Tensor:
         """A copy of the tensor with a value, broadcast, written at (or added to) tensor[advanced]."""
         rows = self._as_rows()
         row_shape = rows._array.shape[1:]
@@ -379,23 +379,23 @@ def assignable(tensor: Tensor, value: Any) -> Any:
         return value
     if isinstance(value, TensorHolder):
         return value._tensor
-    own = from_numpy_dtype(tensor._array.dtype)
+    kind = from_numpy_dtype(tensor._array.dtype)
     if isinstance(value, (bool, int, float, complex, numpy.number, numpy.bool)):
-        return _converted(value.item() if isinstance(value, numpy.generic) else value, own)
+        return _converted(value.item() if isinstance(value, numpy.generic) else value, kind)
     if isinstance(value, (numpy.ndarray, list, tuple)):
-        return new_tensor(array_from_data(value, own, unwrap=_array_in))
-    raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{own.long_name}Tensor")
+        return new_tensor(array_from_data(value, kind, unwrap=_array_in))
+    raise TypeError(f"can't assign a {type(value).__name__} to a adjoint.{kind.long_name}Tensor")
 
 
 _PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 
 
-def _converted(value: Any, own: Any) -> Any:
+def _converted(value: Any, kind: Any) -> Any:
     """A number as one of the tensor's kind. Raises RuntimeError if that has no such number."""
     try:
-        return _PYTHON_TYPES.get(own.numpy.kind, float)(value)
+        return _PYTHON_TYPES.get(kind.numpy.kind, float)(value)
     except (TypeError, OverflowError, ValueError):
-        raise RuntimeError(f"value cannot be converted to type {own.c_name} without overflow") from None
+        raise RuntimeError(f"value cannot be converted to type {kind.c_name} without overflow") from None
 
 
 def _without_ones(value: Any, ndim: int) -> Any:
@@ -484,7 +484,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     _require_tensor(values)
     arrays = _index_arrays(indices)
     if any(map(_is_batched, arrays)):
-        return Rows(input, arrays).written(values, accumulate)
+        return Rows(input, arrays).with_value(values, accumulate)
     return ops.index_put(input, arrays, values if accumulate else _filling(input, arrays, values), accumulate)
 
 
@@ -498,7 +498,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumul
     _require_tensor(values)
     arrays = _index_arrays(indices)
     if any(map(_is_batched, arrays)):
-        return operations["copy"].inplace((input, Rows(input, arrays).written(values, accumulate)), {})
+        return operations["copy"].inplace((input, Rows(input, arrays).with_value(values, accumulate)), {})
     values = values if accumulate else _filling(input, arrays, values)
     return operations["index_put"].inplace((input, arrays, values, accumulate), {})
 
@@ -629,11 +629,11 @@ def index_reduce(
             f"index_reduce_(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({n}), for "
             f"dim: {dim}"
         )
-    own = input._array.shape
-    if len(shape) != len(own) or any(shape[i] != own[i] for i in range(len(own)) if i != axis):
+    input_shape = input._array.shape
+    if len(shape) != len(input_shape) or any(shape[i] != input_shape[i] for i in range(len(input_shape)) if i != axis):
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(own)} source.shape = {list(shape)}"
+            f"{list(input_shape)} source.shape = {list(shape)}"
         )
     if source._array.dtype != input._array.dtype:
         kinds = [from_numpy_dtype(t._array.dtype).long_name for t in (input, source)]
@@ -681,19 +681,23 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
-    own, other = input._array.shape, indices._array.shape
-    if len(own) != len(other):
+    input_shape, index_shape = input._array.shape, indices._array.shape
+    if len(input_shape) != len(index_shape):
         raise RuntimeError(
             "adjoint.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{len(own)} dimensions for input, and {len(other)} dimensions for indices"
+            f"{len(input_shape)} dimensions for input, and {len(index_shape)} dimensions for indices"
         )
-    dim = normalize_dim(dim, len(own))
+    dim = normalize_dim(dim, len(input_shape))
     # negative ones count from the end
-    indices = ops.where((indices < 0) & (indices >= -own[dim]), indices + own[dim], indices)
-    common = broadcast_shapes((*own[:dim], 1, *own[dim + 1 :]), (*other[:dim], 1, *other[dim + 1 :]))
+    indices = ops.where((indices < 0) & (indices >= -input_shape[dim]), indices + input_shape[dim], indices)
+    common = broadcast_shapes(
+        (*input_shape[:dim], 1, *input_shape[dim + 1 :]), (*index_shape[:dim], 1, *index_shape[dim + 1 :])
+    )
     before, after = common[:dim], common[dim + 1 :]
     return ops.gather(
-        ops.expand(input, (*before, own[dim], *after)), dim, ops.expand(indices, (*before, other[dim], *after))
+        ops.expand(input, (*before, input_shape[dim], *after)),
+        dim,
+        ops.expand(indices, (*before, index_shape[dim], *after)),
     )
 
 
@@ -713,7 +717,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return tuple(new_tensor(coordinates) for coordinates in numpy.nonzero(numpy.atleast_1d(input._array)))
 
 
-def _chosen(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
+def _select(condition: Tensor, input: Any, other: Any, out: Tensor | None = None) -> Tensor:
     condition = as_tensor("where", "condition", 1, condition)
     if condition._array.dtype is not _BOOL:
         condition = _as_condition(condition)
@@ -758,7 +762,7 @@ def where(condition: Tensor, input: Any = _ABSENT, other: Any = _ABSENT, *, out:
         return nonzero(condition, as_tuple=True)
     if input is _ABSENT or other is _ABSENT:
         raise TypeError("where(): give both input and other, or neither")
-    return _chosen(condition, input, other, out)
+    return _select(condition, input, other, out)
 
 
 @composite(namespace=None, name="where")
@@ -771,4 +775,4 @@ def tensor_where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     >>> adjoint.tensor([1.0, 2.0]).where(adjoint.tensor([True, False]), 0.0)
     tensor([1., 0.])
     """
-    return _chosen(condition, input, other)
+    return _select(condition, input, other)

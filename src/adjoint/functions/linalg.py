@@ -301,8 +301,8 @@ def pinv(
 def _by_lower_triangle(A: Tensor) -> Tensor:
     """Hermitian matrices of which the lower triangle is given."""
     below = ops.tril(A, -1)
-    own = ops.diagonal(A, 0, -2, -1)
-    return below + ops.conj_transpose(below) + on_diagonal(ops, ops.real(own) if A.is_complex() else own)
+    diagonal = ops.diagonal(A, 0, -2, -1)
+    return below + ops.conj_transpose(below) + on_diagonal(ops, ops.real(diagonal) if A.is_complex() else diagonal)
 
 
 @composite()

@@ -223,7 +223,11 @@ cumprod = _running(
 
 
 def _normalized(
-    name: str, function: Callable[[Tensor, int], Tensor], identity: Callable[[str, dtype], float], text: str, shown: str
+    name: str,
+    function: Callable[[Tensor, int], Tensor],
+    identity: Callable[[str, dtype], float],
+    text: str,
+    output: str,
 ) -> Callable[..., Any]:
     def normalized(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
         picks = _mask_of(input, mask)
@@ -231,7 +235,7 @@ def _normalized(
         kind = input.dtype if dtype is None else as_dtype(dtype)
         return function(_of_type(filled, kind), _axis_of(dim, input.ndim))
 
-    return _public(normalized, name, text, f"{name}(x, 1, {_picks})\n    {shown}")
+    return _public(normalized, name, text, f"{name}(x, 1, {_picks})\n    {output}")
 
 
 _ALONG = "along an axis, over the elements that the mask picks; {} for the others, NaN where it picks none."

@@ -1,4 +1,4 @@
-"""Max pooling, and max unpooling: the elements back at the indices that max pooling gave."""
+"""Max pooling, and max unpooling, which writes elements at the indices of their maxima."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_POOL = """The largest element of each window; the gradient goes to the firs
 {raises}
 >>> import adjoint
 >>> adjoint.nn.functional.{example}
-tensor({shown})
+tensor({output})
 """
 
 
@@ -96,7 +96,7 @@ def _values_and_indices(
     ceil=CEIL,
     raises=RAISES,
     example="max_pool1d(adjoint.arange(4.0).reshape(1, 1, 4), 2)",
-    shown="[[[1., 3.]]]",
+    output="[[[1., 3.]]]",
 )
 def max_pool1d(
     input: Tensor,
@@ -141,7 +141,7 @@ def max_pool1d_with_indices(
     ceil=CEIL,
     raises=RAISES,
     example="max_pool2d(adjoint.arange(16.0).reshape(1, 1, 4, 4), 2).flatten()",
-    shown="[ 5.,  7., 13., 15.]",
+    output="[ 5.,  7., 13., 15.]",
 )
 def max_pool2d(
     input: Tensor,
@@ -186,7 +186,7 @@ def max_pool2d_with_indices(
     ceil=CEIL,
     raises=RAISES,
     example="max_pool3d(adjoint.arange(64.0).reshape(1, 1, 4, 4, 4), 2).flatten()",
-    shown="[21., 23., 29., 31., 53., 55., 61., 63.]",
+    output="[21., 23., 29., 31., 53., 55., 61., 63.]",
 )
 def max_pool3d(
     input: Tensor,
@@ -287,10 +287,10 @@ def _unpool(
     raw = underlying(indices._array)
     outside = raw[(raw < 0) | (raw >= prod(size))]
     if outside.size:
-        shown = (1, *size) if n == 1 else size
+        lengths = (1, *size) if n == 1 else size
         raise RuntimeError(
             f"Found an invalid max index: {int(outside.reshape(-1)[0])} (output volumes are of size "
-            f"{'x'.join(map(str, shown))})"
+            f"{'x'.join(map(str, lengths))})"
         )
     flat = ops.place(input.flatten(-n), -1, indices.flatten(-n), prod(size))
     return flat.reshape((*input.shape[:-n], *size))

@@ -7,7 +7,7 @@ from typing import Any
 
 from adjoint.core.operations.naming import known_by
 from adjoint.functions.index import getitem, setitem
-from adjoint.tensor.arithmetic import bind_operators, is_fast, make_operator, named
+from adjoint.tensor.arithmetic import bind_operators, is_fast, make_operator, with_name
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
@@ -30,12 +30,12 @@ def special_methods() -> dict[str, Callable[..., Any]]:
     methods = {}
     for table in (_COMPARISONS, _LOGICAL, _REFLECTED, _SHIFTS):
         for name, special in table.items():
-            methods[special] = named(make_operator(operations[name]), special, f"As {name}().")
+            methods[special] = with_name(make_operator(operations[name]), special, f"As {name}().")
     for name, special in _REFLECTED_SHIFTS.items():
         operator = _reflected(operations[name])
-        methods[special] = named(operator, special, f"As {name}(), of the operands exchanged.")
+        methods[special] = with_name(operator, special, f"As {name}(), of the operands exchanged.")
     for name, special in _IN_PLACE.items():
-        methods[special] = named(_inplace_operator(getattr(Tensor, name)), special, f"As {name}().")
+        methods[special] = with_name(_inplace_operator(getattr(Tensor, name)), special, f"As {name}().")
     for function, special in ((getitem, "__getitem__"), (setitem, "__setitem__")):
         methods[special] = known_by(function, "adjoint", f"Tensor.{special}")
     return methods

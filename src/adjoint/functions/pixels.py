@@ -20,7 +20,7 @@ def _check_pixels(function: str, name: str, input: Tensor, factor: int) -> None:
         raise RuntimeError(f"{function} expects a positive {name}, but got {factor}")
 
 
-def _own(shuffled: Tensor) -> Tensor:
+def _copy_of_view(shuffled: Tensor) -> Tensor:
     """The result, copied where it is a view."""
     return shuffled.clone() if shuffled._is_view() else shuffled
 
@@ -47,7 +47,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(outer)
     parts = input.reshape((*outer, channels // (r * r), r, r, height, width))
     order = (*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return _own(parts.permute(order).reshape((*outer, channels // (r * r), height * r, width * r)))
+    return _copy_of_view(parts.permute(order).reshape((*outer, channels // (r * r), height * r, width * r)))
 
 
 @public
@@ -72,7 +72,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(outer)
     parts = input.reshape((*outer, channels, height // r, r, width // r, r))
     order = (*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return _own(parts.permute(order).reshape((*outer, channels * r * r, height // r, width // r)))
+    return _copy_of_view(parts.permute(order).reshape((*outer, channels * r * r, height // r, width // r)))
 
 
 @public
@@ -97,7 +97,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     parts = input.reshape((input.shape[0], groups, channels // groups, *input.shape[2:]))
-    return _own(parts.transpose(1, 2).reshape(tuple(input.shape)))
+    return _copy_of_view(parts.transpose(1, 2).reshape(tuple(input.shape)))
 
 
 @public

@@ -179,9 +179,9 @@ def check_images(function: str, shape: Sizes, n: int) -> None:
         if function != "avg_pool2d":
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
     if n < 3:
-        shown = list(shape) if n == 2 else [*shape[:-1], 1, shape[-1]]
+        sizes = list(shape) if n == 2 else [*shape[:-1], 1, shape[-1]]
         raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shown}"
+            f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{sizes}"
         )
     name = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
     raise RuntimeError(

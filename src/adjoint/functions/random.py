@@ -25,7 +25,7 @@ from adjoint.core.recorded import operations, raw_ops
 from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative
-from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _drawn, _wrapped
+from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _random_array, _wrapped
 from adjoint.tensor.memory.pinning import pinnable
 from adjoint.tensor.older.stochastic import bernoulli_score, multinomial_score, normal_score, remember
 
@@ -57,17 +57,17 @@ def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
     there = _levels(tensor._array)
     if any(batch.level not in there for batch in _differing()):
         raise RuntimeError(_SAME_FOR_ALL)
-    numbers = new_tensor(_drawn(draw, tuple(tensor.shape)))
+    numbers = new_tensor(_random_array(draw, tuple(tensor.shape)))
     return operations[f"drawn_{name}"].inplace((tensor, numbers), {})
 
 
 @composite(namespace=None, name="uniform_")
-def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **named: float) -> Tensor:
+def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, **bounds_by_name: float) -> Tensor:
     """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword).
 
     Raises RuntimeError if from exceeds to, NotImplementedError for integers.
     """
-    low, high = _from_and_to("uniform_", _number, bounds, named, 0.0, 1.0)
+    low, high = _from_and_to("uniform_", _number, bounds, bounds_by_name, 0.0, 1.0)
     return _overwrite(self, "uniform", lambda shape: draws.uniform(generator, shape, self._array.dtype, low, high))
 
 
@@ -83,34 +83,34 @@ def _integer(function: str, name: str, position: int, value: Any) -> int:
 
 
 def _from_and_to(
-    function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], named: dict[str, Any], low: Any, high: Any
+    function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], by_name: dict[str, Any], low: Any, high: Any
 ) -> tuple[Any, Any]:
     """The arguments called from and to, the first of which Python has no parameter of this name for."""
     limits = dict(zip(("from", "to"), bounds, strict=False))
     if len(bounds) > 2:
         raise TypeError(f"{function}() takes from 0 to 2 positional arguments but {len(bounds)} were given")
-    for name in named:
+    for name in by_name:
         if name not in ("from", "to"):
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
         if name in limits:
             raise TypeError(f"{function}() got multiple values for argument '{name}'")
-    limits.update(named)
+    limits.update(by_name)
     checked = {name: convert(function, name, 1 + (name == "to"), value) for name, value in limits.items()}
     return checked.get("from", low), checked.get("to", high)
 
 
 @composite(namespace=None, name="random_")
-def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **named: int) -> Tensor:
+def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **bounds_by_name: int) -> Tensor:
     """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on.
 
     Without bounds they go up to the largest that the dtype holds (without gaps, if it is a floating-point type).
     Raises RuntimeError for bounds that leave no integer or that the dtype does not hold.
     """
-    if len(bounds) == 1 and "to" not in named:
+    if len(bounds) == 1 and "to" not in bounds_by_name:
         bounds = (0, bounds[0])
-    low, high = _from_and_to("random_", _integer, bounds, named, 0, None)
+    low, high = _from_and_to("random_", _integer, bounds, bounds_by_name, 0, None)
     kind = self._array.dtype
-    if (bounds or named) and high is not None:
+    if (bounds or bounds_by_name) and high is not None:
         return _overwrite(self, "random", lambda shape: draws.integers(generator, low, high, shape, kind))
     return _overwrite(self, "random", lambda shape: draws.whole_numbers(generator, shape, kind, low))
 
@@ -199,8 +199,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         raise NotImplementedError(f"\"bernoulli_{which}\" not implemented for '{self.dtype.long_name}'")
     if isinstance(p, TensorBase):
         chances = p.expand(self.shape)
-        drawn = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
-        return operations["drawn_with_chances"].inplace((self, p, new_tensor(drawn)), {})
+        sample = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
+        return operations["drawn_with_chances"].inplace((self, p, new_tensor(sample)), {})
     chance = _number("bernoulli_", "p", 1, p)
     return _overwrite(self, "bernoulli_in_place", lambda shape: draws.bernoulli(generator, chance, shape, kind))
 
@@ -222,7 +222,7 @@ def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
     return of_members(first, lambda members: draw(members, *map(underlying, rest)))
 
 
-def _written(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+def _into_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     return result if out is None else into(out, result, name)
 
 
@@ -242,10 +242,10 @@ def bernoulli(
     if p is not None:
         result = bernoulli_(new_tensor(namespace(array).empty_like(array)), p, generator=generator)
         without_derivative(result, [input], NotImplementedError("derivative for bernoulli is not implemented"))
-        return _written("bernoulli", result, out)
-    drawn = _of_parameters(partial(draws.bernoulli, generator), [array])
-    result = remember(operations["drawn_bernoulli"](input, new_tensor(drawn)), [input], bernoulli_score(array, drawn))
-    return _written("bernoulli", result, out)
+        return _into_out("bernoulli", result, out)
+    sample = _of_parameters(partial(draws.bernoulli, generator), [array])
+    result = remember(operations["drawn_bernoulli"](input, new_tensor(sample)), [input], bernoulli_score(array, sample))
+    return _into_out("bernoulli", result, out)
 
 
 @composite(method=False)
@@ -258,8 +258,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> adjoint.poisson(adjoint.tensor([0.0, 0.0]))
     tensor([0., 0.])
     """
-    drawn = _of_parameters(partial(draws.poisson, generator), [_array_of("poisson", input)])
-    return operations["drawn_poisson"](input, new_tensor(drawn))
+    sample = _of_parameters(partial(draws.poisson, generator), [_array_of("poisson", input)])
+    return operations["drawn_poisson"](input, new_tensor(sample))
 
 
 @composite(method=False)
@@ -297,8 +297,8 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
     >>> round(adjoint._sample_dirichlet(adjoint.tensor([0.5, 3.0])).sum().item(), 6)
     1.0
     """
-    drawn = _standard_gamma(input, generator)
-    return drawn / drawn.sum(-1, keepdim=True)
+    gammas = _standard_gamma(input, generator)
+    return gammas / gammas.sum(-1, keepdim=True)
 
 
 @composite(method=False)
@@ -341,14 +341,14 @@ def multinomial(
         if not lead:
             return draws.multinomial(generator, weights, num_samples, replacement)
         members = weights.reshape(-1, *weights.shape[len(lead) :])
-        drawn = [draws.multinomial(generator, each, num_samples, replacement) for each in members]
-        return numpy.stack(drawn).reshape(*lead, *drawn[0].shape)
+        samples = [draws.multinomial(generator, each, num_samples, replacement) for each in members]
+        return numpy.stack(samples).reshape(*lead, *samples[0].shape)
 
     array = _array_of("multinomial", input)
     ndim = array.ndim
-    drawn = _of_parameters(draw, [array])
-    result = remember(new_tensor(drawn), [input], multinomial_score(array, drawn, replacement))
-    return _written("multinomial", result, out)
+    sample = _of_parameters(draw, [array])
+    result = remember(new_tensor(sample), [input], multinomial_score(array, sample, replacement))
+    return _into_out("multinomial", result, out)
 
 
 @composite(method=False)
@@ -374,8 +374,8 @@ def normal(
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
         moments: tuple[Any, Any] = mean, std
         shape = check_shape("normal", (size,), position=3, allow_int=False)
-        drawn = _drawn(lambda whole: draws.normal(generator, whole, kind.numpy, *moments), shape)
-        return _written("normal", _wrapped(drawn, requires_grad, "normal", device), out)
+        sample = _random_array(lambda whole: draws.normal(generator, whole, kind.numpy, *moments), shape)
+        return _into_out("normal", _wrapped(sample, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     model = tensors[0]
@@ -391,7 +391,7 @@ def normal(
     result = operations["drawn_around"](mean, std, numbers)
     needing = [each for each in tensors if needs_grad(each)]
     score = normal_score(unit, plain[1]._array if tensors[-1] is std else std, [each is mean for each in needing])
-    return _written("normal", remember(result, needing, score), out)
+    return _into_out("normal", remember(result, needing, score), out)
 
 
 def _check_deviations(array: Any) -> None:

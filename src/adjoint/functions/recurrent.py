@@ -1,4 +1,4 @@
-"""One step of recurrent networks: from an input and the state before to the state after.
+"""One step of recurrent networks: the next state from an input and the last state.
 
 All take input (N, I), the state hx (N, H), the weights w_ih (K H, I) and w_hh (K H, H) of the K gates that a cell has,
 one below the other, and two biases (K H) or none.

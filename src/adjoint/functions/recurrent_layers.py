@@ -62,16 +62,18 @@ def _last_rows(sizes: tuple[int, ...]) -> list[int]:
 # one layer ------------------------------------------------------------------------------------------------------------
 
 
-def _lstm(own: Tensor, state: State, weights: Weights, *options: Any) -> State:
-    return tuple(ops.lstm_sequence(own, weights.w_hh, *state, weights.w_hr, *options)[:2])
+def _lstm(input_part: Tensor, state: State, weights: Weights, *options: Any) -> State:
+    return tuple(ops.lstm_sequence(input_part, weights.w_hh, *state, weights.w_hr, *options)[:2])
 
 
-def _gru(own: Tensor, state: State, weights: Weights, *options: Any) -> State:
-    return tuple(ops.gru_sequence(own, weights.w_hh, *state, weights.b_hh, *options)[:1])
+def _gru(input_part: Tensor, state: State, weights: Weights, *options: Any) -> State:
+    return tuple(ops.gru_sequence(input_part, weights.w_hh, *state, weights.b_hh, *options)[:1])
 
 
 def _elman(nonlinearity: str) -> Layer:
-    return lambda own, state, weights, *options: (ops.rnn_sequence(own, weights.w_hh, *state, nonlinearity, *options),)
+    return lambda input_part, state, weights, *options: (
+        ops.rnn_sequence(input_part, weights.w_hh, *state, nonlinearity, *options),
+    )
 
 
 Layer: TypeAlias = "Callable[..., State]"
@@ -173,10 +175,10 @@ def _network(
         for reverse in ways:
             k = len(last)
             weights = _with_one_bias(groups[k]) if network.one_bias else groups[k]
-            own, state = linear(input, weights.w_ih, weights.b_ih), tuple(each[k] for each in states)
-            found = network.layer(own, state, weights, sequences.sizes, reverse)
-            outputs.append(found[0])
-            last.append(tuple(sequences.last(each, reverse) for each in found))
+            input_part, state = linear(input, weights.w_ih, weights.b_ih), tuple(each[k] for each in states)
+            results = network.layer(input_part, state, weights, sequences.sizes, reverse)
+            outputs.append(results[0])
+            last.append(tuple(sequences.last(each, reverse) for each in results))
         input = outputs[0] if len(outputs) == 1 else ops.cat(outputs, 1)
     return input, *(ops.stack(each, 0) for each in zip(*last, strict=True))
 
@@ -203,7 +205,7 @@ Raises TypeError for what is no Tensor, RuntimeError for shapes and numbers of p
 >>> weights = [adjoint.ones({gates}, 1), adjoint.ones({gates}, 1)]
 >>> state = adjoint.zeros(1, 1, 1)
 >>> adjoint.{name}(adjoint.ones(2, 1, 1), {hx}, weights, False, 1, 0.0, False, False, False)[0].flatten()
-tensor({shown})
+tensor({output})
 """
 
 
@@ -260,7 +262,7 @@ def _recurrent(function: str, input: Tensor, hx: Any, params: Any, has_biases: A
     states="a tensor",
     hx="state",
     projection="",
-    shown="[0.7616, 0.9427]",
+    output="[0.7616, 0.9427]",
 )
 def rnn_tanh(
     input: Tensor,
@@ -285,7 +287,7 @@ def rnn_tanh(
     states="a tensor",
     hx="state",
     projection="",
-    shown="[1., 2.]",
+    output="[1., 2.]",
 )
 def rnn_relu(
     input: Tensor,
@@ -310,7 +312,7 @@ def rnn_relu(
     states="a tensor",
     hx="state",
     projection="",
-    shown="[0.2048, 0.3468]",
+    output="[0.2048, 0.3468]",
 )
 def gru(
     input: Tensor,
@@ -335,7 +337,7 @@ def gru(
     states="two tensors (states and cells)",
     hx="(state, state)",
     projection=", and w_hr, which projects the state, if that is of another size than the cell",
-    shown="[0.3696, 0.6505]",
+    output="[0.3696, 0.6505]",
 )
 def lstm(
     input: Tensor,

@@ -226,7 +226,7 @@ _SPREAD = """{text}
 
     >>> import adjoint
     >>> adjoint.{name}(adjoint.tensor([1.0, 2.0, 3.0]))
-    {shown}
+    {output}
     """
 
 
@@ -236,7 +236,7 @@ _SPREAD = """{text}
     _SPREAD,
     name="var",
     text="The variance over axes: the sum of squared distances from the mean over (count - correction).",
-    shown="tensor(1.)",
+    output="tensor(1.)",
 )
 def var(
     input: Tensor,
@@ -255,7 +255,7 @@ def var(
     _SPREAD,
     name="std",
     text="The standard deviation over axes, the square root of the variance; its gradient is 0 where it is 0.",
-    shown="tensor(1.)",
+    output="tensor(1.)",
 )
 def std(
     input: Tensor,
@@ -274,7 +274,7 @@ def std(
     _SPREAD,
     name="var_mean",
     text="The variance and the mean over axes; see var().",
-    shown="(tensor(1.), tensor(2.))",
+    output="(tensor(1.), tensor(2.))",
 )
 def var_mean(
     input: Tensor,
@@ -293,7 +293,7 @@ def var_mean(
     _SPREAD,
     name="std_mean",
     text="The standard deviation and the mean over axes; see std().",
-    shown="(tensor(1.), tensor(2.))",
+    output="(tensor(1.), tensor(2.))",
 )
 def std_mean(
     input: Tensor,
@@ -318,13 +318,13 @@ _EXTREMUM = """The {name}imum of all elements, along an axis (with its index), o
 
     >>> import adjoint
     >>> adjoint.{name}(adjoint.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=0).indices
-    tensor({shown})
+    tensor({output})
     """
 
 
 @composite()
 @torch_call()
-@described(_EXTREMUM, name="max", shown="[1, 1]")
+@described(_EXTREMUM, name="max", output="[1, 1]")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     if isinstance(dim, TensorBase) or is_array(dim):
         dim, other = None, dim
@@ -335,7 +335,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 @composite()
 @torch_call()
-@described(_EXTREMUM, name="min", shown="[0, 0]")
+@described(_EXTREMUM, name="min", output="[0, 0]")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     if isinstance(dim, TensorBase) or is_array(dim):
         dim, other = None, dim
@@ -421,16 +421,16 @@ def vector_norm(
     return ops.linalg_vector_norm(input, ord, dim, keepdim)
 
 
-def check_norm_dtype(name: str, own: dtype, target: dtype) -> None:
+def check_norm_dtype(name: str, source: dtype, target: dtype) -> None:
     """Raise RuntimeError unless a norm can be taken after a conversion, which may not narrow."""
     if not (target.is_floating_point or target.is_complex):
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {target.long_name}")
-    if own.is_complex != target.is_complex:
-        kind = "complex" if own.is_complex else "real"
+    if source.is_complex != target.is_complex:
+        kind = "complex" if source.is_complex else "real"
         raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {target.long_name}")
-    if promote_types(own, target) is not target:
+    if promote_types(source, target) is not target:
         raise RuntimeError(
-            f"{name}: the dtype of the input ({own.long_name}) should be convertible without narrowing to the "
+            f"{name}: the dtype of the input ({source.long_name}) should be convertible without narrowing to the "
             f"specified dtype ({target.long_name})"
         )
 

@@ -1,4 +1,4 @@
-"""Elements in another order or on diagonals: flipped, rolled, rotated."""
+"""Reordering of elements (flips, rolls, rotations), and elements on diagonals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Larger tensors of the same elements: broadcast, tiled, repeated; and the sums that undo it."""
+"""Broadcasting, tiling and repeating of elements, and the sums that undo them."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def repeat_interleave(
     input = as_tensor("repeat_interleave", "input", 1, values)
     numbers = input if repeats is None else repeats
     if isinstance(numbers, TensorBase) and numbers.dtype not in (int32, int64):
-        own = numbers.dtype.long_name
-        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{own}'")
+        dtype_name = numbers.dtype.long_name
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{dtype_name}'")
     if repeats is None:
         return new_tensor(repeat(numpy.arange(input._array.size), input._array))
     if dim is None:

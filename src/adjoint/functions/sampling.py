@@ -77,9 +77,9 @@ def _check_sizes(input: Tensor, size: Sizes) -> None:
     image = tuple(input.shape[2:])
     if min(size) <= 0 or min(image) <= 0:
         sides = ("D", "H", "W")[3 - len(size) :]
-        shown = [", ".join(f"{s}: {m}" for s, m in zip(sides, sizes, strict=True)) for sizes in (image, size)]
+        texts = [", ".join(f"{s}: {m}" for s, m in zip(sides, sizes, strict=True)) for sizes in (image, size)]
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({shown[0]}) output ({shown[1]})"
+            f"Input and output sizes should be greater than 0, but got input ({texts[0]}) output ({texts[1]})"
         )
     if not input.shape[1]:
         raise RuntimeError(
@@ -177,12 +177,12 @@ def _origin(mode: str, results: Sizes, factors: Any, align_corners: bool, antial
     """The name and the attributes of torch's node of an interpolation."""
     n = len(results)
     kind = "NearestExact" if mode == "nearest-exact" else mode.capitalize()
-    shown: dict[str, Any] = {"output_size": tuple(results)}
+    attributes: dict[str, Any] = {"output_size": tuple(results)}
     names = ["scales"] if n == 1 else [f"scales_{side}" for side in "dhw"[3 - n :]]
-    shown.update(zip(names, factors, strict=True))
+    attributes.update(zip(names, factors, strict=True))
     if not mode.startswith("nearest"):
-        shown["align_corners"] = align_corners
-    return Origin(f"Upsample{kind}{n}D{'Aa' if antialias else ''}Backward0", tuple(shown.items()))
+        attributes["align_corners"] = align_corners
+    return Origin(f"Upsample{kind}{n}D{'Aa' if antialias else ''}Backward0", tuple(attributes.items()))
 
 
 def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:
@@ -297,27 +297,27 @@ def _corners_unsaid() -> None:
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
-    own, other = input._array.shape, grid._array.shape
-    ndim = len(own)
-    if own[:1] != other[:1]:
+    input_shape, grid_shape = input._array.shape, grid._array.shape
+    ndim = len(input_shape)
+    if input_shape[:1] != grid_shape[:1]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {listed(own)} "
-            f"and grid with sizes {listed(other)}"
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{listed(input_shape)} and grid with sizes {listed(grid_shape)}"
         )
-    if other[-1] != ndim - 2:
+    if grid_shape[-1] != ndim - 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {ndim - 2} in last dimension, but got grid with sizes "
-            f"{listed(other)}"
+            f"{listed(grid_shape)}"
         )
-    if 0 in own[2:]:
+    if 0 in input_shape[2:]:
         raise RuntimeError(
             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-            f"{listed(own)} with dimension {own.index(0, 2)} being empty"
+            f"{listed(input_shape)} with dimension {input_shape.index(0, 2)} being empty"
         )
-    if ndim not in (4, 5) or ndim != len(other):
+    if ndim not in (4, 5) or ndim != len(grid_shape):
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{listed(own)} and grid with sizes {listed(other)}"
+            f"{listed(input_shape)} and grid with sizes {listed(grid_shape)}"
         )
     if ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

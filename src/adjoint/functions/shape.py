@@ -1,4 +1,4 @@
-"""Another shape of the same elements, and another order of their axes."""
+"""Reshaping, and reordering of axes."""
 
 from __future__ import annotations
 
@@ -241,15 +241,15 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
             f"dims as destination ({destinations} dims)"
         )
     ndim = input._array.ndim
-    moved = {}
+    axes = {}
     for name, dims in (("source", sources), ("destination", destinations)):
-        moved[name] = [normalize_dim(d, ndim) for d in dims]
-        if len(set(moved[name])) != len(dims):
+        axes[name] = [normalize_dim(d, ndim) for d in dims]
+        if len(set(axes[name])) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     if not ndim:
         return ops.transpose(input, 0, 0)
-    order = [d for d in range(ndim) if d not in moved["source"]]
-    for position, axis in sorted(zip(moved["destination"], moved["source"], strict=True)):
+    order = [d for d in range(ndim) if d not in axes["source"]]
+    for position, axis in sorted(zip(axes["destination"], axes["source"], strict=True)):
         order.insert(position, axis)
     return ops.permute(input, tuple(order))
 

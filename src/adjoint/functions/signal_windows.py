@@ -33,15 +33,15 @@ Raises ValueError for a negative M, or another dtype{more}.
 
 >>> import adjoint
 >>> adjoint.signal.windows.{example}
-tensor({shown})
+tensor({output})
 """
 
 
-def _documented(example: str, shown: str, more: str = "") -> Callable[[F], F]:
+def _documented(example: str, output: str, more: str = "") -> Callable[[F], F]:
     """The parts of a docstring that all windows share, and an example of one."""
 
     def declare(window: F) -> F:
-        window.__doc__ = (window.__doc__ or "").rstrip() + _ARGUMENTS.format(more=more, example=example, shown=shown)
+        window.__doc__ = (window.__doc__ or "").rstrip() + _ARGUMENTS.format(more=more, example=example, output=output)
         return composite(namespace="signal.windows", method=False)(window)
 
     return declare

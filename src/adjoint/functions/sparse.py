@@ -134,15 +134,15 @@ def sparse_coo_tensor(
         shape = check_shape("sparse_coo_tensor", (tuple(size),))
         places, kind = numpy.zeros((len(shape), 0), numpy.int64), _as_values([], dtype, device)
         return _finished(kind, SparsePattern(sparse_coo, shape, (places,), is_coalesced=True), requires_grad)
-    raw, own = _whole_numbers(indices), _as_values(values, dtype, device)
+    raw, entries = _whole_numbers(indices), _as_values(values, dtype, device)
     raw = raw[None] if raw.ndim == 1 else raw
-    dense = tuple(own.shape[1:])
+    dense = tuple(entries.shape[1:])
     if raw.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(raw.shape)}")
-    if raw.shape[1] != (own.shape[0] if own.ndim else 1):
+    if raw.shape[1] != (entries.shape[0] if entries.ndim else 1):
         raise RuntimeError(
             f"indices and values must have same nnz, but got nnz from indices: {raw.shape[1]}, nnz from values: "
-            f"{own.shape[0] if own.ndim else 1}"
+            f"{entries.shape[0] if entries.ndim else 1}"
         )
     if size is None:
         if raw.size and raw.min() < 0:
@@ -157,14 +157,14 @@ def sparse_coo_tensor(
         raise RuntimeError(SPARSE_DIMS.format(n=len(shape), s=n, d=len(dense)))
     if shape[n:] != dense:
         expected = [raw.shape[1], *shape[n:]]
-        raise RuntimeError(f"values has incorrect size, expected {expected}, got {list(own.shape)}")
+        raise RuntimeError(f"values has incorrect size, expected {expected}, got {list(entries.shape)}")
     _check_within(raw, shape[:n])
     pattern = SparsePattern(sparse_coo, shape, (raw,), len(dense))
     if is_coalesced:
         if pattern.groups[1] is not None:
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
         pattern = pattern.coalesced
-    return _finished(own, pattern, requires_grad)
+    return _finished(entries, pattern, requires_grad)
 
 
 _COMPRESSED = """A sparse tensor of layout {layout}: {what}.
@@ -201,9 +201,9 @@ def _compressed(name: str, kind: Layout) -> Callable[..., Tensor]:
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        own = _as_values(values, dtype, device)
-        pattern = checked_pattern(kind, (_whole_numbers(compressed), _whole_numbers(plain)), own, size)
-        return _finished(own, pattern, requires_grad)
+        entries = _as_values(values, dtype, device)
+        pattern = checked_pattern(kind, (_whole_numbers(compressed), _whole_numbers(plain)), entries, size)
+        return _finished(entries, pattern, requires_grad)
 
     make.__name__ = make.__qualname__ = name
     column, row = ("row", "column") if kind.by_columns else ("column", "row")
@@ -266,8 +266,8 @@ def sparse_compressed_tensor(
     tensor([[0., 2.]])
     """
     if layout not in _MAKERS:
-        own = "none" if layout is None else layout.kind
-        raise RuntimeError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got {own}")
+        layout_name = "none" if layout is None else layout.kind
+        raise RuntimeError(f"sparse_compressed_tensor expected sparse compressed tensor layout but got {layout_name}")
     return _MAKERS[layout](
         compressed_indices, plain_indices, values, size, dtype=dtype, device=device, requires_grad=requires_grad
     )
@@ -475,8 +475,8 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
             [0., 1.]])
     """
     if is_sparse(self):
-        own = self._array.pattern
-        pattern = whole_pattern(own) if masked_grad is False else own.coalesced
+        source = self._array.pattern
+        pattern = whole_pattern(source) if masked_grad is False else source.coalesced
         dense = ops.strided_of(self, pattern)
     else:
         dense = self
@@ -493,12 +493,12 @@ def whole_pattern(pattern: SparsePattern) -> SparsePattern:
 
 def _convert(self: Tensor, kind: Layout, block: Any = None, dense: int | None = None) -> Tensor:
     """The tensor in a sparse layout."""
-    own = layout_of(self)
-    if own is kind and block is None:
+    source = layout_of(self)
+    if source is kind and block is None:
         return self
     dense = (self._array.pattern.dense_dim if is_sparse(self) else 0) if dense is None else dense
     size = tuple(block) if block is not None else ()
-    _check_conversion(self, kind, own, size, dense)
+    _check_conversion(self, kind, source, size, dense)
     if is_sparse(self):
         pattern = self._array.pattern.to(kind, size, dense)
         return of_values(values_of(self, pattern), pattern)
@@ -514,12 +514,12 @@ def _convert(self: Tensor, kind: Layout, block: Any = None, dense: int | None = 
     return _at(self, make)
 
 
-def _check_conversion(self: Tensor, kind: Layout, own: Layout, block: tuple[int, ...], dense: int) -> None:
+def _check_conversion(self: Tensor, kind: Layout, source: Layout, block: tuple[int, ...], dense: int) -> None:
     """Raise RuntimeError for a conversion that there is not."""
     if kind.has_blocks and len(block) != 2:
-        raise RuntimeError(NO_BLOCKSIZE.format(a=own.kind, b=kind.kind))
+        raise RuntimeError(NO_BLOCKSIZE.format(a=source.kind, b=kind.kind))
     if block and not kind.has_blocks:
-        raise RuntimeError(BLOCKSIZE.format(a=own.kind, b=kind.kind))
+        raise RuntimeError(BLOCKSIZE.format(a=source.kind, b=kind.kind))
     n = self.ndim - dense
     if kind.is_compressed and n < 2:
         raise RuntimeError(
@@ -813,8 +813,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
         raise RuntimeError(f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout.kind}")
     numbers, columns = numpy.meshgrid(numpy.arange(len(steps)), numpy.arange(rows.shape[1]), indexing="ij")
     lines = columns - steps[:, None]
-    inside = (columns < shape[1]) & (lines >= 0) & (lines < shape[0])
-    picked = ops.index(rows, (numbers[inside], columns[inside]))
-    pattern = SparsePattern(sparse_coo, tuple(shape), (numpy.stack([lines[inside], columns[inside]]),))
+    in_bounds = (columns < shape[1]) & (lines >= 0) & (lines < shape[0])
+    picked = ops.index(rows, (numbers[in_bounds], columns[in_bounds]))
+    pattern = SparsePattern(sparse_coo, tuple(shape), (numpy.stack([lines[in_bounds], columns[in_bounds]]),))
     result = of_values(picked, pattern)
     return result if layout is None else _convert(result, layout)

@@ -71,8 +71,8 @@ def layout_of(tensor: Tensor) -> Any:
 
 def pattern_of(tensor: Tensor) -> SparsePattern:
     """Where the values of a sparse tensor are, each place once."""
-    own = tensor._array.pattern
-    return own if own.is_unique else own.coalesced
+    pattern = tensor._array.pattern
+    return pattern if pattern.is_unique else pattern.coalesced
 
 
 def values_of(tensor: Tensor, pattern: SparsePattern | None = None) -> Tensor:
@@ -80,18 +80,18 @@ def values_of(tensor: Tensor, pattern: SparsePattern | None = None) -> Tensor:
 
     They are taken from the tensor at its own places, so that its gradient has these.
     """
-    own = pattern_of(tensor)
-    values = ops.elements_at(tensor, own)
+    source = pattern_of(tensor)
+    values = ops.elements_at(tensor, source)
     if values._array is tensor._array.values:
         # whoever writes into the values writes into the tensor
         share_version(values, tensor)
-    return values if pattern is None or pattern is own else moved(values, own, pattern)
+    return values if pattern is None or pattern is source else values_at(values, source, pattern)
 
 
-def moved(values: Tensor, source: SparsePattern, target: SparsePattern) -> Tensor:
+def values_at(values: Tensor, source: SparsePattern, target: SparsePattern) -> Tensor:
     """Values at the different places of one pattern as those of another: zero where it has others."""
     if source.dense_dim != target.dense_dim:
-        flat = moved(ops.reshape(values, (-1,)), source.flat, target.flat)
+        flat = values_at(ops.reshape(values, (-1,)), source.flat, target.flat)
         return ops.reshape(flat, target.values_shape)
     entries = ops.reshape(values, source.entries_shape)
     if source.groups[1] is not None:
@@ -178,9 +178,11 @@ def mul(input: Any, other: Any) -> Tensor:
 
 def fitting(sparse: Tensor, dense: Tensor) -> Tensor:
     """The dense factor of a sparse tensor, if it broadcasts to that. Raises RuntimeError if not."""
-    shape, own = tuple(sparse.shape), tuple(dense.shape)
-    if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
-        raise RuntimeError(OTHER_SHAPE.format(a=list(shape), b=list(own)))
+    shape, dense_shape = tuple(sparse.shape), tuple(dense.shape)
+    if len(dense_shape) > len(shape) or any(
+        n not in (1, m) for n, m in zip(dense_shape[::-1], shape[::-1], strict=False)
+    ):
+        raise RuntimeError(OTHER_SHAPE.format(a=list(shape), b=list(dense_shape)))
     return dense
 
 
@@ -465,8 +467,8 @@ def getitem_select(input: Tensor, index: tuple[Any, ...]) -> Tensor:
     """input[index], for an index of numbers, full slices and an Ellipsis."""
     items = list(index)
     if any(item is Ellipsis for item in items):
-        place = next(k for k, item in enumerate(items) if item is Ellipsis)
-        items[place : place + 1] = [slice(None)] * (input.ndim - len(items) + 1)
+        position = next(k for k, item in enumerate(items) if item is Ellipsis)
+        items[position : position + 1] = [slice(None)] * (input.ndim - len(items) + 1)
     if any(not isinstance(item, int) and item != slice(None) for item in items):
         raise unsupported("as_strided", layout_of(input).kind)
     for dim, item in reversed(list(enumerate(items))):
@@ -591,8 +593,8 @@ def groups_along(pattern: SparsePattern, dim: int) -> tuple[Any, int]:
         return numpy.zeros(pattern.nnz, numpy.int64), 1
     span = tuple([pattern.shape[d] for d in others])
     lines = numpy.ravel_multi_index(tuple(pattern.indices[0][others]), span)
-    found, numbers = numpy.unique(lines, return_inverse=True)
-    return numbers.reshape(-1), len(found)
+    groups, numbers = numpy.unique(lines, return_inverse=True)
+    return numbers.reshape(-1), len(groups)
 
 
 def softmax(input: Tensor, dim: int, is_log: bool) -> Tensor:
@@ -601,8 +603,8 @@ def softmax(input: Tensor, dim: int, is_log: bool) -> Tensor:
     pattern = input._array.pattern.coalesced
     values = values_of(input, pattern)
     if dim >= pattern.sparse_dim:
-        own = ops.log_softmax if is_log else ops.softmax
-        return of_values(own(values, dim - pattern.sparse_dim + 1), pattern)
+        function = ops.log_softmax if is_log else ops.softmax
+        return of_values(function(values, dim - pattern.sparse_dim + 1), pattern)
     numbers, n = groups_along(pattern, dim)
     raw = values._array
     tops = numpy.full((n, *raw.shape[1:]), -math.inf, raw.dtype)
@@ -680,7 +682,7 @@ def compose(operation: Any, values: Sequence[Any], in_place: bool) -> Any:
     values = [as_operand(name, k, value) for k, value in enumerate(values)]
     if not in_place:
         return function(*values)
-    return written(values[0], name, function, values)
+    return write_in_place(values[0], name, function, values)
 
 
 def as_operand(name: str, position: int, value: Any) -> Any:
@@ -690,7 +692,7 @@ def as_operand(name: str, position: int, value: Any) -> Any:
     return as_tensor(name, "input", position + 1, value) if isinstance(value, (numpy.ndarray, SparseArray)) else value
 
 
-def written(tensor: Tensor, name: str, function: Callable[..., Tensor], values: Sequence[Any]) -> Tensor:
+def write_in_place(tensor: Tensor, name: str, function: Callable[..., Tensor], values: Sequence[Any]) -> Tensor:
     """A sparse tensor after an operation in place: it has the values, and the history, of the result."""
     if is_grad_enabled():
         errors.check_in_place(tensor, 0)

@@ -1,4 +1,4 @@
-"""Several tensors of one: pieces along an axis."""
+"""Splitting of a tensor into pieces along an axis."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ _SPLIT_STACKED = """tensor_split() along the axis that {stack}() joins; a number
 
     >>> import adjoint
     >>> [tuple(piece.shape) for piece in adjoint.{name}(adjoint.ones(2, 2, 2), 2)]
-    {shown}
+    {output}
     """
 
 
@@ -181,7 +181,7 @@ def _split_stacked(function: str, input: Tensor, indices_or_sections: tuple[Any,
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="hsplit", stack="hstack", shown="[(2, 1, 2), (2, 1, 2)]")
+@described(_SPLIT_STACKED, name="hsplit", stack="hstack", output="[(2, 1, 2), (2, 1, 2)]")
 def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("hsplit", input, indices_or_sections, 1, min(1, input._array.ndim - 1))
 
@@ -189,7 +189,7 @@ def hsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="vsplit", stack="vstack", shown="[(1, 2, 2), (1, 2, 2)]")
+@described(_SPLIT_STACKED, name="vsplit", stack="vstack", output="[(1, 2, 2), (1, 2, 2)]")
 def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("vsplit", input, indices_or_sections, 2, 0)
 
@@ -197,7 +197,7 @@ def vsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
 @composite()
 @_takes_either
 @takes_joint_name("indices_or_sections")
-@described(_SPLIT_STACKED, name="dsplit", stack="dstack", shown="[(2, 2, 1), (2, 2, 1)]")
+@described(_SPLIT_STACKED, name="dsplit", stack="dstack", output="[(2, 2, 1), (2, 2, 1)]")
 def dsplit(input: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
     return _split_stacked("dsplit", input, indices_or_sections, 3, 2)
 

@@ -144,16 +144,16 @@ def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
 
 def check_retyped(input: Tensor, kind: Any) -> None:
     """Raise RuntimeError unless memory can be seen as elements of another type."""
-    own, size = input.dtype, kind.itemsize
-    if own.itemsize == size:
+    source, size = input.dtype, kind.itemsize
+    if source.itemsize == size:
         return
-    what = f"to view {own.long_name} as {kind.long_name} (different element sizes)"
+    what = f"to view {source.long_name} as {kind.long_name} (different element sizes)"
     if not input.ndim:
         raise RuntimeError(f"self.dim() cannot be 0 {what}")
     strides = input.stride()
     if strides[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {strides[-1]}")
-    ratio = size // own.itemsize
+    ratio = size // source.itemsize
     if ratio < 2:
         return
     if input.shape[-1] % ratio:
@@ -191,8 +191,8 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
     """
     reshaped.__name__ = reshaped.__qualname__ = name
     parameters = list(inspect.signature(function, eval_str=False).parameters.values())[1:]
-    own = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
-    reshaped.__signature__ = inspect.Signature([own, *parameters], return_annotation="Tensor")
+    parameter = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
+    reshaped.__signature__ = inspect.Signature([parameter, *parameters], return_annotation="Tensor")
     composite(namespace=None, name=name)(reshaped)
 
 
@@ -267,13 +267,13 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         return input
     n = prod(shape)
     memory, start = memory_of(array)
-    own = memory[start : start + n * array.itemsize]
-    if own.nbytes < n * array.itemsize:
+    elements = memory[start : start + n * array.itemsize]
+    if elements.nbytes < n * array.itemsize:
         larger = numpy.empty(n, array.dtype)
-        larger.view(numpy.uint8)[: own.nbytes] = own
+        larger.view(numpy.uint8)[: elements.nbytes] = elements
         input._array = larger.reshape(shape)
     else:
-        input._array = own.view(array.dtype).reshape(shape)
+        input._array = elements.view(array.dtype).reshape(shape)
     bump_version(input)
     return input
 

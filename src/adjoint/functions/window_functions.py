@@ -29,7 +29,7 @@ Raises RuntimeError for a negative size or another dtype.
 
 >>> import adjoint
 >>> adjoint.{example}
-tensor({shown})
+tensor({output})
 """
 
 
@@ -81,11 +81,11 @@ def kaiser_at(beta: float) -> Callable[[Any], Any]:
     return weights
 
 
-def _declared(name: str, formula: str, example: str, shown: str) -> Callable[[F], F]:
+def _declared(name: str, formula: str, example: str, output: str) -> Callable[[F], F]:
     """Declare a window function, with the docstring that all share."""
 
     def declare(function: F) -> F:
-        described(_DOC, name=name, size="size n", formula=formula, example=example, shown=shown)(function)
+        described(_DOC, name=name, size="size n", formula=formula, example=example, output=output)(function)
         return composite(method=False)(pinnable(function))
 
     return declare

@@ -187,7 +187,7 @@ def make_inplace(operation: Operation, name):
     return Method(operation, name, True)
 
 
-def named(function, name, doc):
+def with_name(function, name, doc):
     """The function under another name."""
     function.__name__ = name
     function.__qualname__ = f"Tensor.{name}"

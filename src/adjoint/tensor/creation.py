@@ -195,12 +195,12 @@ def asarray(
     tensor([1., 1.])
     """
     result = as_tensor(obj, dtype, device)
-    own = obj._array if isinstance(obj, TensorBase) else obj
-    shared = result._array is own
+    array = obj._array if isinstance(obj, TensorBase) else obj
+    shared = result._array is array
     if copy is False and not shared:
-        if not is_array(own):
+        if not is_array(array):
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        source = from_numpy_dtype(own.dtype).long_name
+        source = from_numpy_dtype(array.dtype).long_name
         raise ValueError(f"can't alias tensor with dtype '{source}' into dtype '{result.dtype.long_name}'.")
     if copy and shared:
         result = result.clone()
@@ -598,7 +598,7 @@ def _differing() -> list[Any]:
     return [batch for batch in batches if batch.randomness == "different"]
 
 
-def _drawn(draw: Any, shape: Any, *rest: Any) -> Any:
+def _random_array(draw: Any, shape: Any, *rest: Any) -> Any:
     """Random numbers of this shape; inside vmap with randomness="different" others for each member of the batch."""
     batches = _differing()
     array = draw((*[batch.size for batch in batches], *shape), *rest)
@@ -617,7 +617,9 @@ def rand(
     >>> adjoint.rand(2, 3).shape
     adjoint.Size([2, 3])
     """
-    return _filled(partial(_drawn, partial(draws.uniform, generator)), "rand", size, dtype, device, requires_grad, out)
+    return _filled(
+        partial(_random_array, partial(draws.uniform, generator)), "rand", size, dtype, device, requires_grad, out
+    )
 
 
 def randn(
@@ -631,7 +633,9 @@ def randn(
     >>> adjoint.randn(2, 3).shape
     adjoint.Size([2, 3])
     """
-    return _filled(partial(_drawn, partial(draws.normal, generator)), "randn", size, dtype, device, requires_grad, out)
+    return _filled(
+        partial(_random_array, partial(draws.normal, generator)), "randn", size, dtype, device, requires_grad, out
+    )
 
 
 def randint(
@@ -657,7 +661,7 @@ def randint(
         raise TypeError(f"randint() missing required arguments: {', '.join(missing)}; size must be a tuple of ints")
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
-    array = _drawn(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
+    array = _random_array(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
     result = _wrapped(array, requires_grad, "randint", device)
     return _into(out, result)
 
@@ -673,7 +677,7 @@ def randperm(
     tensor([0, 1, 2, 3])
     """
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
-    array = _drawn(lambda lead: _permutations(generator, lead, n, kind), ())
+    array = _random_array(lambda lead: _permutations(generator, lead, n, kind), ())
     result = _wrapped(array, requires_grad, "randperm", device)
     return _into(out, result)
 
