@@ -41,15 +41,15 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
     """
     leaves = flatten((condition, on_true, on_false, args))[0]
     if any(isinstance(leaf, TensorBase) for leaf in leaves):
-        return chosen(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
+        return select(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
     tensors: list[Any] = [passing.values.take(arg, True) for arg in args]
     branches = (passing.outward(on_true), passing.outward(on_false))
     return passing.Leaving(passing.any_held(leaves)).result(
-        chosen(passing.values.take(condition, True), branches, tensors)
+        select(passing.values.take(condition, True), branches, tensors)
     )
 
 
-def chosen(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:
+def select(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:
     """The same on Tensors."""
     masks = (condition, ~condition)
     results = [branch_at(mask, branch, args) for mask, branch in zip(masks, branches, strict=True)]
@@ -63,8 +63,8 @@ def branch_at(mask: Tensor, branch: Branch, args: list[Tensor]) -> Any:
     shape = numpy.broadcast_shapes(*[tuple(value.shape) for value in (mask, *args)])
     if 0 in shape:
         return branch(*args)
-    inside = ops.reshape(ops.expand(mask, shape), (-1,))
-    first = ops.argmax(ops.cast(inside, uint8), 0)
+    flat_mask = ops.reshape(ops.expand(mask, shape), (-1,))
+    first = ops.argmax(ops.cast(flat_mask, uint8), 0)
     return branch(*[replaced(mask, arg, ops.expand(arg.detach(), shape), first) for arg in args])
 
 

@@ -132,19 +132,19 @@ def value_and_grad(
     shard_list = list(shards)
     if not shard_list:
         raise ValueError("value_and_grad needs at least one shard, but got none")
-    held = Shards(shard_list, client)
+    store = Shards(shard_list, client)
 
     def evaluate(parameters: Any) -> tuple[Any, Any]:
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
         begin = time.monotonic()
         while True:
-            left = None if timeout is None else max(0.0, timeout - (time.monotonic() - begin))
+            remaining = None if timeout is None else max(0.0, timeout - (time.monotonic() - begin))
             try:
-                total = summed_over(held, fn, arrays, tree, left, progress)
+                total = summed_over(store, fn, arrays, tree, remaining, progress)
             except CancelledError:
                 # a worker has taken data with it
-                held.renew(left)
+                store.renew(remaining)
                 continue
             except TimeoutError:
                 waited = time.monotonic() - begin
@@ -164,7 +164,7 @@ class Shards:
         from distributed import Future
 
         self.client = client
-        self.kept = [None if isinstance(shard, Future) else shard for shard in shards]
+        self.originals = [None if isinstance(shard, Future) else shard for shard in shards]
         self.futures = [s if isinstance(s, Future) else client.scatter([s], hash=False)[0] for s in shards]
 
     def renew(self, timeout: float | None) -> None:
@@ -175,15 +175,15 @@ class Shards:
         for number, future in enumerate(self.futures):
             if future.status not in ("lost", "cancelled"):
                 continue
-            if self.kept[number] is None:
+            if self.originals[number] is None:
                 raise RuntimeError(
                     f"shard {number} was given as a future, and is lost with the worker that held it: give "
                     "value_and_grad the shard itself, which it can send again"
                 )
-            (self.futures[number],) = sent([self.kept[number]], self.client, timeout)
+            (self.futures[number],) = send([self.originals[number]], self.client, timeout)
 
 
-def sent(data: list[Any], client: Any, timeout: float | None) -> list[Any]:
+def send(data: list[Any], client: Any, timeout: float | None) -> list[Any]:
     """Futures of data on workers; once more while the scheduler takes a worker that is lost for one that is there.
 
     Raises TimeoutError if there is no worker in time.
@@ -201,17 +201,17 @@ def sent(data: list[Any], client: Any, timeout: float | None) -> list[Any]:
 
 
 def summed_over(
-    held: Shards, fn: Callable[..., Any], arrays: list[Any], tree: Any, timeout: float | None, progress: bool
+    store: Shards, fn: Callable[..., Any], arrays: list[Any], tree: Any, timeout: float | None, progress: bool
 ) -> Any:
     """The sum of the values and gradients at all shards.
 
     Raises CancelledError if data are lost with a worker, TimeoutError if it takes too long.
     """
-    client = held.client
+    client = store.client
     # to one worker, from which the others have them: a broadcast waits for workers that are lost
-    constants = sent([arrays, tree], client, timeout)
+    constants = send([arrays, tree], client, timeout)
     parts = [
-        client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(held.futures)
+        client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(store.futures)
     ]
     if progress:
         watch(parts, timeout)

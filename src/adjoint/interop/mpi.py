@@ -288,8 +288,8 @@ def divided(parameters: Sequence[Tensor], most: int) -> list[list[tuple[int, Ten
 
 def check_agreement(comm: Any, parameters: Sequence[Tensor]) -> None:
     """Raise ValueError, on every rank, if ranks have other parameters than rank 0."""
-    own = [(tuple(p._array.shape), from_numpy_dtype(p._array.dtype).name) for p in parameters]
-    all_of_them = comm.allgather(own)
+    signature = [(tuple(p._array.shape), from_numpy_dtype(p._array.dtype).name) for p in parameters]
+    all_of_them = comm.allgather(signature)
     for rank, theirs in enumerate(all_of_them):
         if len(theirs) != len(all_of_them[0]):
             raise ValueError(

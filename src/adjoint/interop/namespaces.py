@@ -15,12 +15,12 @@ from adjoint.interop.operands import class_of_results
 Function = Callable[..., Any]
 
 
-def entered(value: Any) -> Any:
+def to_tensors(value: Any) -> Any:
     """Nested containers with Tensors in the place of arrays that hold one."""
     return exchanged(to_read, value)
 
 
-def left(kind: type | None, result: Any) -> Any:
+def as_class(kind: type | None, result: Any) -> Any:
     """A result over Tensors as an object of the class of results."""
     return wrapped(kind, result) if kind is not None and issubclass(kind, ArrayHolder) else result
 
@@ -36,7 +36,7 @@ def for_both(function: Function, over_tensors: Function) -> Function:
         kind = class_of_results((args, kwargs) if kwargs else args)
         if kind is None:
             return function(*args, **kwargs)
-        return left(kind, over_tensors(*entered(args), **entered(kwargs)))
+        return as_class(kind, over_tensors(*to_tensors(args), **to_tensors(kwargs)))
 
     return call
 

@@ -1,4 +1,4 @@
-"""How a function of NumPy is declared for Tensors: under its name, with NumPy's own signature.
+"""Declarations of NumPy's functions for Tensors, under their names and with NumPy's signatures.
 
     @function("trace")
     def trace(a: Array, offset=0, axis1=0, axis2=1, dtype=None, out=None): ...

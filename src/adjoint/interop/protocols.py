@@ -41,14 +41,14 @@ _BY_FUNCTION: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def _register() -> None:
-    for name, own in FUNCTIONS.items():
+    for name, implementation in FUNCTIONS.items():
         if name.startswith("polynomial."):
             continue  # NumPy imports it when it is first used
         function: Any = numpy
         for part in name.split("."):
             function = getattr(function, part, None)
         if function is not None:
-            _BY_FUNCTION[function] = own
+            _BY_FUNCTION[function] = implementation
 
 
 _register()
@@ -130,9 +130,9 @@ def array_function(function: Callable[..., Any], types: Iterable[type], args: An
         array = args[0]._array
         if type(array) is _ndarray and array.size and array.dtype in _QUICK_KINDS:
             return WHOLE[function](args[0])
-    own = _BY_FUNCTION.get(function) or FUNCTIONS.get(numpy_name(function))
-    if own is not None:
-        return own(*args, **kwargs)
+    implementation = _BY_FUNCTION.get(function) or FUNCTIONS.get(numpy_name(function))
+    if implementation is not None:
+        return implementation(*args, **kwargs)
     return _on_arrays(numpy_name(function), function, args, kwargs)
 
 
@@ -173,10 +173,10 @@ def array_namespace(api_version: str | None = None) -> Any:
 
 def sparse_matmul(array: Any, matrix: Any, is_reflected: bool) -> Any:
     """The product of a Tensor or differentiable array and a sparse array of SciPy's; reflected: that stands first."""
-    from adjoint.interop.sparse.matrix import kept_matrix
+    from adjoint.interop.sparse.matrix import operand_of
 
-    own = kept_matrix(matrix)
-    return own @ array if is_reflected else own.__rmatmul__(array)
+    operand = operand_of(matrix)
+    return operand @ array if is_reflected else operand.__rmatmul__(array)
 
 
 def answers() -> dict[str, Callable[..., Any]]:

@@ -48,8 +48,8 @@ def own_reason(name: str) -> str | None:
 
 def reason_for(name: str) -> str:
     """The message for a function that has no derivative here."""
-    own = own_reason(name)
-    why = f"it {own}" if own else "adjoint has no derivative of it"
+    reason = own_reason(name)
+    why = f"it {reason}" if reason else "adjoint has no derivative of it"
     return (
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
         f"Use tensor.detach() to leave the graph on purpose; docs/numpy-coverage.md lists what is differentiated"

@@ -182,18 +182,18 @@ def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor
 
 def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
     """The dtypes in which a reduction runs and that it gives."""
-    own = kind_of(a)
+    source_kind = kind_of(a)
     signature = None if dtype is None else (numpy_dtype(dtype), numpy_dtype(dtype), None)
-    if dtype is None and ufunc in (numpy.add, numpy.multiply) and own.kind in "biu":
-        kind = numpy.result_type(own, "u8" if own.kind == "u" else "i8")
+    if dtype is None and ufunc in (numpy.add, numpy.multiply) and source_kind.kind in "biu":
+        kind = numpy.result_type(source_kind, "u8" if source_kind.kind == "u" else "i8")
         signature = (kind, kind, None)
     if ufunc in (numpy.logical_and, numpy.logical_or, numpy.logical_xor):
         return _BOOL, _BOOL
-    if dtype is None and own.kind in "fc" and ufunc in REDUCTIONS:
-        return own, own
+    if dtype is None and source_kind.kind in "fc" and ufunc in REDUCTIONS:
+        return source_kind, source_kind
     options: dict[str, Any] = {} if signature is None else {"signature": signature}
     options["casting"] = "unsafe"  # as NumPy's reductions cast
-    kinds = ufunc.resolve_dtypes((None, own, None), reduction=True, **options)
+    kinds = ufunc.resolve_dtypes((None, source_kind, None), reduction=True, **options)
     return kinds[1], kinds[2]
 
 
@@ -278,8 +278,8 @@ def _reorderable(ufunc: numpy.ufunc) -> bool:
 def _in_front(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     """The given axes as one in front."""
     rest = [axis for axis in range(a.ndim) if axis not in axes]
-    moved = ops.permute(a, (*axes, *rest))
-    return ops.reshape(moved, (-1, *[a.shape[axis] for axis in rest])) if len(axes) > 1 else moved
+    front = ops.permute(a, (*axes, *rest))
+    return ops.reshape(front, (-1, *[a.shape[axis] for axis in rest])) if len(axes) > 1 else front
 
 
 # accumulate, reduceat, outer ------------------------------------------------------------------------------------------
@@ -359,10 +359,10 @@ def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
     order = numpy.ravel(positions)
     rounds = _rounds(order)
     for number_of_round in range(int(rounds.max(initial=-1)) + 1):
-        chosen = numpy.flatnonzero(rounds == number_of_round)
-        spots = numpy.unravel_index(order[chosen], tuple(target.shape)) if target.ndim else ()
+        members = numpy.flatnonzero(rounds == number_of_round)
+        spots = numpy.unravel_index(order[members], tuple(target.shape)) if target.ndim else ()
         current = target[spots] if target.ndim else target.clone()
-        parts = [value[chosen] for value in flat]
+        parts = [value[members] for value in flat]
         result = call(ufunc, current, *(parts if target.ndim else [part[0] for part in parts]))
         if is_tracked(result) and kind_of(target).kind in "biu":
             raise TypeError(
@@ -408,11 +408,11 @@ def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -
         axes_of_operands = [(axes["axis"],)] * ufunc.nin
     else:
         axes_of_operands = [tuple(range(-n, 0)) for n in cores[:-1]]
-    moved = [
+    operands = [
         ops.permute(v, _to_the_end(v.ndim, operand_axes)) if operand_axes else v
         for v, operand_axes in zip(values, axes_of_operands, strict=False)
     ]
-    results = UFUNCS[ufunc].function(*moved)
+    results = UFUNCS[ufunc].function(*operands)
     if keepdims:
         operand_axes = axes_of_operands[0]
         return _restored(results, axes_of(operand_axes, results.ndim + len(operand_axes)))
@@ -498,10 +498,10 @@ def _ordering(ufunc: numpy.ufunc, operation: Operation) -> Function:
         result = ufunc(*arrays)
         if result.dtype == bool:
             return new_tensor(numpy.asarray(result))
-        chosen = tensor_of(values[-1])
+        selection = tensor_of(values[-1])
         for value, array in zip(reversed(values[:-1]), reversed(arrays[:-1]), strict=True):
-            chosen = ops.where(new_tensor(numpy.asarray(result == array)), value, chosen)
-        return chosen
+            selection = ops.where(new_tensor(numpy.asarray(result == array)), value, selection)
+        return selection
 
     return run
 
@@ -546,11 +546,11 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def _fill() -> None:
-    for name, own in _NAMES.items():
+    for name, rule_name in _NAMES.items():
         ufunc = getattr(numpy, name)
-        ufunc_over_tensors(ufunc, operations[own])
-        if own in _ORDERINGS:
-            UFUNCS[ufunc] = KnownUfunc(ufunc, _ordering(ufunc, operations[own]))
+        ufunc_over_tensors(ufunc, operations[rule_name])
+        if rule_name in _ORDERINGS:
+            UFUNCS[ufunc] = KnownUfunc(ufunc, _ordering(ufunc, operations[rule_name]))
     for name, function in _FUNCTIONS.items():
         ufunc_over_tensors(getattr(numpy, name), function)
     for name in ("bitwise_count",):

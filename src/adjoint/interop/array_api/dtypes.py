@@ -132,8 +132,8 @@ class NamespaceInfo:
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Dtype]:
         """The dtypes of a kind (or of several, or all) by their names."""
         check_device(device)
-        chosen = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
-        names = [dtype for each in chosen for dtype in KINDS[each]]
+        kinds = ("bool", "numeric") if kind is None else kind if isinstance(kind, tuple) else (kind,)
+        names = [dtype for each in kinds for dtype in KINDS[each]]
         return {dtype.name: dtype for dtype in names}
 
     def devices(self) -> list[device]:

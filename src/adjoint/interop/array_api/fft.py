@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def _one(name: str) -> Any:
-    own = FUNCTIONS[f"fft.{name}"]
+    function = FUNCTIONS[f"fft.{name}"]
 
     def transform(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
-        return own(x, n, axis, norm)
+        return function(x, n, axis, norm)
 
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = f"numpy.fft.{name}, along one axis."
@@ -29,12 +29,12 @@ def _one(name: str) -> Any:
 
 
 def _several(name: str) -> Any:
-    own = FUNCTIONS[f"fft.{name}"]
+    function = FUNCTIONS[f"fft.{name}"]
 
     def transform(
         x: Tensor, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
     ) -> Tensor:
-        return own(x, s, axes, norm)
+        return function(x, s, axes, norm)
 
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = f"numpy.fft.{name}, along several axes."

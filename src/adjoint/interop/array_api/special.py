@@ -20,9 +20,9 @@ def _table() -> dict[str, Any]:
 
     scipy_functions.load()
     prefix = "scipy.special."
-    functions = {name.removeprefix(prefix): own for name, own in FUNCTIONS.items() if name.startswith(prefix)}
-    for name, own in vars(scipy.special).items():
-        ufunc = inspect.unwrap(own) if callable(own) else own
+    functions = {name.removeprefix(prefix): function for name, function in FUNCTIONS.items() if name.startswith(prefix)}
+    for name, function in vars(scipy.special).items():
+        ufunc = inspect.unwrap(function) if callable(function) else function
         if isinstance(ufunc, numpy.ufunc) and ufunc in ufuncs.UFUNCS:
             functions[name] = functools.partial(ufuncs.call, ufunc)
     return functions

@@ -94,7 +94,7 @@ def _slopes(f, axis, h, edge_order):
     f, h = promoted(f, h)
     at = [f.narrow(axis, i, 1) for i in ((0, 1, 2, -3, -2, -1) if edge_order == 2 else (0, 1, 1, -2, -2, -1))]
     f0, f1, f2, f3, f4, f5 = at
-    before, inside, after = _part(f, axis, None, -2), _part(f, axis, 1, -1), _part(f, axis, 2, None)
+    before, center, after = _part(f, axis, None, -2), _part(f, axis, 1, -1), _part(f, axis, 2, None)
     if not h.ndim:
         middle = (after - before) / (2 * h)
         first, last = (f1 - f0) / h, (f5 - f4) / h
@@ -109,7 +109,7 @@ def _slopes(f, axis, h, edge_order):
     left, right = ops.reshape(steps[:-1], shape), ops.reshape(steps[1:], shape)
     middle = (
         -right / (left * (left + right)) * before
-        + (right - left) / (left * right) * inside
+        + (right - left) / (left * right) * center
         + left / (right * (left + right)) * after
     )
     first, last = (f1 - f0) / steps[0], (f5 - f4) / steps[-1]
@@ -162,16 +162,16 @@ def interp(x: Array, xp: Array, fp: Array, left: Operand = None, right: Operand 
         cast(tensor_of(each), kind) if each is not None else end for each, end in ((left, fp[0]), (right, fp[-1]))
     ]
     if len(knots) == 1:
-        inside = ops.expand(fp[0], x.shape)
+        value = ops.expand(fp[0], x.shape)
     else:
         at = numpy.clip(numpy.searchsorted(knots, points, "right") - 1, 0, len(knots) - 2)
         after = at + 1
         x0, x1, f0, f1 = xp[new_tensor(at)], xp[new_tensor(after)], fp[new_tensor(at)], fp[new_tensor(after)]
         width = x1 - x0
         width = ops.where(width == 0, number(1, numpy.dtype(float)), width)
-        inside = f0 + (f1 - f0) / width * (x - x0)
-        inside = ops.where(new_tensor(points == knots[-1]), fp[-1], inside)
-    result = ops.where(new_tensor(points < knots[0]), left, inside)
+        value = f0 + (f1 - f0) / width * (x - x0)
+        value = ops.where(new_tensor(points == knots[-1]), fp[-1], value)
+    result = ops.where(new_tensor(points < knots[0]), left, value)
     return ops.where(new_tensor(points > knots[-1]), right, result)
 
 

@@ -21,7 +21,7 @@ from adjoint.interop.operands import (
 from adjoint.tensor.table import ops
 
 
-def _shaped(name):
+def _declare_like(name):
     make = getattr(numpy, f"{name}_like")
 
     def like(a: Array, /, dtype=None, order="K", subok=True, shape=None, *, device=None):
@@ -36,7 +36,7 @@ def _shaped(name):
 
 
 for _name in ("zeros", "ones", "empty"):
-    function(f"{_name}_like")(_shaped(_name))
+    function(f"{_name}_like")(_declare_like(_name))
 
 
 @function("full_like")

@@ -22,15 +22,15 @@ def pad(array: Array, pad_width, mode="constant", **kwargs):
     """More elements at the ends of each axis, of the ways that numpy.pad knows."""
     widths = plain(pad_width)
     if isinstance(widths, dict):
-        named = {axis_of(axis, array.ndim): each for axis, each in widths.items()}
-        widths = [named.get(axis, (0, 0)) for axis in range(array.ndim)]
+        by_axis = {axis_of(axis, array.ndim): each for axis, each in widths.items()}
+        widths = [by_axis.get(axis, (0, 0)) for axis in range(array.ndim)]
         widths = [(each, each) if isinstance(each, int) else tuple(each) for each in widths]
     pairs = numpy.broadcast_to(widths, (array.ndim, 2)).tolist()
     if mode == "constant":
         values = cast(tensor_of(kwargs.pop("constant_values", 0)), kind_of(array))
-        own, others = numbered(array.shape, values.shape)
+        array_numbers, value_numbers = numbered(array.shape, values.shape)
         _refuse_more(kwargs, mode)
-        return gathered([array, values], numpy.pad(own, pairs, constant_values=others))
+        return gathered([array, values], numpy.pad(array_numbers, pairs, constant_values=value_numbers))
     if mode in _BY_NUMBER and kwargs.get("reflect_type", "even") == "even":
         (numbers,) = numbered(array.shape)
         return gathered([array], numpy.pad(numbers, pairs, mode, **kwargs))

@@ -53,16 +53,16 @@ def gathered(sources: Any, indices: Any) -> Any:
 
 def _moving(name: str, text: str) -> None:
     """A function of one array that moves elements: its other arguments are constants."""
-    own = repeat if name == "repeat" else getattr(numpy, name)
+    numpy_function = repeat if name == "repeat" else getattr(numpy, name)
 
-    def moved(a, *args, **kwargs):
+    def gather(a, *args, **kwargs):
         a = tensor_of(a)
         (numbers,) = numbered(a.shape)
-        return gathered([a], own(numbers, *constant(args), **constant(kwargs)))
+        return gathered([a], numpy_function(numbers, *constant(args), **constant(kwargs)))
 
-    moved.__name__ = name
-    moved.__doc__ = text
-    FUNCTIONS[name] = moved
+    gather.__name__ = name
+    gather.__doc__ = text
+    FUNCTIONS[name] = gather
 
 
 for _name, _text in {
@@ -107,8 +107,8 @@ def trim_zeros(filt: Array, trim="fb", axis=None):
 def insert(arr: Array, obj, values: Array, axis=None):
     """A Tensor with values inserted before indices."""
     arr, values = cast(arr, kind_of(arr)), cast(values, kind_of(arr))
-    own, new = numbered(arr.shape, values.shape)
-    return gathered([arr, values], numpy.insert(own, constant(obj), new, axis))
+    old, new = numbered(arr.shape, values.shape)
+    return gathered([arr, values], numpy.insert(old, constant(obj), new, axis))
 
 
 @function("take")
@@ -182,10 +182,10 @@ def piecewise(x: Array, condlist, funclist, *args, **kw):
     result = ops.zeros_like(x)
     for condition, piece in zip(conditions, funclist, strict=True):
         spots = numpy.flatnonzero(condition)
-        chosen = gathered([x], spots)
-        value = piece(chosen, *args, **kw) if callable(piece) else piece
-        if chosen.numel():
-            value = ops.expand(cast(tensor_of(value), kind_of(x)), chosen.shape)
+        elements = gathered([x], spots)
+        value = piece(elements, *args, **kw) if callable(piece) else piece
+        if elements.numel():
+            value = ops.expand(cast(tensor_of(value), kind_of(x)), elements.shape)
             result = ops.put(result, new_tensor(spots), value, False)
     return result
 
@@ -235,8 +235,8 @@ def unique(
     values = gathered([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
     requested = (True, return_index, return_inverse, return_counts)
     results = [values, *[new_tensor(each) for each in parts[1:]]]
-    chosen = tuple(each for each, flag in zip(results, requested, strict=True) if flag)
-    return chosen if len(chosen) > 1 else values
+    outputs = tuple(each for each, flag in zip(results, requested, strict=True) if flag)
+    return outputs if len(outputs) > 1 else values
 
 
 def _unique(kind, x):
@@ -249,12 +249,12 @@ def _unique(kind, x):
 def _declare_unique(name):
     kind = type(getattr(numpy, name)(numpy.zeros(1)))
 
-    def named(x: Array):
+    def unique(x: Array):
         return _unique(kind, x)
 
-    named.__name__ = name
-    named.__doc__ = "The elements without repetitions, and what the name says, as the array API standard has it."
-    function(name)(named)
+    unique.__name__ = name
+    unique.__doc__ = "The elements without repetitions, and what the name says, as the array API standard has it."
+    function(name)(unique)
 
 
 for _name in ("unique_all", "unique_counts", "unique_inverse"):
@@ -335,19 +335,19 @@ def copyto(dst, src: Array, casting="same_kind", where=True):
         target.copy_(ops.where(mask, value, target))
 
 
-def _written(target, positions, values):
+def _write(target, positions, values):
     """Write values, from the start again where they do not suffice, to elements counted through."""
     flat = ops.reshape(values, (-1,))
     if not positions.size or not flat.numel():
         return
     # where a place is named several times the last one counts
     last = {int(position): i for i, position in enumerate(positions)}
-    chosen = numpy.fromiter(last.values(), int)
-    written = cast(gathered([flat], chosen % flat.numel()), kind_of(target))
+    sources = numpy.fromiter(last.values(), int)
+    entries = cast(gathered([flat], sources % flat.numel()), kind_of(target))
     if target.ndim:
-        target[numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))] = written
+        target[numpy.unravel_index(numpy.fromiter(last, int), tuple(target.shape))] = entries
     else:
-        target[...] = written[0]
+        target[...] = entries[0]
 
 
 @function("put")
@@ -355,7 +355,7 @@ def put(a, ind, v: Array, mode="raise"):
     """Write to places of a Tensor, counted through."""
     target = _target("put", a, v)
     n = target.numel()
-    _written(target, numpy.take(numpy.arange(n), numpy.ravel(constant(ind)), mode=mode), v)
+    _write(target, numpy.take(numpy.arange(n), numpy.ravel(constant(ind)), mode=mode), v)
 
 
 @function("place")
@@ -365,7 +365,7 @@ def place(arr, mask, vals: Array):
     positions = numpy.flatnonzero(constant(mask))
     if positions.size and not vals.numel():
         raise ValueError("Cannot insert from an empty array!")
-    _written(target, positions, vals)
+    _write(target, positions, vals)
 
 
 @function("putmask")
@@ -374,7 +374,7 @@ def putmask(a, /, mask, values: Array):
     target = _target("putmask", a, values)
     positions = numpy.flatnonzero(constant(mask))
     if positions.size:
-        _written(target, positions, gathered([values], positions % values.numel()))
+        _write(target, positions, gathered([values], positions % values.numel()))
 
 
 @function("put_along_axis")
@@ -386,7 +386,7 @@ def put_along_axis(arr, indices, values: Array, axis):
     if axis is None:
         numbers, axis = numpy.ravel(numbers), 0
     positions = numpy.take_along_axis(numbers, indices, axis)
-    _written(target, numpy.ravel(positions), ops.expand(values, positions.shape))
+    _write(target, numpy.ravel(positions), ops.expand(values, positions.shape))
 
 
 @function("fill_diagonal")
@@ -397,4 +397,4 @@ def fill_diagonal(a, val: Array, wrap=False):
         raise ValueError("array must be at least 2-d")
     marks = numpy.zeros(tuple(target.shape), bool)
     numpy.fill_diagonal(marks, True, wrap)
-    _written(target, numpy.flatnonzero(marks), val)
+    _write(target, numpy.flatnonzero(marks), val)

@@ -256,10 +256,10 @@ def histogram(a: Array, bins=10, range=None, density=None, weights: Array = None
     else:
         if weights.shape != a.shape:
             raise ValueError("weights should have the same shape as a.")
-        inside = (flat >= bounds[0]) & (flat <= bounds[-1])
+        in_range = (flat >= bounds[0]) & (flat <= bounds[-1])
         bin_numbers = numpy.minimum(numpy.searchsorted(bounds, flat, "right") - 1, len(bounds) - 2)
-        chosen = ops.reshape(weights, (-1,))[new_tensor(inside)]
-        counts = ops.sum_at(chosen, (len(bounds) - 1,), (bin_numbers[inside],))
+        weights_in_range = ops.reshape(weights, (-1,))[new_tensor(in_range)]
+        counts = ops.sum_at(weights_in_range, (len(bounds) - 1,), (bin_numbers[in_range],))
     if density:
         counts = cast(counts, float)
         return counts / (edges[1:] - edges[:-1]) / total(counts), edges
@@ -285,11 +285,11 @@ def _edges_along(column, bins, extent):
 
 def _places_in_bins(columns, bounds):
     """The bin of each point along each axis, and which points are in any."""
-    inside, places = numpy.ones(numpy.shape(columns[0]), bool), []
+    in_range, places = numpy.ones(numpy.shape(columns[0]), bool), []
     for column, edges in zip(columns, bounds, strict=True):
-        inside &= (column >= edges[0]) & (column <= edges[-1])
+        in_range &= (column >= edges[0]) & (column <= edges[-1])
         places.append(numpy.minimum(numpy.searchsorted(edges, column, "right") - 1, len(edges) - 2))
-    return tuple(place[inside] for place in places), inside
+    return tuple(bins[in_range] for bins in places), in_range
 
 
 @function("histogramdd")
@@ -304,10 +304,10 @@ def histogramdd(sample, bins=10, range=None, density=None, weights: Array = None
     ranges = [None] * n if range is None else range
     edges = [_edges_along(*each) for each in zip(columns, _bins_of_axes(bins, n), ranges, strict=True)]
     bounds = [values_of(each) for each in edges]
-    places, inside = _places_in_bins([values_of(each) for each in columns], bounds)
+    places, in_range = _places_in_bins([values_of(each) for each in columns], bounds)
     shape = tuple(len(each) - 1 for each in bounds)
-    ones = new_tensor(numpy.ones(inside.shape))
-    counts = ops.sum_at(cast(ones if weights is None else weights, float)[new_tensor(inside)], shape, places)
+    ones = new_tensor(numpy.ones(in_range.shape))
+    counts = ops.sum_at(cast(ones if weights is None else weights, float)[new_tensor(in_range)], shape, places)
     if density:
         whole = total(counts)
         for axis, each in enumerate(edges):

@@ -469,15 +469,15 @@ class FlatArray:
         if self.index >= len(self):
             raise StopIteration
         self.index += 1
-        return self.base[self._place(self.index - 1)]
+        return self.base[self._index_of(self.index - 1)]
 
-    def _place(self, number: int) -> tuple[int, ...]:
+    def _index_of(self, number: int) -> tuple[int, ...]:
         return tuple(int(i) for i in numpy.unravel_index(number, self.base.shape))
 
     @property
     def coords(self) -> tuple[int, ...]:
         """The place of the element that next() gives."""
-        return self._place(self.index)
+        return self._index_of(self.index)
 
     def __getitem__(self, index: Any) -> Any:
         return self.base.reshape(-1)[index]

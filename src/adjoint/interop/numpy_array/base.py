@@ -1,4 +1,4 @@
-"""What all arrays that hold a Tensor have in common, and how values go into Tensors and come out."""
+"""The base class of arrays that hold a Tensor, and the conversion between values and Tensors."""
 
 from __future__ import annotations
 

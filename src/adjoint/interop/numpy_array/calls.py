@@ -1,4 +1,4 @@
-"""NumPy's functions and ufuncs on arrays that hold Tensors: through the table of functions over Tensors."""
+"""NumPy's functions and ufuncs for arrays that hold Tensors, by the table of functions over Tensors."""
 
 from __future__ import annotations
 
@@ -284,8 +284,8 @@ def for_objects(function: Function) -> Function:
 def objects_of(array: Any, ndmin: int = 0) -> Any:
     """The numbers of a differentiable array, which keep their derivatives, as an array of objects."""
     objects = numpy.empty(array.shape, object)
-    for place in numpy.ndindex(array.shape):
-        objects[place] = array[place]
+    for index in numpy.ndindex(array.shape):
+        objects[index] = array[index]
     return objects.reshape((1,) * (ndmin - objects.ndim) + objects.shape)
 
 
@@ -309,8 +309,8 @@ class own_words:
 
 def without_derivative(kind: Kind, name: str) -> Exception:
     """The error for a function of differentiated arrays that has no derivative."""
-    own = own_reason(name)
-    why = f"which {own}" if own else "of which adjoint has no derivative"
+    reason = own_reason(name)
+    why = f"which {reason}" if reason else "of which adjoint has no derivative"
     return lost_derivative(f"the result of {name}(), {why},", kind._instead, kind._as_constant)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's indices on Tensors: what both read alike goes straight through, the rest by the numbers of the elements."""
+"""NumPy's indices on Tensors: passed on where torch reads them alike, otherwise by flat numbers of elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ndarray's attributes say about memory: views as another dtype, the length in place, locks, and the bytes."""
+"""ndarray's attributes about memory: views as another dtype, resizing in place, flags, and bytes."""
 
 from __future__ import annotations
 
@@ -127,10 +127,10 @@ def _define() -> None:
 
 
 def _of_bytes(name: str) -> Function:
-    own = getattr(numpy.ndarray, name)
+    numpy_method = getattr(numpy.ndarray, name)
 
     def method(self: MemoryAccess, *args: Any, **kwargs: Any) -> Any:
-        return own(numpy.asarray(self._plain(f"{name}()")), *args, **kwargs)
+        return numpy_method(numpy.asarray(self._plain(f"{name}()")), *args, **kwargs)
 
     method.__name__ = name
     method.__qualname__ = f"Array.{name}"

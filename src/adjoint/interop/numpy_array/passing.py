@@ -1,4 +1,4 @@
-"""Arrays and numbers in the place of Tensors: what functions of functions need, see `adjoint.transforms.passing`."""
+"""Arrays and numbers as arguments of functions of functions: conversions for `adjoint.transforms.passing`."""
 
 from __future__ import annotations
 

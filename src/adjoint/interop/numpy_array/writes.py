@@ -1,4 +1,4 @@
-"""Writing to elements with NumPy's meaning: views see it, derivatives do not suffer from it.
+"""Writing to elements as NumPy does: views see the new values, and derivatives stay right.
 
 Operations save the values that their derivatives need. So memory that is written to belongs to a `Memory`, and what an
 operation reads of it is a clone: one for each state of the whole, which further reads share. An array whose memory has
@@ -120,11 +120,11 @@ def _take_over(array: ArrayHolder) -> None:
     shared = [live for reference in base.__dict__.pop(_SHARED, {}).values() if (live := reference()) is not None]
     if not any(live is array for live in shared):
         shared.append(array)
-    own = make_writable(ops.clone(base))
+    copy = make_writable(ops.clone(base))
     for live in shared:
         view = live._tensor._view
-        live._tensor = own if view is None else replay_view(view.replay, own)
-    own.__dict__[_SHARED] = {id(live): weakref.ref(live) for live in shared}
+        live._tensor = copy if view is None else replay_view(view.replay, copy)
+    copy.__dict__[_SHARED] = {id(live): weakref.ref(live) for live in shared}
 
 
 def has_view(result: Any, tensors: list[Tensor]) -> bool:

@@ -1,4 +1,4 @@
-"""What filters share: arrays that go on beyond their edges, windows along an axis, linear functions as matrices."""
+"""Helpers of filters: arrays extended beyond their edges, windows along an axis, linear functions as matrices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tensors(*values: Any) -> list[Tensor]:
     return promoted(*[float(v) if type(v) in (int, float) else inexact(tensor_of(v)) for v in values])
 
 
-def moved(tensor: Tensor, source: Any, destination: Any) -> Tensor:
+def move_axes(tensor: Tensor, source: Any, destination: Any) -> Tensor:
     """The Tensor with axes elsewhere."""
     return FUNCTIONS["moveaxis"](tensor, source, destination)
 
@@ -66,5 +66,5 @@ def by_matrix(function: Callable[[Any], Any], x: Tensor, axis: int) -> Tensor:
         raise ValueError(f"along an axis of {n} elements; over Tensors this function takes at most {LONGEST}")
     matrix = numpy.asarray(function(numpy.eye(n)))
     kind = numpy.result_type(kind_of(x), matrix.dtype)
-    rows = moved(x, axis, -1) @ new_tensor(matrix.astype(kind))
-    return moved(rows, -1, axis)
+    rows = move_axes(x, axis, -1) @ new_tensor(matrix.astype(kind))
+    return move_axes(rows, -1, axis)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, function
-from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.axes import move_axes, tensors
 from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain
 from adjoint.tensor.table import ops
 
@@ -126,8 +126,8 @@ def _between(metric: Any, u: Any, v: Any, options: dict[str, Any]) -> Any:
         raise TypeError(f"over Tensors there is no distance {metric!r}; there are {', '.join(METRICS)}")
     arrays = {key: value for key, value in options.items() if key in _ARRAYS and value is not None}
     others = {key: value for key, value in options.items() if key not in _ARRAYS}
-    u, v, *own = tensors(u, v, *arrays.values())
-    return METRICS[name](u, v, **dict(zip(arrays, own, strict=True)), **others)
+    u, v, *extra = tensors(u, v, *arrays.values())
+    return METRICS[name](u, v, **dict(zip(arrays, extra, strict=True)), **others)
 
 
 def _declare(name: str) -> None:
@@ -154,7 +154,7 @@ for _name in METRICS:
 @function("scipy.spatial.distance.jensenshannon")
 def jensenshannon(p, q, base=None, *, axis=0, keepdims=False):
     """The square root of the divergence of Jensen and Shannon, of two vectors of probabilities along an axis."""
-    p, q = (moved(each, axis, -1) for each in tensors(p, q))
+    p, q = (move_axes(each, axis, -1) for each in tensors(p, q))
     result = _jensenshannon(p, q, base)
     return ops.unsqueeze(result, axis) if keepdims else result
 

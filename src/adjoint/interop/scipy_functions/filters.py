@@ -10,7 +10,7 @@ from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import function
 from adjoint.interop.operands import axis_of, kind_of
-from adjoint.interop.scipy_functions.axes import by_matrix, extended, moved, tensors, windows
+from adjoint.interop.scipy_functions.axes import by_matrix, extended, move_axes, tensors, windows
 from adjoint.interop.scipy_functions.pieces import constants
 from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.solvers.flattening import one_by_one
@@ -101,11 +101,11 @@ def lfilter(b, a, x, axis=-1, zi=None):
     others = [x] if zi is None else [x, zi]
     b, a, *others = _normalised(b, a, *others)
     axis = axis_of(axis, others[0].ndim)
-    x, *start = [moved(each, axis, -1) for each in others]
+    x, *start = [move_axes(each, axis, -1) for each in others]
     y = _filtered(b, a, x, *start)
     if zi is None:
-        return moved(y, -1, axis)
-    return moved(y, -1, axis), moved(_final_state(b, a, x, y, start[0]), -1, axis)
+        return move_axes(y, -1, axis)
+    return move_axes(y, -1, axis), move_axes(_final_state(b, a, x, y, start[0]), -1, axis)
 
 
 @function("scipy.signal.lfilter_zi")
@@ -168,13 +168,13 @@ def _both_ways(x: Any, axis: int, padtype: Any, width: int, one_way: Any) -> Any
             f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
         )
     width = 0 if padtype is None else width
-    x = moved(x, axis, -1)
+    x = move_axes(x, axis, -1)
     if x.shape[-1] <= width:
         raise ValueError(f"The length of the input vector x must be greater than padlen, which is {width}.")
     y = _padded(x, padtype, width)
     for _ in range(2):
         y = ops.flip(one_way(y, y[..., :1]), (-1,))
-    return moved(y[..., width : y.shape[-1] - width], -1, axis)
+    return move_axes(y[..., width : y.shape[-1] - width], -1, axis)
 
 
 def _padded(x: Any, padtype: Any, width: int) -> Any:

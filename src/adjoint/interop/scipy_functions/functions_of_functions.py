@@ -19,7 +19,7 @@ import numpy
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.operations.dependence import is_differentiating
-from adjoint.interop.namespaces import entered, left
+from adjoint.interop.namespaces import as_class, to_tensors
 from adjoint.interop.numpy_array.base import values
 from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensor_of, tensors_in
 from adjoint.interop.scipy_functions.pieces import plain as values_of
@@ -60,13 +60,13 @@ def plain_function(function: Function, args: tuple[Any, ...], kinds: list[type] 
             kinds.append(kind)
         elif class_of_results(args) is None:
             _refuse_tracked(function(*point, *constants), getattr(function, "__name__", "the function"))
-        return values_of(entered(result))
+        return values_of(to_tensors(result))
 
     return call
 
 
 def _refuse_tracked(result: Any, name: str) -> None:
-    if any(is_tracked(tensor) for tensor in tensors_in(entered(result))):
+    if any(is_tracked(tensor) for tensor in tensors_in(to_tensors(result))):
         raise TypeError(
             f"{name} uses a Tensor or an Array that requires a derivative and is none of its arguments: the solution "
             "would silently be a constant. Give it in args=(...)"
@@ -79,7 +79,7 @@ def over_tensors(function: Function, kind: type | None) -> Function:
     @functools.wraps(function)
     @calls_back
     def call(*point: Any) -> Any:
-        return tensor_of(entered(function(*left(kind, point))))
+        return tensor_of(to_tensors(function(*as_class(kind, point))))
 
     return call
 
@@ -95,7 +95,7 @@ def tupled(args: Any) -> tuple[Any, ...]:
 def _root_near(function: Function, start: Any, args: tuple[Any, ...], kind: type | None) -> Any:
     """The root near a solution, as a function of the parameters."""
     x = new_tensor(numpy.asarray(start, float))
-    return left(kind, implicit.root(over_tensors(function, kind), x, *entered(args)))
+    return as_class(kind, implicit.root(over_tensors(function, kind), x, *to_tensors(args)))
 
 
 def scalar_root(of_scipy: Function) -> Function:
@@ -139,8 +139,8 @@ def _constant_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[st
 
 
 def _refine_root(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
-    place = "root" if "root" in solution else "x"
-    solution[place] = _root_near(fun, solution[place], args, kind)
+    key = "root" if "root" in solution else "x"
+    solution[key] = _root_near(fun, solution[key], args, kind)
 
 
 def _refine_minimum(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
@@ -155,10 +155,10 @@ def _minimum_near(fun: Function, start: Any, args: tuple[Any, ...], kind: type) 
     """The stationary point near a minimum and the function there, as functions of the parameters."""
     x = new_tensor(numpy.asarray(start, float))
     function = over_tensors(fun, kind)
-    place = implicit.minimize_stationary(
-        lambda x, *args: ops.sum(function(x, *args)), x, *entered(args), method="newton"
+    minimum = implicit.minimize_stationary(
+        lambda x, *args: ops.sum(function(x, *args)), x, *to_tensors(args), method="newton"
     )
-    return left(kind, place), left(kind, ops.reshape(function(place, *entered(args)), ()))
+    return as_class(kind, minimum), as_class(kind, ops.reshape(function(minimum, *to_tensors(args)), ()))
 
 
 def scalar_minimum(of_scipy: Function) -> Function:
@@ -172,16 +172,16 @@ def scalar_minimum(of_scipy: Function) -> Function:
     def solve(*places: Any, **options: Any) -> Any:
         bound = signature.bind(*places, **options)
         bound.apply_defaults()
-        given = bound.arguments
-        func, args = given["func"], tupled(given["args"])
+        arguments = bound.arguments
+        func, args = arguments["func"], tupled(arguments["args"])
         kind = class_of_results(args)
-        given.update(func=plain_function(func, args), args=())
+        arguments.update(func=plain_function(func, args), args=())
         solution = of_scipy(*constant(bound.args), **constant(bound.kwargs))
         if kind is None:
             return solution
-        if "x1" in given:
+        if "x1" in arguments:
             raise TypeError(f"{of_scipy.__name__}: over Tensors there are no bounds; use minimize_scalar without them")
-        if not given["full_output"]:
+        if not arguments["full_output"]:
             return _minimum_near(func, solution, args, kind)[0]
         return *_minimum_near(func, solution[0], args, kind), *solution[2:]
 
@@ -224,7 +224,7 @@ def quadrature(of_scipy: Function) -> Function:
             if options.get("weight") is not None or options.get("points") is not None:
                 raise TypeError("quad: over Tensors there are neither weight= nor points=")
             value = _integrated(over_tensors(func, kind), a, b, args, details, value, max(error, 1e-7 * abs(value)))
-            value = left(kind, value)
+            value = as_class(kind, value)
         return (value, error, details, *message) if full_output else (value, error)
 
     return quad
@@ -234,19 +234,19 @@ def _limit(end: Any) -> Any:
     """A limit of integration as SciPy takes it. Raises TypeError for a container."""
     if isinstance(end, (list, tuple, dict)):
         raise TypeError(f"quad: a limit of integration must be one number, not {type(end).__name__}")
-    return float(values_of(entered(end))) if class_of_results(end) else end
+    return float(values_of(to_tensors(end))) if class_of_results(end) else end
 
 
 def _integrated(function: Function, a: Any, b: Any, args: Any, details: Any, value: float, error: float) -> Any:
     """The integral over the intervals that SciPy ended with. Raises ArithmeticError unless it is SciPy's value."""
     n = details["last"]
     starts, ends = details["alist"][:n], details["blist"][:n]
-    low, high, *args = entered((a, b, *args))
+    low, high, *args = to_tensors((a, b, *args))
     total: Any = 0.0
     for start, end in zip(starts, ends, strict=True):
         for node, weight in zip(start + (end - start) * _NODES, (end - start) * _WEIGHTS, strict=True):
-            for place, factor in _mapped(float(node), low, high):
-                total = total + weight * factor * function(place, *args)
+            for point, factor in _mapped(float(node), low, high):
+                total = total + weight * factor * function(point, *args)
     total = tensor_of(total)
     if not abs(float(values_of(total)) - value) <= 10 * error + 1e-12:
         raise ArithmeticError(
@@ -298,20 +298,20 @@ def initial_value(of_scipy: Function) -> Function:
                 "adjoint.implicit.odeint has more"
             )
         solution = of_scipy(
-            plain_function(fun, parameters), t_span, values_of(tensor_of(entered(y0))), method, t_eval, **options
+            plain_function(fun, parameters), t_span, values_of(tensor_of(to_tensors(y0))), method, t_eval, **options
         )
-        flat = tensor_of(entered(y0))
+        flat = tensor_of(to_tensors(y0))
 
         @calls_back
         def field(t: Any, y: Any, *args: Any) -> Any:
-            result = fun(*left(kind, (t, y, *args)))
-            members = entered(result)
+            result = fun(*as_class(kind, (t, y, *args)))
+            members = to_tensors(result)
             return tensor_of(members) if not isinstance(members, (list, tuple)) else ops.stack(_rows(members), 0)
 
         tolerances = {name: options.get(name, default) for name, default in (("rtol", 1e-3), ("atol", 1e-6))}
         times = numpy.concatenate([[t_span[0]], solution.t])
-        states = ode.odeint(field, flat, times, *entered(parameters), method=_METHODS[method], **tolerances)
-        solution.y = left(kind, ops.permute(states[1:], (*range(1, states.ndim), 0)))
+        states = ode.odeint(field, flat, times, *to_tensors(parameters), method=_METHODS[method], **tolerances)
+        solution.y = as_class(kind, ops.permute(states[1:], (*range(1, states.ndim), 0)))
         return solution
 
     return solve_ivp

@@ -369,8 +369,8 @@ def expm_frechet(A: Array, E: Array, method=None, compute_expm=True, check_finit
     above = ops.cat([A, E], A.ndim - 1)
     below = ops.cat([ops.zeros_like(A), A], A.ndim - 1)
     whole = ops.linalg_matrix_exp(ops.cat([above, below], A.ndim - 2))
-    moved = whole[..., :n, n:]
-    return (whole[..., :n, :n], moved) if compute_expm else moved
+    derivative = whole[..., :n, n:]
+    return (whole[..., :n, :n], derivative) if compute_expm else derivative
 
 
 # matrix equations -----------------------------------------------------------------------------------------------------

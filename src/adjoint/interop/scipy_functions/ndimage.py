@@ -308,10 +308,10 @@ def _spline_values(x, columns, order, mode):
     rows = []
     for c, n in zip(columns, x.shape, strict=True):
         at = values_of(c)
-        inside = fold(at, n)
+        source = fold(at, n)
         # a place outside moves with the one inside, against it, or not at all
-        direction = numpy.sign(numpy.round((fold(at + 1e-6, n) - inside) * 1e6))
-        c = (c - constants(at, c)) * constants(direction, c) + constants(inside, c)
+        direction = numpy.sign(numpy.round((fold(at + 1e-6, n) - source) * 1e6))
+        c = (c - constants(at, c)) * constants(direction, c) + constants(source, c)
         first = numpy.floor(values_of(c) if order % 2 else values_of(c) + 0.5) - order // 2
         weights = [_cardinal(c - constants(first + j, c), order) for j in range(order + 1)]
         rows.append([(go_on(first + j, n).astype(int), weights[j]) for j in range(order + 1)])

@@ -1,4 +1,4 @@
-"""Functions by pieces, of which a branch sees its own elements alone, and results whose values come from elsewhere."""
+"""Piecewise functions, each branch on its own elements, and results whose values are supplied."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def piecewise(conditions: Sequence[Any], functions: Sequence[Any], *tensors: Ten
     shape = shape_of(tensors)
     places = _places([numpy.broadcast_to(condition, shape) for condition in conditions], shape)
     size = int(numpy.prod(shape, dtype=int))
-    for function, own in zip(functions, places, strict=True):
-        if own.size == size and callable(function):
+    for function, indices in zip(functions, places, strict=True):
+        if indices.size == size and callable(function):
             # all elements are of one branch, the usual case
             return ops.expand(function(*tensors), shape)
     vectors = [ops.reshape(ops.expand(tensor, shape), (-1,)) for tensor in tensors]
-    parts = [_part(f, own, vectors) for f, own in zip(functions, places, strict=True) if own.size]
+    parts = [_part(f, indices, vectors) for f, indices in zip(functions, places, strict=True) if indices.size]
     joined = ops.cat(parts, 0) if parts else ops.zeros_like(vectors[0])
     order = numpy.argsort(numpy.concatenate(places))
     return ops.reshape(joined[order] if size else joined, shape)
@@ -117,5 +117,5 @@ def inverse(target: Tensor, parameters: tuple[Tensor, ...], value: Any, function
 @inverse.vjp
 def _(g: Any, y: Any, parameters: Any, function: Any, slope: Any) -> Any:
     by_target = g / slope(y, *parameters)
-    of_function = func.vjp(lambda *own: function(y, *own), *parameters)[1](-by_target) if parameters else ()
+    of_function = func.vjp(lambda *leaves: function(y, *leaves), *parameters)[1](-by_target) if parameters else ()
     return {"target": by_target, "parameters": of_function}

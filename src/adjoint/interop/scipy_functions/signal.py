@@ -121,5 +121,5 @@ def detrend(data: Array, axis=-1, type="linear", bp=0, overwrite_data=False):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
     n = data.shape[dim]
     basis = numpy.linalg.qr(numpy.stack([numpy.ones(n), numpy.arange(n) / n], 1))[0].astype(kind_of(data))
-    moved = ops.transpose(data, dim, -1)
-    return ops.transpose(moved - (moved @ tensor_of(basis)) @ tensor_of(basis.T), dim, -1)
+    rows = ops.transpose(data, dim, -1)
+    return ops.transpose(rows - (rows @ tensor_of(basis)) @ tensor_of(basis.T), dim, -1)

@@ -1,4 +1,4 @@
-"""scipy.special over Tensors: its ufuncs, and the functions that are none."""
+"""scipy.special over Tensors: its ufuncs and its other functions."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def _quantile_of_f(a, b, p):
 
 
 def _kl(x, y):
-    inside = (x > 0) & (y > 0)
-    return ops.where(inside, ops.xlogy(x, ops.where(inside, x / y, 1)), _edge(x, y))
+    positive = (x > 0) & (y > 0)
+    return ops.where(positive, ops.xlogy(x, ops.where(positive, x / y, 1)), _edge(x, y))
 
 
 def _edge(x, y):
@@ -193,7 +193,7 @@ def _of_distribution(name, method, *order):
         from adjoint.interop.scipy_functions.distributions.face import methods_of
 
         function = methods_of(name, getattr(scipy.stats, name))[method]
-        return function(*[values[place] for place in order] if order else values)
+        return function(*[values[position] for position in order] if order else values)
 
     return apply
 
@@ -279,7 +279,7 @@ FUNCTIONS_OF_UFUNCS = {
 
 
 def _fill():
-    tables = {name: operations[own] for name, own in OPERATIONS.items()} | FUNCTIONS_OF_UFUNCS
+    tables = {name: operations[operation] for name, operation in OPERATIONS.items()} | FUNCTIONS_OF_UFUNCS
     for name, over_tensors in tables.items():
         # in its array API mode SciPy wraps them
         ufunc = inspect.unwrap(getattr(scipy.special, name))
@@ -325,9 +325,9 @@ def _along_several(operation, x, axis):
         return operation(x, axes[0])
     rest = [i for i in range(x.ndim) if i not in axes]
     order = (*rest, *axes)
-    moved = ops.permute(x, order)
-    flat = ops.reshape(moved, (*[x.shape[i] for i in rest], -1))
-    result = ops.reshape(operation(flat, len(rest)), tuple(moved.shape))
+    rows = ops.permute(x, order)
+    flat = ops.reshape(rows, (*[x.shape[i] for i in rest], -1))
+    result = ops.reshape(operation(flat, len(rest)), tuple(rows.shape))
     return ops.permute(result, tuple(numpy.argsort(order).tolist()))
 
 

@@ -80,13 +80,13 @@ def _mathieu(name: str, m: int, q: Tensor, is_even: bool) -> tuple[Tensor, Tenso
     if start == 0:
         linear[0, 1] = linear[1, 0] = math.sqrt(2)
     values, vectors = _eigen(numpy.diag(frequencies**2), linear, q)
-    place = (m - start) // 2
-    coefficients = vectors[..., place]
+    index = (m - start) // 2
+    coefficients = vectors[..., index]
     if start == 0:
         scale = numpy.ones(size)
         scale[0] = math.sqrt(0.5)
         coefficients = coefficients * constants(scale, q)
-    return values[..., place], _sign(coefficients, frequencies, m, q, is_even) * coefficients, frequencies
+    return values[..., index], _sign(coefficients, frequencies, m, q, is_even) * coefficients, frequencies
 
 
 def _sign(coefficients: Tensor, frequencies: Any, m: int, q: Tensor, is_even: bool) -> Tensor:
@@ -98,8 +98,8 @@ def _sign(coefficients: Tensor, frequencies: Any, m: int, q: Tensor, is_even: bo
     has_slope = is_even == bool(m % 2)
     at_0 = numpy.ones(len(frequencies)) if is_even else frequencies
     at_end = (frequencies if has_slope else 1.0) * (-1.0) ** (frequencies // 2 + m // 2)
-    own = coefficients.detach()
-    sums = [ops.sum(own * constants(weights, q), (-1,), True) for weights in (at_0, at_end)]
+    values = coefficients.detach()
+    sums = [ops.sum(values * constants(weights, q), (-1,), True) for weights in (at_0, at_end)]
     return ops.sign(ops.where(column(q.detach()) < 0, *sums))
 
 
@@ -107,8 +107,8 @@ def mathieu_value(name: str, is_even: bool) -> Formula:
     """A characteristic value of Mathieu's equation, of the order and q."""
 
     def apply(m: Tensor, q: Tensor) -> Tensor:
-        own = order(name, "the order", m)
-        return over_batches(lambda q: _mathieu(name, own, q, is_even)[0], [q])
+        order_value = order(name, "the order", m)
+        return over_batches(lambda q: _mathieu(name, order_value, q, is_even)[0], [q])
 
     return apply
 
@@ -125,8 +125,10 @@ def mathieu(name: str, is_even: bool) -> Formula:
         return ops.sum(coefficients * waves, (-1,), False)
 
     def apply(m: Tensor, q: Tensor, x: Tensor) -> tuple[Tensor, ...]:
-        own = order(name, "the order", m)
-        return tuple([over_batches(functools.partial(wave, own, is_slope), [q, x]) for is_slope in (False, True)])
+        order_value = order(name, "the order", m)
+        return tuple(
+            [over_batches(functools.partial(wave, order_value, is_slope), [q, x]) for is_slope in (False, True)]
+        )
 
     return apply
 
@@ -136,8 +138,8 @@ def modified_mathieu(name: str) -> Formula:
     value = scipy.special.mathieu_a if "cem" in name else scipy.special.mathieu_b
 
     def apply(m: Tensor, q: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        own = order(name, "the order", m), number(name, "q", q)
-        return _pair(name, x, (*own, float(value(*own))))
+        parameters = order(name, "the order", m), number(name, "q", q)
+        return _pair(name, x, (*parameters, float(value(*parameters))))
 
     return apply
 
@@ -153,14 +155,14 @@ def spheroidal_value(name: str, sign: int) -> Formula:
         if not 0 <= m_ <= n_:
             raise TypeError(f"{name}: the orders must be 0 <= m <= n, not {m_} and {n_}")
         strength = float(numpy.max(c.detach()._array ** 2, initial=0.0))
-        place = (n_ - m_) // 2
-        degrees = m_ + (n_ - m_) % 2 + 2.0 * numpy.arange(_size(place, strength))
+        index = (n_ - m_) // 2
+        degrees = m_ + (n_ - m_) % 2 + 2.0 * numpy.arange(_size(index, strength))
         square = degrees * (degrees + 1)
         diagonal = (2 * square - 2 * m_ * m_ - 1) / ((2 * degrees - 1) * (2 * degrees + 3))
         low = degrees[:-1]
         roots = ((low + 1) ** 2 - m_ * m_) * ((low + 2) ** 2 - m_ * m_) / ((2 * low + 1) * (2 * low + 5))
         linear = sign * _tridiagonal(diagonal, numpy.sqrt(roots) / (2 * low + 3))
-        return _eigen(numpy.diag(square), linear, c * c)[0][..., place]
+        return _eigen(numpy.diag(square), linear, c * c)[0][..., index]
 
     return apply
 

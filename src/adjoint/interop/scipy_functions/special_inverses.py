@@ -27,7 +27,7 @@ Formula = Callable[..., Any]
 
 def slope_of(function: Formula, y: Tensor, *others: Tensor) -> Tensor:
     """The derivative of an elementwise function by its first argument."""
-    slope: Tensor = func.vjp(lambda own: function(own, *others), y)[1](ops.ones_like(y))[0]
+    slope: Tensor = func.vjp(lambda point: function(point, *others), y)[1](ops.ones_like(y))[0]
     return slope
 
 
@@ -35,7 +35,7 @@ def slope_of(function: Formula, y: Tensor, *others: Tensor) -> Tensor:
 _TOLERANCE = 1e-4
 
 
-def solved(name: str, place: int, function: Formula) -> Formula:
+def inverse_of(name: str, position: int, function: Formula) -> Formula:
     """The ufunc that finds y from function(y, *others) = target, which stands at a place among its arguments.
 
     Where there is no such y, SciPy gives an end of its range, which is a constant.
@@ -44,20 +44,20 @@ def solved(name: str, place: int, function: Formula) -> Formula:
 
     def evaluate(*values: Tensor) -> Tensor:
         others = list(values)
-        target = others.pop(place)
+        target = others.pop(position)
         value = constants(ufunc(*[plain(each) for each in values]), target)
         with no_grad(), numpy.errstate(all="ignore"):
             is_end = ~(abs(plain(function(value, *others)) - plain(target)) < _TOLERANCE)
-        return piecewise([is_end], [lambda value, target, *_: value + 0 * target, inside], value, target, *others)
+        return piecewise([is_end], [lambda value, target, *_: value + 0 * target, solution], value, target, *others)
 
-    def inside(value: Tensor, target: Tensor, *others: Tensor) -> Tensor:
+    def solution(value: Tensor, target: Tensor, *others: Tensor) -> Tensor:
         shape = value._array.shape
         whole = [ops.expand(each, shape) for each in others]
         moving = [i for i, each in enumerate(whole) if is_tracked(each)]
 
-        def at(y: Tensor, *own: Tensor) -> Tensor:
+        def at(y: Tensor, *variables: Tensor) -> Tensor:
             every = list(whole)
-            for i, each in zip(moving, own, strict=True):
+            for i, each in zip(moving, variables, strict=True):
                 every[i] = each
             return function(y, *every)
 
@@ -117,4 +117,4 @@ _FUNCTIONS: dict[str, tuple[int, Formula]] = {
 }
 
 #: Ufuncs of scipy.special, over Tensors.
-INVERSES = {name: solved(name, place, function) for name, (place, function) in _FUNCTIONS.items()}
+INVERSES = {name: inverse_of(name, position, function) for name, (position, function) in _FUNCTIONS.items()}

@@ -1,4 +1,4 @@
-"""Functions of scipy.special of whole orders that are no ufuncs: Legendre functions, spherical harmonics, sequences.
+"""Functions of whole orders in scipy.special that are no ufuncs: Legendre functions, spherical harmonics, sequences.
 
 They are compositions of functions of the tables. Orders are numbers or plain arrays; `diff_n` other than 0 is left to
 adjoint.grad, but for Legendre polynomials.
@@ -40,9 +40,9 @@ def by_orders(name: str, formula: Formula, orders: tuple[Any, ...], *tensors: Te
     def evaluate(*values: Tensor) -> Tensor:
         shape = shape_of(values)
         places = [numpy.broadcast_to(plain(each), shape) for each in values[:count]]
-        own = sorted({tuple(int(n) for n in each) for each in zip(*[place.flat for place in places], strict=True)})
-        conditions = [numpy.all([a == n for a, n in zip(places, each, strict=True)], axis=0) for each in own]
-        functions = [lambda *variables, each=each: formula(*each, *variables) for each in own]
+        orders = sorted({tuple(int(n) for n in each) for each in zip(*[array.flat for array in places], strict=True)})
+        conditions = [numpy.all([a == n for a, n in zip(places, each, strict=True)], axis=0) for each in orders]
+        functions = [lambda *variables, each=each: formula(*each, *variables) for each in orders]
         return piecewise(conditions[:-1], functions, *[ops.expand(each, shape) for each in values[count:]])
 
     return over_batches(evaluate, [*[new_tensor(array.astype(float)) for array in arrays], *tensors])

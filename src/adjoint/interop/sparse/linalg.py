@@ -29,17 +29,17 @@ WRONG_SIDE = "{name}: the matrix has {n} rows, but the right-hand side has shape
 
 def matrix_of(matrix: Any, name: str) -> SparseMatrix:
     """A square matrix: a `SparseMatrix`, a sparse tensor, or one of SciPy's. Raises ValueError if it is not square."""
-    own = matrix if isinstance(matrix, SparseMatrix) else as_matrix(matrix)
-    if own.shape[0] != own.shape[1]:
-        raise ValueError(NOT_SQUARE.format(name=name, shape=own.shape))
-    return own
+    result = matrix if isinstance(matrix, SparseMatrix) else as_matrix(matrix)
+    if result.shape[0] != result.shape[1]:
+        raise ValueError(NOT_SQUARE.format(name=name, shape=result.shape))
+    return result
 
 
-def check_side(own: SparseMatrix, b: Any, name: str, most: int = 2) -> None:
+def check_side(matrix: SparseMatrix, b: Any, name: str, most: int = 2) -> None:
     """Raise ValueError for a right-hand side that does not fit."""
     shape = tuple(np.shape(b) if isinstance(b, (list, tuple)) else b.shape)
-    if not 1 <= len(shape) <= most or shape[0] != own.shape[0]:
-        raise ValueError(WRONG_SIDE.format(name=name, n=own.shape[0], shape=shape))
+    if not 1 <= len(shape) <= most or shape[0] != matrix.shape[0]:
+        raise ValueError(WRONG_SIDE.format(name=name, n=matrix.shape[0], shape=shape))
 
 
 def places(layout: SparseLayout) -> Pattern:
@@ -67,22 +67,24 @@ def spsolve(A: Any, b: Any) -> Any:
     >>> A.values.grad
     tensor([-0.5000, -0.5000, -0.1250], dtype=adjoint.float64)
     """
-    own = matrix_of(A, "spsolve()")
-    check_side(own, b, "spsolve()")
-    return own._on_tensors(lambda right: sparse_solution(places(own.layout), own.entries.to(right.dtype), right), b)
+    matrix = matrix_of(A, "spsolve()")
+    check_side(matrix, b, "spsolve()")
+    return matrix._on_tensors(
+        lambda right: sparse_solution(places(matrix.layout), matrix.entries.to(right.dtype), right), b
+    )
 
 
 def iterative(name: str, A: Any, b: Any, rtol: float | None, maxiter: int | None, M: Any) -> Any:
     """The solution by an iterative method, with derivatives by the implicit function theorem."""
-    own = matrix_of(A, f"{name}()")
-    check_side(own, b, f"{name}()", 1)
+    matrix = matrix_of(A, f"{name}()")
+    check_side(matrix, b, f"{name}()", 1)
     inverse = None if M is None else (lambda x, entries: M @ x) if hasattr(M, "shape") else lambda x, entries: M(x)
 
     def solve(right: Tensor) -> Any:
         return linear_solve(
-            lambda x, entries: ops.sparse_product(entries, x, own.layout),
+            lambda x, entries: ops.sparse_product(entries, x, matrix.layout),
             right,
-            own.entries.to(right.dtype),
+            matrix.entries.to(right.dtype),
             method=name,
             precondition=inverse,
             tol=rtol,
@@ -90,7 +92,7 @@ def iterative(name: str, A: Any, b: Any, rtol: float | None, maxiter: int | None
             allow_constant=True,
         )
 
-    return own._on_tensors(solve, b)
+    return matrix._on_tensors(solve, b)
 
 
 def cg(A: Any, b: Any, *, rtol: float | None = None, maxiter: int | None = None, M: Any = None) -> Any:
@@ -136,24 +138,24 @@ def expm_multiply(A: Any, B: Any) -> Any:
     >>> adjoint.sparse.linalg.expm_multiply(A, numpy.array([1.0, 2.0]))
     array([3., 2.])
     """
-    own = matrix_of(A, "expm_multiply()")
-    check_side(own, B, "expm_multiply()")
-    sizes = np.bincount(own.layout.columns, np.abs(to_numpy(own.entries)), minlength=own.shape[0])
+    matrix = matrix_of(A, "expm_multiply()")
+    check_side(matrix, B, "expm_multiply()")
+    sizes = np.bincount(matrix.layout.columns, np.abs(to_numpy(matrix.entries)), minlength=matrix.shape[0])
     steps = max(1, math.ceil(float(sizes.max(initial=0.0))))
 
     def multiplied(vector: Tensor) -> Tensor:
-        entries = own.entries.to(vector.dtype) * (1 / steps)
+        entries = matrix.entries.to(vector.dtype) * (1 / steps)
         kind = np.finfo(vector._array.dtype)
         for _ in range(steps):
             term = vector
             for k in range(1, _TERMS):
-                term = ops.sparse_product(entries, term, own.layout) * (1 / k)
+                term = ops.sparse_product(entries, term, matrix.layout) * (1 / k)
                 vector = vector + term
                 if is_negligible(term, vector, float(kind.eps)):
                     break
         return vector
 
-    return own._on_tensors(multiplied, B)
+    return matrix._on_tensors(multiplied, B)
 
 
 def is_negligible(term: Tensor, total: Tensor, eps: float) -> bool:
@@ -185,42 +187,42 @@ def eigsh(A: Any, k: int = 6, *, which: str = "LM", sigma: float | None = None) 
     """
     from scipy.sparse import linalg
 
-    own = matrix_of(A, "eigsh()")
-    if own.values._array.dtype.kind == "c":
-        raise ValueError(f"eigsh(): expected a real symmetric matrix, got {own.dtype}")
-    start = np.random.default_rng(0).standard_normal(own.shape[0])
-    matrix = own.layout.matrix(to_numpy(own.entries.detach()))
-    found, vectors = linalg.eigsh(matrix, k, which=which, sigma=sigma, v0=start.astype(matrix.dtype))
-    order = np.argsort(found)
-    found, vectors = found[order], vectors[:, order]
+    operand = matrix_of(A, "eigsh()")
+    if operand.values._array.dtype.kind == "c":
+        raise ValueError(f"eigsh(): expected a real symmetric matrix, got {operand.dtype}")
+    start = np.random.default_rng(0).standard_normal(operand.shape[0])
+    matrix = operand.layout.matrix(to_numpy(operand.entries.detach()))
+    eigenvalues, vectors = linalg.eigsh(matrix, k, which=which, sigma=sigma, v0=start.astype(matrix.dtype))
+    order = np.argsort(eigenvalues)
+    eigenvalues, vectors = eigenvalues[order], vectors[:, order]
     signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(k)])
-    pairs = own._on_tensors(lambda: refined(own, found, vectors * signs))
+    pairs = operand._on_tensors(lambda: refine(operand, eigenvalues, vectors * signs))
     return pairs[0], pairs[1:]
 
 
-def refined(own: SparseMatrix, found: np.ndarray, vectors: np.ndarray) -> Tensor:
+def refine(matrix: SparseMatrix, eigenvalues: np.ndarray, vectors: np.ndarray) -> Tensor:
     """Eigenvalues above eigenvectors, after recorded steps of Newton's method, which carry the derivatives."""
     columns = []
-    for value, vector in zip(found, vectors.T, strict=True):
+    for value, vector in zip(eigenvalues, vectors.T, strict=True):
         pair = from_numpy(np.concatenate([[value], vector]))
-        for _ in range(_REFINEMENTS if own.requires_grad else 0):
-            pair = newton_step(own, pair)
+        for _ in range(_REFINEMENTS if matrix.requires_grad else 0):
+            pair = newton_step(matrix, pair)
         columns.append(pair)
     return ops.stack(columns, 1)
 
 
-def newton_step(own: SparseMatrix, pair: Tensor) -> Tensor:
+def newton_step(matrix: SparseMatrix, pair: Tensor) -> Tensor:
     """One step for (A - value) vector = 0 and |vector|^2 = 1, by the bordered matrix at constant value and vector."""
     value, vector = pair[0], pair[1:]
-    residual = ops.sparse_product(own.entries, vector, own.layout) - value * vector
+    residual = ops.sparse_product(matrix.entries, vector, matrix.layout) - value * vector
     length = ops.reshape((1 - (vector * vector).sum()) * 0.5, (1,))
-    n = own.shape[0]
+    n = matrix.shape[0]
     fixed = to_numpy(pair.detach())
     every = np.arange(n)
-    rows = np.concatenate([own.layout.rows, every, every, np.full(n, n)])
-    columns = np.concatenate([own.layout.columns, every, np.full(n, n), every])
+    rows = np.concatenate([matrix.layout.rows, every, every, np.full(n, n)])
+    columns = np.concatenate([matrix.layout.columns, every, np.full(n, n), every])
     frame = np.concatenate([np.full(n, -fixed[0]), -fixed[1:], fixed[1:]])
-    entries = ops.cat([own.entries.detach(), from_numpy(frame.astype(own.values._array.dtype))], 0)
+    entries = ops.cat([matrix.entries.detach(), from_numpy(frame.astype(matrix.values._array.dtype))], 0)
     pattern = Pattern(from_numpy(rows), from_numpy(columns), n + 1)
     step = sparse_solution(pattern, entries, ops.cat([-residual, length], 0))
     return ops.cat([value + step[n:], vector + step[:n]], 0)

@@ -112,9 +112,9 @@ class SparseMatrix:
         tensor = as_tensor(values.take(data))
         if tuple(tensor.shape) != tuple(self.values.shape):
             raise ValueError(f"with_values(): expected shape {tuple(self.values.shape)}, got {tuple(tensor.shape)}")
-        made = SparseMatrix(self.layout, tensor, self.order, self._source)
-        made._is_of_arrays = any_held([data])
-        return made
+        result = SparseMatrix(self.layout, tensor, self.order, self._source)
+        result._is_of_arrays = any_held([data])
+        return result
 
     #: Values came from a differentiable array, so that products are some, too.
     _is_of_arrays = False
@@ -137,9 +137,9 @@ class SparseMatrix:
     @property
     def T(self) -> SparseMatrix:
         """The transposed matrix, with the same values."""
-        made = SparseMatrix(self.layout.transposed(), self.values, self.order, None, self._entries)
-        made._is_of_arrays = self._is_of_arrays
-        return made
+        result = SparseMatrix(self.layout.transposed(), self.values, self.order, None, self._entries)
+        result._is_of_arrays = self._is_of_arrays
+        return result
 
     def _on_tensors(self, function: Callable[..., Tensor], *operands: Any) -> Any:
         """A function of Tensors for Tensors, differentiable arrays, and plain arrays."""
@@ -157,18 +157,18 @@ class SparseMatrix:
     def _scaled(self, factor: Any, by: Callable[[Tensor, Any], Tensor]) -> SparseMatrix:
         if not is_scalar(factor):
             raise TypeError(NO_NUMBER.format(kind=type(factor).__name__))
-        held = any_held([factor])
-        made = SparseMatrix(self.layout, by(self.values, values.take(factor)), self.order, self._source)
-        made._is_of_arrays = self._is_of_arrays or held
-        return made
+        has_array = any_held([factor])
+        result = SparseMatrix(self.layout, by(self.values, values.take(factor)), self.order, self._source)
+        result._is_of_arrays = self._is_of_arrays or has_array
+        return result
 
     def __mul__(self, factor: Any) -> SparseMatrix:
-        return self._scaled(factor, lambda own, number: own * number)
+        return self._scaled(factor, lambda entries, number: entries * number)
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> SparseMatrix:
-        return self._scaled(divisor, lambda own, number: own / number)
+        return self._scaled(divisor, lambda entries, number: entries / number)
 
     def __neg__(self) -> SparseMatrix:
         return self * -1.0
@@ -194,7 +194,7 @@ class SparseMatrix:
             raise ValueError(f"SparseMatrix: inconsistent shapes {self.shape} and {other.shape}")
         entries = other.entries if sign == 1 else -other.entries
         if other.layout is self.layout:
-            made = SparseMatrix(self.layout, self.entries + entries, None, None)
+            result = SparseMatrix(self.layout, self.entries + entries, None, None)
         else:
             key = ("sum", id(other.layout))
             if key not in self.layout.kept:
@@ -202,9 +202,9 @@ class SparseMatrix:
                 columns = np.concatenate([self.layout.columns, other.layout.columns])
                 # the other layout is kept with its sum, so that its id stays its own
                 self.layout.kept[key] = (SparseLayout(self.shape, rows, columns), other.layout)
-            made = SparseMatrix(self.layout.kept[key][0], ops.cat([self.entries, entries], 0), None, None)
-        made._is_of_arrays = self._is_of_arrays or other._is_of_arrays
-        return made
+            result = SparseMatrix(self.layout.kept[key][0], ops.cat([self.entries, entries], 0), None, None)
+        result._is_of_arrays = self._is_of_arrays or other._is_of_arrays
+        return result
 
     def sum(self, axis: int | None = None) -> Any:
         """The sum of all values, or of each column (axis 0) or row (axis 1)."""
@@ -216,8 +216,8 @@ class SparseMatrix:
         return self._on_tensors(lambda: ops.index_add(zeros, 0, from_numpy(places), self.entries))
 
     def __repr__(self) -> str:
-        own = ", requires_grad=True" if self.requires_grad else ""
-        return f"<SparseMatrix of {self.shape[0]}×{self.shape[1]}, {self.nnz} stored values, {self.dtype}{own}>"
+        suffix = ", requires_grad=True" if self.requires_grad else ""
+        return f"<SparseMatrix of {self.shape[0]}×{self.shape[1]}, {self.nnz} stored values, {self.dtype}{suffix}>"
 
 
 NO_NUMBER = "SparseMatrix: expected a number, got {kind}; use to_dense() for products of elements"
@@ -298,26 +298,26 @@ def as_matrix(matrix: Any) -> SparseMatrix:
 
 
 #: The matrices of plain products `A @ x`, by the id of A, as long as A lives.
-_kept: dict[int, tuple[Any, SparseMatrix]] = {}
+_operands: dict[int, tuple[Any, SparseMatrix]] = {}
 
 
-def kept_matrix(matrix: Any) -> SparseMatrix:
+def operand_of(matrix: Any) -> SparseMatrix:
     """The same matrix as an operand; it is kept for the next product, as long as its arrays are the same."""
     if isinstance(matrix, SparseMatrix):
         return matrix
     key = id(matrix)
     parts = arrays_of(matrix)
-    if key in _kept:
-        known, own = _kept[key]
-        if len(known) == len(parts) and all(one is other for one, other in zip(known, parts, strict=True)):
-            return own
-    own = from_scipy(matrix)
+    if key in _operands:
+        old_parts, operand = _operands[key]
+        if len(old_parts) == len(parts) and all(one is other for one, other in zip(old_parts, parts, strict=True)):
+            return operand
+    operand = from_scipy(matrix)
     # the operand keeps no reference to the matrix, so that it is forgotten with it
-    own._source = None
-    if key not in _kept:
-        weakref.finalize(matrix, _kept.pop, key, None)
-    _kept[key] = (parts, own)
-    return own
+    operand._source = None
+    if key not in _operands:
+        weakref.finalize(matrix, _operands.pop, key, None)
+    _operands[key] = (parts, operand)
+    return operand
 
 
 def arrays_of(matrix: Any) -> list[Any]:

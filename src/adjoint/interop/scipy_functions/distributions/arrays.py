@@ -1,4 +1,4 @@
-"""Between Tensors and differentiable arrays with NumPy's meaning, on which SciPy's own code runs."""
+"""Conversion between Tensors and the differentiable arrays on which SciPy's own code runs."""
 
 from __future__ import annotations
 

@@ -43,18 +43,18 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_name", "_of_scipy", "_args", "_kwargs"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        own = methods_of(self._name, self._of_scipy).get(name)
+        function = methods_of(self._name, self._of_scipy).get(name)
         if self._args or self._kwargs:
-            if own is None:
+            if function is None:
                 raise AttributeError(
                     f"{self._name} frozen with Tensors has no {name!r}: there is no derivative of it; "
                     "give plain numbers as parameters"
                 )
             # the place, or nothing, then the parameters
-            over_all = for_both(own, own)
+            over_all = for_both(function, function)
             return lambda *args: over_all(*args, *self._args, **self._kwargs)
         plain = getattr(self._of_scipy, name)
-        return plain if own is None else for_both(plain, own)
+        return plain if function is None else for_both(plain, function)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._of_scipy)})

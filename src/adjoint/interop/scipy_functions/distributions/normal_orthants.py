@@ -50,20 +50,20 @@ def _(g: Any, limits: Any, cov: Any, integral: Any) -> Any:
 
 def _slope(limits: Tensor, cov: Tensor, i: int, integral: Integral) -> Tensor:
     """The derivative by one limit."""
-    density, rest, covariances = _given(limits, cov, i)
+    density, rest, covariances = _conditional(limits, cov, i)
     return density * probability(rest, covariances, integral)
 
 
-def _given(limits: Tensor, cov: Tensor, i: int) -> tuple[Tensor, Tensor, Tensor]:
+def _conditional(limits: Tensor, cov: Tensor, i: int) -> tuple[Tensor, Tensor, Tensor]:
     """The density of one number at its limit, and the limits and covariances of the others, given that it is there."""
     others = [k for k in range(cov.shape[0]) if k != i]
     variance, column, limit = cov[i, i], cov[others, i], limits[:, i]
     # there is no density at infinity
     ends = numpy.isinf(values_of(limit))
-    place = ops.where(new_tensor(ends), 0.0, limit)
-    density = ops.exp(-0.5 * place * place / variance) * ops.rsqrt(variance) / ROOT_TWO_PI
+    point = ops.where(new_tensor(ends), 0.0, limit)
+    density = ops.exp(-0.5 * point * point / variance) * ops.rsqrt(variance) / ROOT_TWO_PI
     density = ops.where(new_tensor(ends), 0.0, density)
-    rest = limits[:, others] - place[:, None] * (column / variance)
+    rest = limits[:, others] - point[:, None] * (column / variance)
     return density, rest, cov[others][:, others] - column[:, None] * column / variance
 
 
@@ -72,7 +72,7 @@ def _second_slopes(limits: Tensor, cov: Tensor, slopes: Tensor, integral: Integr
     n = cov.shape[0]
     mixed: dict[tuple[int, int], Tensor] = {}
     for i in range(n):
-        density, rest, covariances = _given(limits, cov, i)
+        density, rest, covariances = _conditional(limits, cov, i)
         for j in range(i + 1, n):
             mixed[i, j] = mixed[j, i] = density * _slope(rest, covariances, j - 1, integral)
     infinite = new_tensor(numpy.isinf(values_of(limits)))
@@ -103,12 +103,10 @@ def _of_two(limits: Any, cov: Any) -> Any:
 
     below = scipy.special.ndtr
     outside = 0.5 * ((u * v < 0) | ((u * v == 0) & (u + v < 0)))
-    inside = 0.5 * (below(u) + below(v)) - part(u, v) - part(v, u) - outside
-    inside = numpy.where((u == 0) & (v == 0), 0.25 + numpy.arcsin(rho) / (2 * numpy.pi), inside)
+    value = 0.5 * (below(u) + below(v)) - part(u, v) - part(v, u) - outside
+    value = numpy.where((u == 0) & (v == 0), 0.25 + numpy.arcsin(rho) / (2 * numpy.pi), value)
     # one limit at infinity leaves the other number alone
-    return numpy.where(
-        ends, numpy.where((h == -numpy.inf) | (k == -numpy.inf), 0.0, below(numpy.minimum(h, k))), inside
-    )
+    return numpy.where(ends, numpy.where((h == -numpy.inf) | (k == -numpy.inf), 0.0, below(numpy.minimum(h, k))), value)
 
 
 @function("scipy.stats.multivariate_normal.cdf")

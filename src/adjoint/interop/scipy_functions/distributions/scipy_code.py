@@ -1,4 +1,4 @@
-"""SciPy's own code of distributions' standard forms, run on Arrays, and where it cannot be.
+"""Runs SciPy's own code of standard forms on Arrays, and says where that is impossible.
 
 SciPy writes `_logpdf`, `_cdf` and so on for a place and shape parameters of one size, without location and scale. Most
 of it is NumPy and scipy.special, which Arrays know.

@@ -35,11 +35,11 @@ class StandardForm:
         self.discrete = not hasattr(of_scipy, "pdf")
         self.shapes = tuple(of_scipy.shapes.split(", ")) if of_scipy.shapes else ()
 
-    def _own(self, method: str, formula: str) -> Formula | None:
+    def _formula_of(self, method: str, formula: str) -> Formula | None:
         """The formula in the table, or SciPy's code if there is some for this distribution."""
-        own = getattr(self.row, formula)
-        if own is not None:
-            return own
+        row_formula = getattr(self.row, formula)
+        if row_formula is not None:
+            return row_formula
         if scipy_code.defines(self.of_scipy, method):
             return scipy_code.over_tensors(self.of_scipy, method)
         return None
@@ -69,7 +69,7 @@ class StandardForm:
         return not (self.discrete or self.row.by_quadrature or self.row.density)
 
     def _function(self, method: str, formula: str) -> Formula | None:
-        return self._own(method, formula) if self._runs_code() else getattr(self.row, formula)
+        return self._formula_of(method, formula) if self._runs_code() else getattr(self.row, formula)
 
     @property
     def cdf(self) -> Formula:

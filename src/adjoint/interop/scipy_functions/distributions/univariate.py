@@ -1,4 +1,4 @@
-"""Distributions of numbers over Tensors: what follows from the standard form by mathematical kind.
+"""Distributions of numbers over Tensors: their methods, derived from the standard form.
 
     log density    its formula of (x - loc) / scale, less log(scale); -inf outside the support
     cdf, sf        their formulas; without one, SciPy's values, whose derivative by the place is the density, and by
@@ -124,7 +124,7 @@ class Univariate(StandardForm):
             value = numpy.asarray(getattr(self.of_scipy, method)(plain(z), *[plain(s) for s in shapes]))
 
         def finite(value: Tensor, z: Tensor, *shapes: Tensor) -> Tensor:
-            return valued(formula(_moved_inside(z, *self._support(*shapes)), *shapes), plain(value))
+            return valued(formula(_inside_support(z, *self._support(*shapes)), *shapes), plain(value))
 
         branches = [lambda value, *_: value, finite]
         return piecewise([~numpy.isfinite(value)], branches, constants(value, z), z, *shapes)
@@ -139,13 +139,13 @@ class Univariate(StandardForm):
         shape = shape_of((z, scale, *shapes))
         return [ops.expand(s, shape) for s in shapes] if shapes else []
 
-    def _moved(self, x: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
+    def _standardize(self, x: Tensor, loc: Tensor, scale: Tensor) -> Tensor:
         z = x - loc if self.discrete else (x - loc) / scale
         return ops.expand(z, shape_of((z, scale)))
 
     def _of_density(self, method: str, formula: Formula, outside: float, values: Any) -> tuple[Tensor, Tensor]:
         x, *shapes, loc, scale = values
-        z = self._moved(x, loc, scale)
+        z = self._standardize(x, loc, scale)
         formula = self._between(formula, outside)
         return self._evaluate(method, formula, z, shapes, scale, (outside, outside)), scale
 
@@ -167,7 +167,7 @@ class Univariate(StandardForm):
 
     def _tail(self, method: str, formula: Formula, values: Any, below: float, above: float) -> Tensor:
         x, *shapes, loc, scale = values
-        z = self._moved(x, loc, scale)
+        z = self._standardize(x, loc, scale)
         if self.discrete:
             z = ops.floor(z)
             formula = self._below_top(formula, above)
@@ -190,10 +190,10 @@ class Univariate(StandardForm):
         return self._tail("logsf", self._logarithm("_logsf", "log_sf", "sf"), values, 0.0, -math.inf)
 
     def _logarithm(self, method: str, formula: str, plain_one: str) -> Formula:
-        own = getattr(self.row, formula)
-        if own is None and self.row.cdf is None and self.row.sf is None and self._runs_code():
-            own = self._own(method, formula)
-        return own or (lambda *values: ops.log(getattr(self, plain_one)(*values)))
+        row_formula = getattr(self.row, formula)
+        if row_formula is None and self.row.cdf is None and self.row.sf is None and self._runs_code():
+            row_formula = self._formula_of(method, formula)
+        return row_formula or (lambda *values: ops.log(getattr(self, plain_one)(*values)))
 
     # quantiles
 
@@ -216,12 +216,12 @@ class Univariate(StandardForm):
         formula = self._steps(method) if self.discrete else self._inverse(method)
         n = len(shapes)
 
-        def inside(q: Tensor, first: Tensor, last: Tensor, *values: Tensor) -> Tensor:
+        def quantile(q: Tensor, first: Tensor, last: Tensor, *values: Tensor) -> Tensor:
             return formula(q, *values[:n])
 
         y = piecewise(
             [~allowed | ~((at >= 0) & (at <= 1)), at == 0, at == 1],
-            [math.nan, lambda _, first, *__: first, lambda _, __, last, *___: last, inside],
+            [math.nan, lambda _, first, *__: first, lambda _, __, last, *___: last, quantile],
             q, *ends, *shapes, scale,
         )  # fmt: skip
         return y + loc if self.discrete else y * scale + loc
@@ -231,9 +231,9 @@ class Univariate(StandardForm):
         return lambda q, *s: valued(0 * q, scipy_code.values(self.of_scipy, method, q, *s))
 
     def _inverse(self, method: str) -> Formula:
-        own = getattr(self.row, method[1:])
-        if own is not None:
-            return own
+        row_formula = getattr(self.row, method[1:])
+        if row_formula is not None:
+            return row_formula
         function, sign = (self.cdf, 1) if method == "_ppf" else (self.sf, -1)
 
         def formula(q: Tensor, *shapes: Tensor) -> Tensor:
@@ -242,15 +242,15 @@ class Univariate(StandardForm):
             whole = [ops.expand(s, shape) for s in shapes]
             moving = [i for i, s in enumerate(whole) if is_tracked(s)]
 
-            def at(formula: Formula, y: Tensor, *own: Tensor) -> Tensor:
+            def at(formula: Formula, y: Tensor, *variables: Tensor) -> Tensor:
                 every = list(whole)
-                for i, s in zip(moving, own, strict=True):
+                for i, s in zip(moving, variables, strict=True):
                     every[i] = s
                 return formula(y, *every)
 
             return inverse(
                 ops.expand(q, shape), tuple(whole[i] for i in moving), value,
-                functools.partial(at, function), lambda y, *own: sign * at(self.density, y, *own),
+                functools.partial(at, function), lambda y, *variables: sign * at(self.density, y, *variables),
             )  # fmt: skip
 
         return formula
@@ -292,9 +292,9 @@ class Univariate(StandardForm):
         def formula(value: Tensor, *shapes: Tensor) -> Tensor:
             if own_formula is not None:
                 return valued(own_formula(*shapes), plain(value))
-            own = self._expected(which, *shapes)
-            self._check(plain(own), plain(value), 1e-6)
-            return valued(own, plain(value))
+            integral = self._expected(which, *shapes)
+            self._check(plain(integral), plain(value), 1e-6)
+            return valued(integral, plain(value))
 
         known_value = constants(numpy.broadcast_to(value, shape), scale)
         return piecewise(conditions, [lambda value, *_: value, formula], known_value, *shapes_of_batch)
@@ -303,7 +303,7 @@ class Univariate(StandardForm):
 def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
     """A function of single elements; under vmap the members of a batch lie along an axis in front."""
     levels = [dict(batches_of(operand._array)) for operand in operands]
-    level = max((level for own in levels for level in own), default=0)
+    level = max((level for sizes in levels for level in sizes), default=0)
     if not level:
         return evaluate(*operands)
     ndim = max(operand.ndim for operand in operands)
@@ -314,15 +314,15 @@ def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
         whole = ops.batch_out(operand, level, size)
         return ops.reshape(whole, (size, *[1] * (ndim - operand.ndim), *operand.shape))
 
-    members = [aligned(operand, own.get(level)) for operand, own in zip(operands, levels, strict=True)]
+    members = [aligned(operand, sizes.get(level)) for operand, sizes in zip(operands, levels, strict=True)]
     return ops.batch_in(over_batches(evaluate, members), level)
 
 
-def _moved_inside(z: Tensor, low: Any, high: Any) -> Tensor:
+def _inside_support(z: Tensor, low: Any, high: Any) -> Tensor:
     """Places on the edge of the support moved to the next number inside, of which powers and logarithms are finite."""
     at = plain(z)
     # its square and reciprocal are numbers, too, of which SciPy's functions know values
     tiny = numpy.cbrt(numpy.finfo(kind_of(z)).tiny)
-    inside = numpy.where(at == low, numpy.inf, numpy.where(at == high, -numpy.inf, at)).astype(at.dtype)
-    steps = numpy.where(at == 0, numpy.copysign(tiny, inside), numpy.nextafter(at, inside) - at)
+    target = numpy.where(at == low, numpy.inf, numpy.where(at == high, -numpy.inf, at)).astype(at.dtype)
+    steps = numpy.where(at == 0, numpy.copysign(tiny, target), numpy.nextafter(at, target) - at)
     return z + constants(steps, z)

@@ -88,8 +88,8 @@ def multivariate_t_entropy(loc=None, shape=1, df=1):
     """The differential entropy of Student's distribution of vectors."""
     _, matrix, n, _ = _student(0.0 if loc is None else loc, loc, shape)
     df = tensors(df, matrix)[0]
-    half, own = 0.5 * (df + n), 0.5 * df
-    means = ops.lgamma(own) - ops.lgamma(half) + half * (ops.digamma(half) - ops.digamma(own))
+    half, half_df = 0.5 * (df + n), 0.5 * df
+    means = ops.lgamma(half_df) - ops.lgamma(half) + half * (ops.digamma(half) - ops.digamma(half_df))
     return means + 0.5 * n * (LOG_PI + ops.log(df)) + 0.5 * _factor(matrix)[1]
 
 
@@ -156,12 +156,12 @@ def normal_inverse_gamma_logpdf(x, s2, mu=0, lmbda=1, a=1, b=1):
     """The logarithm of the joint density of a mean x and a variance s2."""
     x, s2, mu, lmbda, a, b = tensors(x, s2, mu, lmbda, a, b)
 
-    def inside(x: Any, s2: Any, mu: Any, lmbda: Any, a: Any, b: Any) -> Any:
+    def log_joint(x: Any, s2: Any, mu: Any, lmbda: Any, a: Any, b: Any) -> Any:
         norm = 0.5 * (ops.log(lmbda) - LOG_TWO_PI - ops.log(s2)) + a * ops.log(b) - ops.lgamma(a)
         return norm - (a + 1) * ops.log(s2) - (2 * b + lmbda * ops.square(x - mu)) / (2 * s2)
 
     allowed = (plain(lmbda) > 0) & (plain(a) > 0) & (plain(b) > 0)
-    return piecewise([~allowed, plain(s2) <= 0], [math.nan, -math.inf, inside], x, s2, mu, lmbda, a, b)
+    return piecewise([~allowed, plain(s2) <= 0], [math.nan, -math.inf, log_joint], x, s2, mu, lmbda, a, b)
 
 
 # matrices -------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.graph import TensorBase
-from adjoint.interop.namespaces import entered, for_both, left
+from adjoint.interop.namespaces import as_class, for_both, to_tensors
 from adjoint.interop.operands import class_of_results
 from adjoint.interop.scipy_functions.interpolation import grids, piecewise, splines
 
@@ -57,19 +57,19 @@ class Interpolant:
         kind = self._kind_with((args, kwargs))
 
         def over_tensors() -> Any:
-            return getattr(self._over_tensors, name)(*entered(args), **entered(kwargs))
+            return getattr(self._over_tensors, name)(*to_tensors(args), **to_tensors(kwargs))
 
         if kind is None:
             result = getattr(self._of_scipy, name)(*args, **kwargs)
             return Interpolant(result, over_tensors, None) if name in _TO_OTHERS else result
-        return Interpolant(None, over_tensors, kind) if name in _TO_OTHERS else left(kind, over_tensors())
+        return Interpolant(None, over_tensors, kind) if name in _TO_OTHERS else as_class(kind, over_tensors())
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         member = getattr(self._over_tensors if self._of_scipy is None else self._of_scipy, name)
         if not callable(member):
-            return left(self._kind, member)
+            return as_class(self._kind, member)
         return lambda *args, **kwargs: self._call(name, args, kwargs)
 
 
@@ -82,9 +82,9 @@ def maker(of_scipy: Function, over_tensors: Function) -> Function:
 
     def make(*args: Any, **kwargs: Any) -> Interpolant:
         kind = class_of_results((args, kwargs))
-        own = of_scipy(*args, **kwargs) if kind is None else None
-        inside, options = entered(args), entered(kwargs)
-        interpolant = Interpolant(own, lambda: over_tensors(*inside, **options), kind)
+        scipy_interpolant = of_scipy(*args, **kwargs) if kind is None else None
+        data, options = to_tensors(args), to_tensors(kwargs)
+        interpolant = Interpolant(scipy_interpolant, lambda: over_tensors(*data, **options), kind)
         if kind is not None:
             interpolant._over_tensors  # noqa: B018 - errors of the data are raised now
         return interpolant
@@ -96,5 +96,5 @@ def maker(of_scipy: Function, over_tensors: Function) -> Function:
 
 def functions(module: Any) -> dict[str, Function]:
     """The classes and functions of scipy.interpolate that also take Tensors."""
-    makers = {name: maker(getattr(module, name), own) for name, own in CLASSES.items()}
+    makers = {name: maker(getattr(module, name), kind) for name, kind in CLASSES.items()}
     return makers | {"interpn": for_both(module.interpn, grids.interpn)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.axes import move_axes, tensors
 from adjoint.interop.scipy_functions.interpolation.piecewise import along, placed
 from adjoint.interop.scipy_functions.interpolation.splines import default_knots, local_basis, make_interp_spline
 from adjoint.interop.scipy_functions.pieces import piecewise, plain
@@ -44,8 +44,8 @@ class RegularGridInterpolator:
         outside = self._outside(columns)
         value = self._evaluate(columns, method or self.method)
         if self.fill_value is not None and outside.any():
-            inside = outside.reshape(-1, *[1] * (value.ndim - 1))
-            value = piecewise([inside], [float(self.fill_value), lambda v: v], value)
+            mask = outside.reshape(-1, *[1] * (value.ndim - 1))
+            value = piecewise([mask], [float(self.fill_value), lambda v: v], value)
         return ops.reshape(value, (*form, *value.shape[1:]))
 
     def _outside(self, columns: list[Any]) -> numpy.ndarray:
@@ -67,7 +67,7 @@ class RegularGridInterpolator:
         for i, (axis, x) in enumerate(zip(self.grid, columns, strict=True)):
             knots = default_knots(axis, k)
             if k > 1:
-                c = moved(make_interp_spline(axis, moved(c, i, 0), k).c, 0, i)
+                c = move_axes(make_interp_spline(axis, move_axes(c, i, 0), k).c, 0, i)
             bases.append(local_basis(x, knots, k))
         total: Any = None
         for corner in itertools.product(range(k + 1), repeat=len(bases)):
@@ -115,7 +115,7 @@ class interp1d:
     ) -> None:  # fmt: skip
         x, y = tensors(x, y)
         self.axis = axis % y.ndim
-        y = moved(y, self.axis, 0)
+        y = move_axes(y, self.axis, 0)
         if not assume_sorted:
             order = numpy.argsort(plain(x), kind="mergesort")
             x, y = x[order], y[order]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.axes import move_axes, tensors
 from adjoint.interop.scipy_functions.pieces import constants, piecewise, plain
 from adjoint.tensor.table import ops
 
@@ -20,7 +20,7 @@ def data(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
     """
     x, y = tensors(x, y)
     axis = axis % y.ndim
-    y = moved(y, axis, 0)
+    y = move_axes(y, axis, 0)
     if x.ndim != 1 or x.shape[0] < 2 or not numpy.all(numpy.diff(plain(x)) > 0):
         raise ValueError("`x` must be a strictly increasing sequence of at least two nodes.")
     if y.shape[0] != x.shape[0]:
@@ -35,7 +35,7 @@ def along(vector: Any, like: Any) -> Any:
 
 def placed(result: Any, places_ndim: int, axis: int) -> Any:
     """A result whose first axes are those of places, with these where the axis of the values was."""
-    return moved(result, tuple(range(places_ndim)), tuple(range(axis, axis + places_ndim)))
+    return move_axes(result, tuple(range(places_ndim)), tuple(range(axis, axis + places_ndim)))
 
 
 class PiecewisePolynomial:
@@ -108,7 +108,7 @@ class CubicHermiteSpline(PiecewisePolynomial):
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         x, y, axis = data(x, y, axis)
-        self._join(x, y, moved(tensors(dydx, y)[0], axis, 0), axis, extrapolate)
+        self._join(x, y, move_axes(tensors(dydx, y)[0], axis, 0), axis, extrapolate)
 
     def _join(self, x: Any, y: Any, slopes: Any, axis: int, extrapolate: Any) -> None:
         step = along(x[1:] - x[:-1], y)

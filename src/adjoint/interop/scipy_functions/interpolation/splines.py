@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.scipy_functions.axes import moved, tensors
+from adjoint.interop.scipy_functions.axes import move_axes, tensors
 from adjoint.interop.scipy_functions.interpolation.piecewise import along, conditions_of, data, placed
 from adjoint.interop.scipy_functions.pieces import piecewise, plain
 from adjoint.tensor.table import ops
@@ -48,7 +48,7 @@ class BSpline:
         self.k = int(k)
         self.extrapolate = extrapolate
         self.axis = axis % c.ndim
-        self.c = moved(c, self.axis, 0)
+        self.c = move_axes(c, self.axis, 0)
         n = self.t.shape[0] - self.k - 1
         if n < self.k + 1 or self.c.shape[0] < n:
             raise ValueError("Need at least 2k + 2 knots, and a coefficient for each B-spline of degree k.")
@@ -58,12 +58,12 @@ class BSpline:
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if extrapolate == "periodic":
             raise TypeError("BSpline: over Tensors there are no periodic splines")
-        own = self.derivative(nu) if nu else self
-        x = tensors(x, own.c)[0]
+        spline = self.derivative(nu) if nu else self
+        x = tensors(x, spline.c)[0]
         form = tuple(x.shape)
         flat = ops.reshape(x, (-1,))
-        basis, first = local_basis(flat, own.t, own.k)
-        parts = [along(basis[:, i], own.c) * own.c[first + i] for i in range(own.k + 1)]
+        basis, first = local_basis(flat, spline.t, spline.k)
+        parts = [along(basis[:, i], spline.c) * spline.c[first + i] for i in range(spline.k + 1)]
         value = sum(parts[1:], parts[0])
         if not extrapolate:
             at, knots = plain(flat), plain(self.t)

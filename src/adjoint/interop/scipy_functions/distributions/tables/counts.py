@@ -57,23 +57,23 @@ def _log_zeta(a: Tensor) -> Tensor:
     return ops.log(total)
 
 
-def _log_fisher(k: Tensor, total: Tensor, first: Tensor, drawn: Tensor, odds: Tensor) -> Tensor:
+def _log_fisher(k: Tensor, total: Tensor, first: Tensor, draws: Tensor, odds: Tensor) -> Tensor:
     """Fisher's noncentral hypergeometric distribution: weights over their sum."""
 
-    def log_weight(k: Tensor, total: Tensor, first: Tensor, drawn: Tensor, odds: Tensor) -> Tensor:
-        return _log_choose(first, k) + _log_choose(total - first, drawn - k) + k * ops.log(odds)
+    def log_weight(k: Tensor, total: Tensor, first: Tensor, draws: Tensor, odds: Tensor) -> Tensor:
+        return _log_choose(first, k) + _log_choose(total - first, draws - k) + k * ops.log(odds)
 
-    shapes = (total, first, drawn, odds)
-    j = constants(numpy.arange(int(plain(drawn).max(initial=0)) + 1), k)
+    shapes = (total, first, draws, odds)
+    j = constants(numpy.arange(int(plain(draws).max(initial=0)) + 1), k)
     columns = [column(shape) for shape in shapes]
     low, high = plain(columns[2] - columns[0] + columns[1]), numpy.minimum(plain(columns[1]), plain(columns[2]))
     outside = (plain(j) < low) | (plain(j) > high)
     return log_weight(k, *shapes) - ops.logsumexp(piecewise([outside], [-math.inf, log_weight], j, *columns), (-1,))
 
 
-def _log_wallenius(k: Tensor, total: Tensor, first: Tensor, drawn: Tensor, odds: Tensor) -> Tensor:
+def _log_wallenius(k: Tensor, total: Tensor, first: Tensor, draws: Tensor, odds: Tensor) -> Tensor:
     """Wallenius' noncentral hypergeometric distribution, an integral (SciPy's reference page)."""
-    rest = drawn - k
+    rest = draws - k
     rate = odds * (first - k) + (total - first - rest)
 
     def log_integrand(y: Tensor, k: Tensor, rest: Tensor, odds: Tensor, rate: Tensor) -> Tensor:

@@ -62,8 +62,8 @@ def _pearson(of_normal: Any, of_gamma: Any) -> Any:
 
 
 def _log_pearson(y: Tensor, shape: Tensor, skew: Tensor) -> Tensor:
-    inside = lambda y, shape, skew: ops.log(abs(2 / skew)) + log_gamma_density(y, shape)
-    return piecewise([plain(y) < 0], [-math.inf, inside], y, shape, skew)
+    log_density = lambda y, shape, skew: ops.log(abs(2 / skew)) + log_gamma_density(y, shape)
+    return piecewise([plain(y) < 0], [-math.inf, log_density], y, shape, skew)
 
 
 def _pearson_cdf(y: Tensor, shape: Tensor, skew: Tensor) -> Tensor:

@@ -42,12 +42,12 @@ def _smirnov_terms(z: Tensor, n: int) -> tuple[Tensor, Tensor]:
     j = constants(numpy.arange(n + 1), z)
     at, rest = column(z) + j / n, 1 - column(z) - j / n
     choose = math.lgamma(n + 1) - ops.lgamma(j + 1) - ops.lgamma(n - j + 1)
-    inside = plain(rest) > 0
+    positive = plain(rest) > 0
 
     def term(at: Tensor, rest: Tensor, j: Tensor) -> Tensor:
         return (j - 1) * ops.log(at) + (n - j) * ops.log(rest)
 
-    return choose + piecewise([~inside], [-math.inf, term], at, rest, j), j
+    return choose + piecewise([~positive], [-math.inf, term], at, rest, j), j
 
 
 def _smirnov_density(z: Tensor, n: int) -> Tensor:
@@ -81,8 +81,8 @@ def _kolmogorov_density(z: Tensor) -> Tensor:
 
 def _landau_density(z: Tensor) -> Tensor:
     """By Landau's integrals; SciPy's scale is pi / 2 of his, and its location is shifted by that of his logarithm."""
-    moved = 0.5 * math.pi * z + math.log(0.5 * math.pi)
-    return 0.5 * math.pi * piecewise([plain(moved) > 0], [_landau_right, _landau_left], moved)
+    y = 0.5 * math.pi * z + math.log(0.5 * math.pi)
+    return 0.5 * math.pi * piecewise([plain(y) > 0], [_landau_right, _landau_left], y)
 
 
 def _landau_right(y: Tensor) -> Tensor:
