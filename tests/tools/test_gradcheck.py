@@ -480,7 +480,7 @@ def test_fast_mode_is_fast() -> None:
     ("value", "text"), [(0.5, "1/2"), (-3.0, "-3"), (2 / 3, "2/3"), (0.7071, "0.7071"), (1e-9, "1e-09")]
 )
 def test_factors_are_written_as_fractions(value: float, text: str) -> None:
-    assert diagnosis.written(value) == text
+    assert diagnosis.fraction_text(value) == text
 
 
 def test_a_complex_factor() -> None:

@@ -1,5 +1,4 @@
-"""Memory by budget: from one measured run, which saved arrays to keep, to compute again in the backward pass, or to
-write to disk.
+"""Memory by budget: a plan, from one measured run, of saved arrays to keep, compute again or write to disk.
 
 The unit is one call of a kernel. A *cell* is the array that a call made. While the function runs, each saved array goes
 to the graph as its cell; a cell that the plan does not keep forgets its array, and computes it again from its call's
@@ -136,7 +135,7 @@ class Cell:
             self.pass_number, self.waiting = number, self.n_saved
         return self.waiting
 
-    def asked(self, number: int) -> None:
+    def count_request(self, number: int) -> None:
         """The pass with this number has asked for the array once more."""
         if number >= 0 and self.awaited(number):
             self.waiting -= 1
@@ -193,7 +192,7 @@ class Note(NamedTuple):
     pinned: it cannot be computed again.
     """
 
-    place: tuple[int, int]
+    key: tuple[int, int]
     operation: str
     nbytes: int
     seconds: float
@@ -218,7 +217,7 @@ class Recorder(Interceptor):
         self.by_id: dict[int, tuple[weakref.ref[Any], Cell]] = {}
         self.counters: dict[int, tuple[weakref.ref[Any], Any, int]] = {}
         # arrays that calls made and that were written in place later, as long as they are there
-        self.written: dict[int, weakref.ref[Any]] = {}
+        self.in_place_results: dict[int, weakref.ref[Any]] = {}
         self.pinned: set[int] = set()
         self.in_kernel = self.has_drawn = False
         # the tensor that a call in place is to write into, until its kernel has run
@@ -259,32 +258,32 @@ class Recorder(Interceptor):
             if array is None or numpy.may_share_memory(array, target._array):
                 del self.by_id[key]
                 if array is not None:
-                    self.written[key] = reference
+                    self.in_place_results[key] = reference
                     is_whole = is_whole and array is target._array
         if not is_whole:
             return None
-        self.written.pop(id(target._array), None)
+        self.in_place_results.pop(id(target._array), None)
         return target._array
 
     def kernel(self, operation: Any, raw: list[Any], half: Any) -> Any:
         """Run a kernel and note the call."""
         args = [self.argument(value) for value in raw]
         self.in_kernel, self.has_drawn = True, False
-        begun = perf_counter()
+        start = perf_counter()
         try:
             result = operation.proceed_to_kernel(raw, half, self.position)
         finally:
             self.in_kernel = False
         call = Call(len(self.calls), operation, args, half)
-        call.seconds = perf_counter() - begun
+        call.seconds = perf_counter() - start
         if self.has_drawn or any(self.is_written(value) for value in _flat(raw)):
             self.pinned.add(call.number)
             call.args = []
-        written = None if self.target is None else self.overwrite()
-        if written is None:
+        replacement = None if self.target is None else self.overwrite()
+        if replacement is None:
             self.add(call, result, raw)
         else:
-            self.add(call, written, [])
+            self.add(call, replacement, [])
         return result
 
     def draw(self, function: Function, args: Any, kwargs: Any) -> Any:
@@ -324,7 +323,7 @@ class Recorder(Interceptor):
 
     def is_written(self, value: Any) -> bool:
         """True for an array that a call made and that was written in place since: no call makes it again."""
-        return id(value) in self.written and self.written[id(value)]() is value
+        return id(value) in self.in_place_results and self.in_place_results[id(value)]() is value
 
     def argument(self, value: Any) -> Any:
         """An argument as a call keeps it."""
@@ -355,10 +354,10 @@ class Recorder(Interceptor):
         for owner in cell.owners():
             owner.n_saved += 1
         root = cell.owners()[-1]
-        place = root.call.number, root.nr
-        if self.plan is None or place in self.plan.kept or not root.nbytes:
+        key = root.call.number, root.nr
+        if self.plan is None or key in self.plan.in_memory or not root.nbytes:
             cell.keep(tensor)
-        elif place in self.plan.stored:
+        elif key in self.plan.stored:
             self.store(cell, root, tensor._array)
         return cell
 
@@ -378,7 +377,7 @@ class Recorder(Interceptor):
 
     def release(self) -> None:
         """Let go of the cells: the graph alone says how long their arrays are there."""
-        self.calls, self.written = [], {}
+        self.calls, self.in_place_results = [], {}
         self.by_id, self.counters = {}, {}
 
     # for the plan ---------------------------------------------------------------------------------------------------
@@ -396,8 +395,8 @@ class Recorder(Interceptor):
             )
             for cell in cells:
                 numbers[id(cell)] = len(notes)
-                place = call.number, cell.nr
-                notes.append(Note(place, call.operation.name, cell.nbytes, call.seconds, sources, cell.n_saved, pinned))
+                key = call.number, cell.nr
+                notes.append(Note(key, call.operation.name, cell.nbytes, call.seconds, sources, cell.n_saved, pinned))
         return notes
 
 
@@ -422,20 +421,20 @@ def _flat(args: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
 
 def unpacked(packed: Any) -> Any:
     """A saved tensor again."""
-    return new_tensor(unmodified(*packed) if isinstance(packed, Outside) else asked(packed))
+    return new_tensor(unmodified(*packed) if isinstance(packed, Outside) else array_of(packed))
 
 
 # computing again ------------------------------------------------------------------------------------------------------
 
 
-def asked(cell: Cell) -> Any:
+def array_of(cell: Cell) -> Any:
     """The array of a cell, computed again if it is not there."""
     number = run_number()
     array = cell.value(number)
     if array is None:
         array = computed(cell, number)
     for owner in cell.owners():
-        owner.asked(number)
+        owner.count_request(number)
     return array
 
 
@@ -457,10 +456,10 @@ def argument(value: Any, outputs: Outputs, call: Call, number: int) -> Any:
     return value
 
 
-def computed(wanted: Cell, number: int) -> Any:
+def computed(target: Cell, number: int) -> Any:
     """The array of a cell, from the nearest arrays that are there; others on the way that the pass needs stay there."""
     calls: dict[int, Call] = {}
-    waiting = [wanted]
+    waiting = [target]
     while waiting:
         call = waiting.pop().call
         if call.number in calls:
@@ -475,11 +474,11 @@ def computed(wanted: Cell, number: int) -> Any:
             outputs[call_number, nr] = out
         for reference in call.cells:
             cell = reference()
-            if cell is not None and cell is not wanted and cell.array is None and cell.awaited(number):
+            if cell is not None and cell is not target and cell.array is None and cell.awaited(number):
                 cell.again = outputs[call_number, cell.nr]
-    array = outputs[wanted.call.number, wanted.nr]
-    if wanted.awaited(number) > 1:
-        wanted.again = array
+    array = outputs[target.call.number, target.nr]
+    if target.awaited(number) > 1:
+        target.again = array
     return array
 
 
@@ -489,7 +488,7 @@ def computed(wanted: Cell, number: int) -> Any:
 class Choice(NamedTuple):
     """The numbers of the cells that are kept, and of those on disk; the others are computed again."""
 
-    kept: set[int]
+    in_memory: set[int]
     stored: set[int]
 
 
@@ -534,9 +533,9 @@ class Plan:
             )
         choice, course = min(fitting, key=lambda pair: pair[1].seconds)
         self.timeline = course.timeline
-        self.kept = {notes[i].place for i in choice.kept}
-        self.stored = {notes[i].place for i in choice.stored}
-        self.operations = {note.place[0]: note.operation for note in notes}
+        self.in_memory = {notes[i].key for i in choice.in_memory}
+        self.stored = {notes[i].key for i in choice.stored}
+        self.operations = {note.key[0]: note.operation for note in notes}
 
     @property
     def peak(self) -> int:
@@ -606,8 +605,10 @@ class Plan:
         for i in reversed(self.saved):
             if i not in keep and i not in again:
                 needed = {i} if i in stored else self.needed(i, keep, stored, again)
-                read = {source for k in needed - stored for source in notes[k].sources if source in stored} - again
-                fresh = {k for k in needed | read if notes[k].n_saved and notes[k].nbytes and k <= i}
+                disk_sources = {
+                    source for k in needed - stored for source in notes[k].sources if source in stored
+                } - again
+                fresh = {k for k in needed | disk_sources if notes[k].n_saved and notes[k].nbytes and k <= i}
                 seconds += sum(notes[k].seconds for k in needed - stored)
                 again |= fresh
                 live += sum(notes[k].nbytes for k in fresh)
@@ -623,16 +624,16 @@ class Plan:
     def rows(self) -> list[tuple[str, int, str]]:
         """What happens to each saved array: the operation that made it, its bytes, "keep", "recompute" or "disk"."""
         notes = self.notes
-        return [(notes[i].operation, notes[i].nbytes, self.fate(notes[i].place)) for i in self.saved]
+        return [(notes[i].operation, notes[i].nbytes, self.fate(notes[i].key)) for i in self.saved]
 
-    def fate(self, place: tuple[int, int]) -> str:
+    def fate(self, key: tuple[int, int]) -> str:
         """What happens to the saved array of a place."""
-        return "keep" if place in self.kept else "disk" if place in self.stored else "recompute"
+        return "keep" if key in self.in_memory else "disk" if key in self.stored else "recompute"
 
     def __str__(self) -> str:
         on_disk = f", {len(self.stored)} are on disk" if self.stored else ""
         head = (
-            f"{len(self.kept)} of {len(self.saved)} saved arrays are kept{on_disk}; peak {readable(self.peak)} of "
+            f"{len(self.in_memory)} of {len(self.saved)} saved arrays are kept{on_disk}; peak {readable(self.peak)} of "
             f"{readable(self.nbytes)}, budget {readable(int(self.limit))}"
         )
         return "\n".join([head, *[f"{readable(n):>10}  {what:<9}  {operation}" for operation, n, what in self.rows()]])

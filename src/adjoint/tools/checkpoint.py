@@ -635,18 +635,18 @@ class _StoredResults:
         self.is_sequence = isinstance(outs, (list, tuple))
         arrays = outs if self.is_sequence else [outs]
         self.devices = [device_of(array) for array in arrays]
-        moved = [_moved(array, CPU) for array in arrays] if offloaded else arrays
+        copies = [_on_device(array, CPU) for array in arrays] if offloaded else arrays
         self.arrays = [
-            array.copy() if copied and array is before else array for array, before in zip(moved, arrays, strict=True)
+            array.copy() if copied and array is before else array for array, before in zip(copies, arrays, strict=True)
         ]
 
     def on_original_devices(self) -> Any:
         """The results on their original devices."""
-        arrays = [_moved(array, device) for array, device in zip(self.arrays, self.devices, strict=True)]
+        arrays = [_on_device(array, device) for array, device in zip(self.arrays, self.devices, strict=True)]
         return arrays if self.is_sequence else arrays[0]
 
 
-def _moved(array: Any, target: Any) -> Any:
+def _on_device(array: Any, target: Any) -> Any:
     """An array, which may be of a batch, on another device; itself where it lies there already."""
     source = device_of(array)
     return array if source == target else operations["moved"].run([array, target, source], None)

@@ -1,4 +1,4 @@
-"""The facts of an installation that a report of a fault needs: `adjoint.show_config()`."""
+"""`adjoint.show_config()`: the facts of an installation that a bug report needs."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def explain(error: BaseException | str | None = None) -> None:
     listed = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
     page = next((name for name in names if name in listed), None)
     if page is None:
-        shown = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else repr(error)
-        raise ValueError(f"no page explains {shown}; the pages are {', '.join(listed)}")
+        text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else repr(error)
+        raise ValueError(f"no page explains {text}; the pages are {', '.join(listed)}")
     print((FOLDER / f"{page}.md").read_text(encoding="utf-8").rstrip())
 
 

@@ -147,14 +147,14 @@ class SavedTensors(list[SavedEntry]):
         """A table for `rich.print`, of the largest `limit` entries."""
         from rich.table import Table
 
-        shown = self if limit is None else self[:limit]
+        entries = self if limit is None else self[:limit]
         missing = sum(entry.size for entry in self) - self.nbytes
         title = f"{len(self)} saved tensors, {readable(self.nbytes)}"
         table = Table(title=f"{title}; {readable(missing)} are not in memory" if missing else title)
         for column, side in (("bytes", "right"), ("shape", "left"), ("dtype", "left"), ("saved by", "left"),
                              ("as", "left"), ("plan", "left"), ("line", "left")):  # fmt: skip
             table.add_column(column, justify=side)  # type: ignore[arg-type]
-        for entry in shown:
+        for entry in entries:
             table.add_row(
                 readable(entry.size) if entry.size else "shared",
                 "packed" if entry.shape is None else str(entry.shape),
@@ -164,8 +164,8 @@ class SavedTensors(list[SavedEntry]):
                 entry.fate,
                 entry.location or "",
             )
-        if len(shown) < len(self):
-            table.add_row("...", f"and {len(self) - len(shown)} more")
+        if len(entries) < len(self):
+            table.add_row("...", f"and {len(self) - len(entries)} more")
         return table
 
     def plot(self) -> Picture:
@@ -182,10 +182,10 @@ class SavedTensors(list[SavedEntry]):
 
         if self.plan is not None:
             return self.plan.picture()  # type: ignore[no-any-return]
-        held = [0]
+        sizes = [0]
         for entry in sorted(self, key=lambda entry: entry.number):
-            held.append(held[-1] + entry.nbytes)
-        return memory_picture([Line("saved", "#5b8ff9", [*held, *reversed(held[:-1])])])
+            sizes.append(sizes[-1] + entry.nbytes)
+        return memory_picture([Line("saved", "#5b8ff9", [*sizes, *reversed(sizes[:-1])])])
 
     def __str__(self) -> str:
         from rich.console import Console

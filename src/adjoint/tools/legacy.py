@@ -1,4 +1,4 @@
-"""torch.autograd.Variable, which tensors have taken the place of."""
+"""torch.autograd.Variable, the older name of Tensor."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def memory_picture(lines: Sequence[Line], budget: float | None = None) -> Pictur
     """Lines from left to right, each with its peak, and the budget if there is one."""
     most = max([budget or 0, 1, *[max(line.sizes, default=0) for line in lines]])
     height = MEMORY_HEIGHT / most
-    parts = [part for i, line in enumerate(lines) for part in _drawn(line, i, height)]
+    parts = [part for i, line in enumerate(lines) for part in _polyline(line, i, height)]
     if budget is not None:
         y = BOTTOM - budget * height
         parts.append(
@@ -39,7 +39,7 @@ def memory_picture(lines: Sequence[Line], budget: float | None = None) -> Pictur
     )
 
 
-def _drawn(line: Line, i: int, height: float) -> Iterator[str]:
+def _polyline(line: Line, i: int, height: float) -> Iterator[str]:
     """A line as a staircase over the whole width, and its name with its peak."""
     last = max(len(line.sizes), 1)
     corners = steps(range(last), line.sizes, 0, last, (WIDTH - LEFT) / last, BOTTOM, height)

@@ -1,4 +1,4 @@
-"""The same derivatives by backward and by forward mode."""
+"""Jacobians by backward and by forward mode."""
 
 from __future__ import annotations
 

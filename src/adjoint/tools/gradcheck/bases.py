@@ -1,4 +1,4 @@
-"""Along which vectors a Jacobian is taken: all unit vectors give it entry by entry, one random vector a single number.
+"""The vectors along which Jacobians are compared: all unit vectors in slow mode, one random vector in fast mode.
 
 Both are written alike, so that slow and fast mode are the same program. A basis of the space of a tensor gives its
 vectors, arrays of the tensor's shape, and the products of other vectors with them.

@@ -442,7 +442,7 @@ def agrees(problem: Problem, pair: Pair) -> bool:
 
 def error_of(problem: Problem, pair: Pair) -> GradcheckError:
     """The error for a pair that does not agree, with both Jacobians, the worst entry and the likely fault."""
-    numerical, analytical = shown(problem, pair)
+    numerical, analytical = jacobian_texts(problem, pair)
     text = (
         f"{pair.about} mismatch for output {pair.output} with respect to input {pair.input},\n"
         f"numerical:{numerical}\nanalytical:{analytical}\n"
@@ -452,7 +452,7 @@ def error_of(problem: Problem, pair: Pair) -> GradcheckError:
         pair = pair.in_full(problem)
         if agrees(problem, pair):
             return GradcheckError(text + messages.FAST_FAIL_SLOW_OK_MSG)
-        numerical, analytical = shown(problem, pair)
+        numerical, analytical = jacobian_texts(problem, pair)
         difference = float(numpy.abs(pair.analytical - pair.numerical(problem)).max())
         text += messages.FAST.format(numerical=numerical, analytical=analytical, difference=difference)
     mismatch = mismatch_of(case_of(problem, pair), problem.input_places[pair.input], problem.output_places[pair.output])
@@ -466,7 +466,7 @@ def case_of(problem: Problem, pair: Pair) -> Case:
     return Case(numerical, pair.analytical, *shapes, pair.unit, pair.forward, closeness(problem, pair))
 
 
-def shown(problem: Problem, pair: Pair) -> tuple[str, str]:
+def jacobian_texts(problem: Problem, pair: Pair) -> tuple[str, str]:
     """The numerical and the analytical Jacobian as text: matrices, or in fast mode numbers, or vectors of tangents."""
     result, argument = problem.outputs[pair.output], problem.inputs[pair.input]
     matrices = (pair.numerical(problem), result), (pair.analytical, result if pair.forward else argument)

@@ -187,14 +187,14 @@ def push_one(
 
 def compare_batches(batch: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:
     """Raise GradcheckError where a batched result is not the stack of single ones."""
-    for got, single, o, i in zip(batch, zip(*each, strict=True), outputs, inputs, strict=False):
-        if got is None and all(s is None for s in single):
+    for result, single, o, i in zip(batch, zip(*each, strict=True), outputs, inputs, strict=False):
+        if result is None and all(s is None for s in single):
             continue
-        expected = numpy.stack([numpy.zeros(got.shape[1:]) if s is None else s._array for s in single])
-        if got is None or not numpy.allclose(got._array, expected, equal_nan=True):
+        expected = numpy.stack([numpy.zeros(result.shape[1:]) if s is None else s._array for s in single])
+        if result is None or not numpy.allclose(result._array, expected, equal_nan=True):
             raise GradcheckError(
                 messages.BATCHED_MISMATCH.format(
-                    output=o, input=i, remedy=remedy, got=got, expected=tensor_of(expected)
+                    output=o, input=i, remedy=remedy, got=result, expected=tensor_of(expected)
                 )
             )
 

@@ -131,8 +131,8 @@ def pushed(func: Function, inputs: tuple[Any, ...]) -> tuple[Function, tuple[Any
     def derived(*values: Any) -> tuple[Tensor, ...]:
         arguments, tangents = list(values[: len(inputs)]), values[len(inputs) :]
 
-        def of_checked(*moved: Tensor) -> tuple[Tensor, ...]:
-            for position, x in zip(positions, moved, strict=True):
+        def of_checked(*variables: Tensor) -> tuple[Tensor, ...]:
+            for position, x in zip(positions, variables, strict=True):
                 arguments[position] = x
             results = results_of(func, tuple(arguments))
             return tuple(results[o] for o in outputs)

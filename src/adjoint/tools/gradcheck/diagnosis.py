@@ -164,7 +164,7 @@ def a_factor(case: Case) -> str | None:
             f"the analytical derivative is 1/{repeats} of the numerical one: the cotangent is averaged over axes along "
             "which this input is broadcast; take the sum."
         )
-    return f"the analytical derivative is {written(real)} times the numerical one: a constant factor is wrong."
+    return f"the analytical derivative is {fraction_text(real)} times the numerical one: a constant factor is wrong."
 
 
 def repetitions(case: Case) -> int:
@@ -173,10 +173,10 @@ def repetitions(case: Case) -> int:
     return columns // rows if columns % rows == 0 else 1
 
 
-def written(value: float) -> str:
+def fraction_text(value: float) -> str:
     """A number as a simple fraction where it is one.
 
-    >>> written(0.5), written(-3.0000001), written(0.7071)
+    >>> fraction_text(0.5), fraction_text(-3.0000001), fraction_text(0.7071)
     ('1/2', '-3', '0.7071')
     """
     from fractions import Fraction

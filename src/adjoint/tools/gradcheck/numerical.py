@@ -35,8 +35,8 @@ def central(evaluate: Evaluation, x: Tensor, direction: Array, eps: float, label
 def length_along(above: Array, below: Array, direction: Array) -> float:
     """How far apart two points lie along a direction: with few digits, another distance than was meant."""
     kind = complex if above.dtype.kind == "c" else float
-    moved = above.astype(kind) - below.astype(kind)
-    return float(numpy.vdot(direction, moved).real / (numpy.vdot(direction, direction).real or 1.0))
+    difference = above.astype(kind) - below.astype(kind)
+    return float(numpy.vdot(direction, difference).real / (numpy.vdot(direction, direction).real or 1.0))
 
 
 def richardson(
@@ -165,8 +165,8 @@ class ComplexStep(Numerical):
 
     def row(self, direction: Array) -> list[Array]:
         """The derivatives of all outputs along one direction."""
-        moved = tensor_of(self.x._array + 1j * self._STEP * direction)
-        inputs = tuple(moved if value is self.x else value for value in self.evaluate.inputs)
+        point = tensor_of(self.x._array + 1j * self._STEP * direction)
+        inputs = tuple(point if value is self.x else value for value in self.evaluate.inputs)
         try:
             results = results_of(self.evaluate.func, inputs)
         except (RuntimeError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""gradcheck with sparse arguments: strided tensors take their place, from which the function makes them."""
+"""gradcheck with sparse arguments: the check varies strided tensors, and the function makes sparse ones of them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class WithPattern(Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, pattern: SparsePattern) -> Tensor:
         array = dense._array
-        made = SparseArray(pattern, dense_at(array, pattern))
-        if not (made.to_dense() == array).all():
+        sparse = SparseArray(pattern, dense_at(array, pattern))
+        if not (sparse.to_dense() == array).all():
             everywhere = whole_pattern(pattern)
-            made = SparseArray(everywhere, dense_at(array, everywhere))
-        return new_tensor(made)  # type: ignore[no-any-return]
+            sparse = SparseArray(everywhere, dense_at(array, everywhere))
+        return new_tensor(sparse)  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
@@ -61,8 +61,8 @@ def with_strided_inputs(func: Map, inputs: tuple[Any, ...], masked: bool) -> tup
     def of_strided(*values: Any) -> Any:
         arguments = list(values)
         for i, pattern in patterns.items():
-            made = of_values(values[i], pattern) if masked else WithPattern.apply(values[i], pattern)
-            arguments[i] = made
+            leaf = of_values(values[i], pattern) if masked else WithPattern.apply(values[i], pattern)
+            arguments[i] = leaf
         return func(*arguments)
 
     return of_strided, tuple(leaves)
@@ -98,8 +98,8 @@ def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
         # with a value in every place, masked derivatives are the whole ones
         strided_func, leaves = with_strided_inputs(func, tuple(arguments), True)
 
-        def strided_results(*own: Any) -> Any:
-            results = strided_func(*own)
+        def strided_results(*strided_inputs: Any) -> Any:
+            results = strided_func(*strided_inputs)
             dense = [to_dense(r, masked_grad=is_masked) if isinstance(r, Tensor) else r for r in as_tuple(results)]
             return tuple(dense) if isinstance(results, (tuple, list)) else dense[0]
 

@@ -27,13 +27,13 @@ def assemble(notes: list[tuple[Any, ...]], memory: list[Memory], clock: Clock | 
     events._build_tree()
     if clock is not None:
         for event in events:
-            if id(event) in marks and not any(id(inner) in marks for inner in inside(event)):
+            if id(event) in marks and not any(id(inner) in marks for inner in descendants(event)):
                 first, last, device = marks[id(event)]
                 event.append_kernel(event.name, device, clock.elapsed_us(first, last))
     return [*events, *loose_memory(events, memory, origin)]
 
 
-def inside(event: FunctionEvent) -> list[FunctionEvent]:
+def descendants(event: FunctionEvent) -> list[FunctionEvent]:
     """All calls inside a call."""
     events = list(event.cpu_children)
     for inner in events:
@@ -71,7 +71,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
     events = []
     for number, note in enumerate(notes, 1):
         of_thread = changes.get(note.ident)
-        inside = () if of_thread is None else of_thread.in_interval(note.start, note.end)
+        memory_changes = () if of_thread is None else of_thread.in_interval(note.start, note.end)
         backward = is_backward(note) and note.sequence_nr >= 0
         events.append(
             FunctionEvent(
@@ -85,7 +85,7 @@ def events_of(notes: list[Note], memory: list[Memory], origin: int) -> list[Func
                 input_shapes=note.shapes or [],
                 stack=[line_of(location) for location in note.stack or ()],
                 scope=note.scope,
-                cpu_memory_usage=sum(change.nbytes for change, _ in inside),
+                cpu_memory_usage=sum(change.nbytes for change, _ in memory_changes),
                 sequence_nr=note.sequence_nr,
                 flops=note.flops,
                 trace_name=note.name,
@@ -101,12 +101,12 @@ def loose_memory(events: EventList, memory: list[Memory], origin: int) -> list[F
     spans = [(event.thread, event.time_range) for event in events if event.cpu_parent is None]
     for ident in {change.ident for change in memory}:
         thread = thread_number(ident)
-        own = iter(sorted((span for of, span in spans if of == thread), key=lambda span: span.start))
-        span = next(own, None)
+        thread_spans = iter(sorted((span for of, span in spans if of == thread), key=lambda span: span.start))
+        span = next(thread_spans, None)
         for change in sorted(change for change in memory if change.ident == ident):
             time = (change.time - origin) / 1000
             while span is not None and span.end < time:
-                span = next(own, None)
+                span = next(thread_spans, None)
             if span is None or time < span.start:
                 number = len(events) + len(memory_events) + 1
                 memory_events.append(

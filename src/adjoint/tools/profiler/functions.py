@@ -1,4 +1,4 @@
-"""Events of public functions that are no single operations: those made of several, and those that make tensors.
+"""Events of public functions that consist of several operations, or that make tensors.
 
 Operations look for a profiler themselves. These functions do not, so that they cost nothing while none is on; while one
 is, they are reached through wrappers, in the namespaces and as methods. A function that was imported by name before is

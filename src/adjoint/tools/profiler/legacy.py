@@ -1,4 +1,4 @@
-"""The profiler as it was before: the same events, fewer arguments, and errors where it has not run."""
+"""The older profiler: the same events, fewer arguments, and errors where it has not run."""
 
 from __future__ import annotations
 

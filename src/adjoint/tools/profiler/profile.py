@@ -346,18 +346,18 @@ class record_function:
             raise TypeError(f"record_function(): argument 'name' must be str, not {type(name).__name__}")
         self.name = name
         self.args = args
-        self._begun: list[tuple[Any, Any] | None] = []
+        self._starts: list[tuple[Any, Any] | None] = []
 
     def __enter__(self) -> record_function:
         profiler = current_profiler()
-        self._begun.append(None if profiler is None else (profiler, profiler.begin(self.name)))
+        self._starts.append(None if profiler is None else (profiler, profiler.begin(self.name)))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        begun = self._begun.pop()
+        start = self._starts.pop()
         # a block that outlives its profiler is not noted
-        if begun is not None and current_profiler() is begun[0]:
-            begun[0].end(self.name, begun[1])
+        if start is not None and current_profiler() is start[0]:
+            start[0].end(self.name, start[1])
 
     def __call__(self, function: F) -> F:
         """The function, whose calls each are such a block."""

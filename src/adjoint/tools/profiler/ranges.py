@@ -63,7 +63,7 @@ class Ranges(ProfilerHook):
         """Start a labelled block."""
         self.push(name)
 
-    def end(self, name: str, begun: Any) -> None:
+    def end(self, name: str, state: Any) -> None:
         """End a labelled block."""
         self.pop()
 

@@ -143,9 +143,9 @@ class Recorder(ProfilerHook):
         """Start a labelled block; the returned value is the argument of `end`."""
         return perf_counter_ns(), user_stack() if self.stack else None
 
-    def end(self, name: str, begun: Any) -> None:
+    def end(self, name: str, state: Any) -> None:
         """Note a labelled block that ends now."""
-        start, stack = begun
+        start, stack = state
         shapes: list[Any] | None = [[]] if self.shapes else None
         self.notes.append((name, start, perf_counter_ns(), get_ident(), -1, USER, shapes, stack))
 

@@ -1,4 +1,4 @@
-"""A program's operations with all they were given and gave, as a file of JSON."""
+"""Execution traces: the operations of a program with their inputs and outputs, as a JSON file."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class _Observer(ProfilerHook):
         self.open.append(number)
         return number if self.before is None else (number, self.before.begin(name))
 
-    def end(self, name: str, begun: Any) -> None:
+    def end(self, name: str, state: Any) -> None:
         """End a labelled block."""
-        number, outer = begun if isinstance(begun, tuple) else (begun, None)
+        number, outer = state if isinstance(state, tuple) else (state, None)
         if self.before is not None:
             self.before.end(name, outer)
         self.open.pop()
@@ -145,7 +145,7 @@ class ExecutionTraceObserver:
     def __init__(self) -> None:
         self._path: str | None = None
         self._observer: _Observer | None = None
-        self._begun = 0
+        self._start_ms = 0
         self._registered = self._running = False
 
     @property
@@ -174,7 +174,7 @@ class ExecutionTraceObserver:
         """
         if not self._registered:
             self._path, self._observer, self._registered = os.fspath(output_file_path), _Observer(), True
-            self._begun = time.perf_counter_ns() // 1_000_000
+            self._start_ms = time.perf_counter_ns() // 1_000_000
         return self
 
     def start(self) -> None:
@@ -207,7 +207,7 @@ class ExecutionTraceObserver:
             "schema": SCHEMA,
             "pid": os.getpid(),
             "time": time.strftime("%Y-%m-%d %H:%M:%S"),
-            "start_ts": self._begun,
+            "start_ts": self._start_ms,
             "nodes": self._observer.nodes,
             "finish_ts": time.perf_counter_ns() // 1_000_000,
         }

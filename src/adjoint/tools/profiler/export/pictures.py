@@ -44,13 +44,13 @@ def picture(events: Any) -> Picture:
     y = GAP
     left_out = 0
     for thread in sorted({event.thread for event in calls}):
-        own = [(event, depth(event)) for event in calls if event.thread == thread]
-        wide = [(event, d) for event, d in own if event.time_range.elapsed_us() * scale >= NARROWEST]
-        left_out += len(own) - len(wide)
+        thread_calls = [(event, depth(event)) for event in calls if event.thread == thread]
+        wide = [(event, d) for event, d in thread_calls if event.time_range.elapsed_us() * scale >= NARROWEST]
+        left_out += len(thread_calls) - len(wide)
         parts.append(f'<text x="4" y="{y + 13}">thread {thread}</text>')
         for event, d in wide:
             parts.append(box(event, LEFT + (event.time_range.start - first) * scale, y + d * ROW, scale))
-        y += (max(d for _, d in own) + 1) * ROW + GAP
+        y += (max(d for _, d in thread_calls) + 1) * ROW + GAP
     parts.extend(axis(first, last, scale, y - GAP))
     timeline = getattr(events, "_timeline", None)
     if timeline is not None:
@@ -100,11 +100,11 @@ def box(event: Any, x: float, y: float, scale: float) -> str:
         words += f"\n{event.input_shapes}"
     if event.stack:
         words += f"\n{event.stack[0]}"
-    shown = event.name.removeprefix("autograd::engine::evaluate_function: ").removeprefix("aten::")
+    name = event.name.removeprefix("autograd::engine::evaluate_function: ").removeprefix("aten::")
     room = int(width / 6.2)
     label = ""
     if room >= 3:
-        text = shown if len(shown) <= room else shown[: room - 1] + "…"
+        text = name if len(name) <= room else name[: room - 1] + "…"
         label = f'<text x="{x + 3:.2f}" y="{y + 12:.1f}">{escape(text)}</text>'
     return (
         f'<g><title>{escape(words)}</title><rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW - 1}" rx="2" '

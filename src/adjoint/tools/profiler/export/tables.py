@@ -58,8 +58,8 @@ def build_table(
         above.append("This report only display top-level ops statistics")
     text = [f"{'=' * (len(line) - len(GAP) - 1)}\n{words}\n" for words in above]
     text += [line, row(columns, [column.title for column in columns]), line]
-    shown = [event for event in events if not (top_level_events_only and event.cpu_parent is not None)]
-    for event in shown if row_limit < 0 else shown[:row_limit]:
+    visible = [event for event in events if not (top_level_events_only and event.cpu_parent is not None)]
+    for event in visible if row_limit < 0 else visible[:row_limit]:
         text += rows_of(event, columns)
     text += [line, f"Self CPU time total: {format_time(total, time_unit)}\n"]
     if device:
@@ -155,16 +155,16 @@ def device_of(events: Any) -> str:
     Raises RuntimeError if they have times and the list does not name the device.
     """
     device = events._use_device
-    used = any(event.device_time_total or event.device_memory_usage for event in events)
-    if used and device is None:
+    has_device_times = any(event.device_time_total or event.device_memory_usage for event in events)
+    if has_device_times and device is None:
         raise RuntimeError("use_device is None, but there is device performance data.")
-    return device.upper() if used else ""
+    return device.upper() if has_device_times else ""
 
 
 def device_time(events: Any) -> float:
     """Microseconds on a device: of the device's own events if there are any, which are the launched kernels."""
-    own = [event for event in events if event.device_type.name != "CPU"]
-    return float(sum(event.self_device_time_total for event in own or events))
+    device_events = [event for event in events if event.device_type.name != "CPU"]
+    return float(sum(event.self_device_time_total for event in device_events or events))
 
 
 def fitted(entries: list[str], most: int) -> int:
