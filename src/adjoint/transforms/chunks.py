@@ -39,11 +39,11 @@ class Meter(Interceptor):
         """Count the cotangents that a node gives."""
         return self.counted(run.proceed(node, self.position), set())
 
-    def counted(self, results: Any, known: set[int]) -> Any:
+    def counted(self, results: Any, known_ids: set[int]) -> Any:
         """Results as they are; the bytes of memory that is not known count while it is there."""
         for result in results if isinstance(results, (tuple, list)) else (results,):
             array = owner(getattr(result, "_array", result))
-            if hasattr(array, "nbytes") and id(array) not in known and id(array) not in self.references:
+            if hasattr(array, "nbytes") and id(array) not in known_ids and id(array) not in self.references:
                 self.add(array, int(array.nbytes))
         return results
 
@@ -51,11 +51,11 @@ class Meter(Interceptor):
         """Count an array until it is no more."""
         key = id(array)
 
-        def gone(_: Any) -> None:
+        def release(_: Any) -> None:
             self.live -= nbytes
             del self.references[key]
 
-        self.references[key] = weakref.ref(array, gone)
+        self.references[key] = weakref.ref(array, release)
         self.live += nbytes
         self.peak = max(self.peak, self.live)
 

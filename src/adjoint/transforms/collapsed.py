@@ -121,9 +121,9 @@ def multilinear(step: Step) -> Any:
     slots = list(slots_of(step))
     rows = {slot: member_at(step.series, slot) for slot in slots}
 
-    def on(*chosen: Slot) -> Any:
-        whole_rows = [rows[slot] if len(chosen) == 1 else rows[slot][:-1] for slot in chosen]
-        return step.level.over_orders(step.rule, replaced(step.values, list(chosen), whole_rows), list(chosen))
+    def on(*operands: Slot) -> Any:
+        whole_rows = [rows[slot] if len(operands) == 1 else rows[slot][:-1] for slot in operands]
+        return step.level.over_orders(step.rule, replaced(step.values, list(operands), whole_rows), list(operands))
 
     total = on(slots[0])
     for slot in slots[1:]:
@@ -141,20 +141,20 @@ def elementwise(step: Step) -> Any:
     (formula,), y = formulas, step.y
     name = formula.inputs[0]
     x = step.values[name]
-    known = {**step.values, "y": y}
+    by_name = {**step.values, "y": y}
     real = isinstance(x, TensorBase) and kind_of(x._array) == kind_of(y._array) == "f" and x.shape == y.shape
-    if not real or any(need not in known for need in formula.needs):
+    if not real or any(need not in by_name for need in formula.needs):
         return NotImplemented
     rows = step.series[name]
-    values = [known[need] for need in formula.needs]
+    values = [by_name[need] for need in formula.needs]
     of_rows = formula.call(ops, rows, *values)
     if not any(need in ("y", name) for need in formula.needs):
         return of_rows
     ones = ops.ones_like(x)
     with forward.level() as number:
-        known[name] = forward.dual(x, ones, number)
-        known["y"] = forward.dual(y, formula.call(ops, ones, *values), number)
-        second = forward.tangent_of(formula.call(ops, ones, *[known[need] for need in formula.needs]), number)
+        by_name[name] = forward.dual(x, ones, number)
+        by_name["y"] = forward.dual(y, formula.call(ops, ones, *values), number)
+        second = forward.tangent_of(formula.call(ops, ones, *[by_name[need] for need in formula.needs]), number)
     return of_rows if second is None else with_last(of_rows, second * ops.sum(rows[:-1] * rows[:-1], (0,)))
 
 
@@ -169,14 +169,14 @@ def by_series(step: Step) -> Any:
 
     def along(*directions: Any) -> Any:
         series = tuple([direction, ops.zeros_like(direction)] for direction in directions)
-        _, found = jet(function, primals, series)
-        return found if isinstance(found, tuple) else (found,)
+        _, derivatives = jet(function, primals, series)
+        return derivatives if isinstance(derivatives, tuple) else (derivatives,)
 
     each = vmap(along, randomness="same")(*[r[:-1] for r in rows])
     last = jvp(function, primals, tuple(r[-1] for r in rows))[1]
     results = [
-        ops.cat([first, (own + ops.sum(second, (0,)))[None]], 0)
-        for (first, second), own in zip(each, last if isinstance(last, tuple) else (last,), strict=True)
+        ops.cat([first, (of_last + ops.sum(second, (0,)))[None]], 0)
+        for (first, second), of_last in zip(each, last if isinstance(last, tuple) else (last,), strict=True)
     ]
     return results[0] if step.rule.outputs is None else tuple(results)
 

@@ -41,9 +41,9 @@ def axes(x: Tensor, samples: int) -> tuple[Tensor, float]:
     n = x.numel()
     if samples > n:
         raise ValueError(f"laplacian: there are only {n} axes, fewer than samples={samples}")
-    chosen = randperm(n)[:samples]
+    indices = randperm(n)[:samples]
     directions = ops.zeros_like(x).reshape(1, n).repeat(samples, 1)
-    return directions.scatter(1, chosen.unsqueeze(1), 1.0), n / samples
+    return directions.scatter(1, indices.unsqueeze(1), 1.0), n / samples
 
 
 #: How directions are drawn.
@@ -103,7 +103,7 @@ def laplacian(
             return jet(of_argument, (x,), (series,))[1][1]
 
         n = x.numel() if samples is None else samples
-        drawn, weight = (None, 1.0) if samples is None else DIRECTIONS[directions](x.detach(), samples)
+        sample, weight = (None, 1.0) if samples is None else DIRECTIONS[directions](x.detach(), samples)
         each = vmap(second, randomness="same")
 
         def along(vectors: Tensor) -> Any:
@@ -115,7 +115,7 @@ def laplacian(
         total: Any = None
         chunks = within_budget(x, n, chunk_size)
         for start, stop in chunks:
-            vectors = basis(x, start, stop, 1) if drawn is None else drawn[start:stop].reshape(-1, *x.shape)
+            vectors = basis(x, start, stop, 1) if sample is None else sample[start:stop].reshape(-1, *x.shape)
             part = chunks.run(along, vectors)
             total = part if total is None else total + part
         return total if weight == 1 else total * weight
@@ -171,8 +171,8 @@ def ggn(model: Function, loss: Function, primals: tuple[Tree, ...], tangents: tu
     >>> adjoint.func.ggn(lambda x: x**2, lambda y: (y**2).sum(), (x,), (v,))
     (tensor([ 8., 32.]),)
     """
-    outputs, moved = jvp(model, primals, tangents)
-    (curved,) = hvp(loss, (outputs,), (moved,))
+    outputs, output_tangents = jvp(model, primals, tangents)
+    (curved,) = hvp(loss, (outputs,), (output_tangents,))
     return vjp(model, *primals)[1](curved)
 
 
@@ -201,10 +201,10 @@ def fisher(log_likelihoods: Function, primals: tuple[Tree, ...], tangents: tuple
     >>> adjoint.func.fisher(lambda mean: -((data - mean) ** 2) / 2, (mean,), (v,))
     (tensor(1.6667),)
     """
-    values, moved = jvp(log_likelihoods, primals, tangents)
+    values, output_tangents = jvp(log_likelihoods, primals, tangents)
     if not hasattr(values, "ndim") or values.ndim != 1:
         raise ValueError(
             "fisher: expected a vector with one log-likelihood for each sample, got "
             + (f"shape {tuple(values.shape)}" if hasattr(values, "shape") else type(values).__name__)
         )
-    return vjp(log_likelihoods, *primals)[1](moved / len(values))
+    return vjp(log_likelihoods, *primals)[1](output_tangents / len(values))

@@ -37,7 +37,7 @@ cdef class DualLevels(QuickSeries):
 cdef class Partial:
     cdef object product
     cdef str name
-    cdef Py_ssize_t place
+    cdef Py_ssize_t position
     cdef tuple places
     cdef Fused fused
     cdef bint is_identity

@@ -1,4 +1,4 @@
-"""What runs at each operation in forward mode: values are computed as ever, and tangents beside them.
+"""Forward mode at each operation: the value is computed as usual, and the tangent beside it.
 
 Most operations at the only level have one or two plain arrays and no history. For those, `DualLevels.quick` computes
 value and tangent on raw arrays. All others go through `apply`, in which the same derivatives run on raw arrays where
@@ -93,10 +93,10 @@ class Partial:
     fused: the same on NumPy's arrays, as programs. is_elementwise: a program pays for small arrays too.
     """
 
-    def __init__(self, rule, formula, name, place, places) -> None:
+    def __init__(self, rule, formula, name, position, places) -> None:
         self.product = product = formula.call
         self.name = name
-        self.place = place
+        self.position = position
         self.places = places
         has_partials: cython.bint = rule.kind == "elementwise"
         self.is_identity = has_partials and formula.is_identity
@@ -113,9 +113,9 @@ class Partial:
         if self.is_identity:
             return t
         needed: list = [t]
-        place: cython.Py_ssize_t
-        for place in self.places:
-            needed.append(result if place < 0 else values[place])
+        position: cython.Py_ssize_t
+        for position in self.places:
+            needed.append(result if position < 0 else values[position])
         large: cython.bint = is_large(t)
         if type(t) is _ndarray and (self.is_elementwise or large) and is_all_plain(needed):
             n: cython.Py_ssize_t = len(needed)
@@ -150,23 +150,23 @@ class Derivative:
 
     def on_arrays(self, arrays: list, tangents: list, result):
         """The tangent from those of the first inputs, None for those without one; all plain arrays or numbers."""
-        own: Operation = self.operation
+        operation: Operation = self.operation
         a = tangents[0]
         b = tangents[1]
         if self.kind == _LINEAR:
-            return own.kernel.one(a)
+            return operation.kernel.one(a)
         total = None
         if self.kind == _MULTILINEAR:
             if a is not None:
-                total = own.kernel.two(a, arrays[1])
+                total = operation.kernel.two(a, arrays[1])
             if b is not None:
-                term = own.kernel.two(arrays[0], b)
+                term = operation.kernel.two(arrays[0], b)
                 total = term if total is None else total + term
             return total
         partial: Partial
-        values: list = [*arrays, *own.tail]
+        values: list = [*arrays, *operation.tail]
         for partial in self.partials:
-            t = tangents[partial.place]
+            t = tangents[partial.position]
             if t is not None:
                 term = partial.on_arrays(raw_ops(t), t, values, result)
                 total = term if total is None else total + term
@@ -195,7 +195,7 @@ def make_derivative(operation: Operation):
         return None
     if kind != _SUM:
         return Derivative(operation, kind, ())
-    places = {"y": -1} | {name: place for place, name in enumerate(names)}
+    places = {"y": -1} | {name: position for position, name in enumerate(names)}
     formulas = {f.inputs[0]: f for f in rule.vjps} if rule.kind == "elementwise" else rule.jvps
     needs = [name for formula in formulas.values() for name in formula.needs]
     if set(formulas) != set(rule.inputs) or any([name not in places for name in needs]):
@@ -231,11 +231,11 @@ def derived(operation: Operation, tangents: dict, values: list, result):
 def sum_of_replaced(operation: Operation, tangents: dict, values: list):
     """The jvp of a multilinear operation: the sum over inputs of the operation on the tangent instead of the input."""
     total = None
-    for place in operation.arguments.inputs:
-        t = tangents.get(operation.arguments.names[place])
+    for position in operation.arguments.inputs:
+        t = tangents.get(operation.arguments.names[position])
         if t is not None:
             replaced: list = list(values)
-            replaced[place] = t
+            replaced[position] = t
             term = operation.proceed(replaced, -1)
             total = term if total is None else total + term
     return total
@@ -255,7 +255,9 @@ def sum_of_products(derivative: Derivative, tangents: dict, values: list, result
             array = cython.cast(TensorBase, t)._array
             term = partial.on_arrays(ops_of_raw, array, raw, cython.cast(TensorBase, result)._array)
         else:
-            term = partial.product(ops, t, *[result if place < 0 else values[place] for place in partial.places])
+            term = partial.product(
+                ops, t, *[result if position < 0 else values[position] for position in partial.places]
+            )
         total = term if total is None else total + term
     if isinstance(total, numpy.generic):
         return new_tensor(numpy.asarray(total))
@@ -313,13 +315,13 @@ def ops_for(raw: list, tangents: dict):
 
 def pushed(operation: Operation, tangents: dict, values: list):
     """The jvp of a linear operation, by the positions of arguments instead of names, for speed."""
-    moved: list = list(values)
+    operands: list = list(values)
     is_prepared: cython.bint = True
     for position in operation.arguments.inputs:
         t = tangent_or_zero(ops, tangents.get(operation.arguments.names[position]), values[position])
         is_prepared = is_prepared and isinstance(t, (TensorBase, list))
-        moved[position] = tuple(t) if isinstance(t, list) else t
-    return operation.proceed(moved, -1) if is_prepared else operation.apply(moved)
+        operands[position] = tuple(t) if isinstance(t, list) else t
+    return operation.proceed(operands, -1) if is_prepared else operation.apply(operands)
 
 
 # fit for its output ---------------------------------------------------------------------------------------------------
@@ -331,8 +333,8 @@ def as_tangent_of(tangent, output: TensorBase):
         return None
     if not isinstance(tangent, TensorBase):
         tangent = ops.full_like(output, tangent)
-    own: TensorBase = tangent
-    array, target = own._array, output._array
+    tensor: TensorBase = tangent
+    array, target = tensor._array, output._array
     if type(array) is type(target) is _ndarray and dtype_of(array) is dtype_of(target):
         is_dense: cython.bint = array.flags.c_contiguous and target.flags.c_contiguous
         if is_dense and has_shape(array, shape_of(target)):
@@ -341,8 +343,8 @@ def as_tangent_of(tangent, output: TensorBase):
         if kind_of(array) == "c" and kind_of(target.dtype) != "c":
             tangent = ops.real(tangent)
         tangent = ops.cast(tangent, from_numpy_dtype(target.dtype))
-    own = tangent
-    if own._array.shape != target.shape:
+    tensor = tangent
+    if tensor._array.shape != target.shape:
         tangent = ops.expand(tangent, target.shape)
     return tangent if output._view is not None else laid_out_like(tangent, output)
 
@@ -395,9 +397,9 @@ class DualLevels(QuickSeries):
         number = state.dual_stack[0]
         if number in _propagations:
             return QuickSeries.quick(self, operation, operands)
-        own: Operation = operation
+        op: Operation = operation
         grad_enabled = state.grad_enabled
-        left = plain_operand(operands[0], own.arguments.takes_numbers)
+        left = plain_operand(operands[0], op.arguments.takes_numbers)
         if left is None:
             return NotImplemented
         a = plain_tangent(operands[0], left, number, grad_enabled)
@@ -405,7 +407,7 @@ class DualLevels(QuickSeries):
             return NotImplemented
         right = b = None
         if len(operands) == 2:
-            right = plain_operand(operands[1], own.arguments.takes_numbers)
+            right = plain_operand(operands[1], op.arguments.takes_numbers)
             if right is None or not is_pair(left, right):
                 return NotImplemented
             b = plain_tangent(operands[1], right, number, grad_enabled)
@@ -413,10 +415,10 @@ class DualLevels(QuickSeries):
                 return NotImplemented
         derivative = None
         if a is not None or b is not None:
-            derivative = derivative_of(own)
+            derivative = derivative_of(op)
             if derivative is None:
                 return NotImplemented
-        value = own.kernel.one(left) if right is None else own.kernel.two(left, right)
+        value = op.kernel.one(left) if right is None else op.kernel.two(left, right)
         if value is None:
             return NotImplemented
         result: TensorBase = new_tensor(value)
@@ -426,19 +428,19 @@ class DualLevels(QuickSeries):
 
     def operation(self, operation, values: list):
         """Run an operation whose arguments may have tangents."""
-        own: Operation = operation
+        op: Operation = operation
         if not cython.cast(ThreadState, current()).forward_off:
-            result = apply(own, values)
+            result = apply(op, values)
             if result is not None:
                 return result
-        return own.proceed(values, self.position)
+        return op.proceed(values, self.position)
 
     def in_place(self, operation, values: list):
         """The same for an operation in place: value and tangent are written."""
-        own: Operation = operation
+        op: Operation = operation
         if cython.cast(ThreadState, current()).forward_off:
-            return own.proceed_in_place(values, self.position)
-        self.write(own, values)
+            return op.proceed_in_place(values, self.position)
+        self.write(op, values)
         return values[0]
 
 

@@ -159,10 +159,12 @@ def apply_in_place(operation: Operation, values: list[Any]) -> bool:
         write(operation, values)
         tangent = tangent_of(result, number)
         # other views of the same memory share in the tangent's memory too
-        own = tangent_of(target, number)
-        own = make_zero_tangent(target, number, tangent) if own is None else own
+        target_tangent = tangent_of(target, number)
+        target_tangent = make_zero_tangent(target, number, tangent) if target_tangent is None else target_tangent
         copy = operations["copy"]
-        arguments = copy.arguments.bind((own, ops.zeros_like(own) if tangent is None else tangent), {})
+        arguments = copy.arguments.bind(
+            (target_tangent, ops.zeros_like(target_tangent) if tangent is None else tangent), {}
+        )
         write(copy, copy.arguments.prepare(arguments))
     return True
 
@@ -255,23 +257,25 @@ def put_together(
     if tangent is not None:
         set_tangent(result, number, laid_out_like(tangent, primal))
     for position, level in enumerate(inner):
-        own = tangent_of(primal, level)
+        primal_tangent = tangent_of(primal, level)
         inner_tangent = None if tangent is None else tangent_of(tangent, level)
-        if own is not None or inner_tangent is not None:
-            own, inner_tangent = completed(primal, tangent, own, inner_tangent, level)
-            set_tangent(result, level, put_together(own, inner_tangent, number, outer, inner[:position]))
+        if primal_tangent is not None or inner_tangent is not None:
+            primal_tangent, inner_tangent = completed(primal, tangent, primal_tangent, inner_tangent, level)
+            set_tangent(result, level, put_together(primal_tangent, inner_tangent, number, outer, inner[:position]))
     return result
 
 
-def completed(primal: Tensor, tangent: Tensor | None, own: Any, of_tangent: Any, level: int) -> tuple[Any, Any]:
+def completed(
+    primal: Tensor, tangent: Tensor | None, primal_tangent: Any, of_tangent: Any, level: int
+) -> tuple[Any, Any]:
     """The tangents of a primal and of its tangent at an inner level, of which one may be missing."""
     propagation = propagations.get(level)
     if propagation is None:
-        return (ops.zeros_like(of_tangent) if own is None else own), of_tangent
-    own = propagation.constant(primal, of_tangent) if own is None else own
+        return (ops.zeros_like(of_tangent) if primal_tangent is None else primal_tangent), of_tangent
+    primal_tangent = propagation.constant(primal, of_tangent) if primal_tangent is None else primal_tangent
     if of_tangent is None and tangent is not None:
-        of_tangent = propagation.constant(tangent, own)
-    return own, of_tangent
+        of_tangent = propagation.constant(tangent, primal_tangent)
+    return primal_tangent, of_tangent
 
 
 def taken_apart(
@@ -292,8 +296,8 @@ def taken_apart(
     if any(part is not None for _, part in parts.values()):
         with outside(outer):
             tangent = ops.zeros_like(primal) if tangent is None else ops.view(tangent, tangent._array.shape)
-    for level, (own, part) in parts.items():
-        set_tangent(primal, level, own)
+    for level, (primal_part, part) in parts.items():
+        set_tangent(primal, level, primal_part)
         if part is not None:
             set_tangent(tangent, level, part)
     return primal, tangent

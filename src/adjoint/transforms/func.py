@@ -98,7 +98,7 @@ def output_leaves(tree: Tree, call: str) -> tuple[list[Tensor], TreeDef]:
 class Recording:
     """A run of a function on aliases of some of its arguments, ready to be pulled back.
 
-    outputs: the leaves of the result, with history. own: the aliases that nobody outside knows. outer: True if the
+    outputs: the leaves of the result, with history. leaves: the aliases that nobody outside knows. outer: True if the
     outputs depend on something else that is followed too, so that derivatives must be recorded.
     """
 
@@ -112,7 +112,7 @@ class Recording:
             self.inputs += aliases
             self.structures.append(structure)
             arguments[position] = structure.unflatten(aliases)
-        self.own = [tensor for tensor in self.inputs if tensor.is_leaf]
+        self.leaves = [tensor for tensor in self.inputs if tensor.is_leaf]
         # held, so that whatever depends on an argument leads to the same node
         self.edges = [gradient_edge(tensor) for tensor in self.inputs]
         with recording_run(self.inputs) as run:
@@ -129,7 +129,7 @@ class Recording:
         """Note which part of the result is differentiated."""
         self.outputs, self.structure = output_leaves(tree, call)
         self.output_ids = {id(output) for output in self.outputs}
-        self.outer = leads_elsewhere(self.outputs, self.own)
+        self.outer = leads_elsewhere(self.outputs, self.leaves)
 
     def check_outputs(self) -> None:
         """Raise RuntimeError unless the outputs can have cotangents."""
@@ -179,7 +179,7 @@ class Recording:
         """A leaf of a result as the caller gets it."""
         if not isinstance(leaf, TensorBase) or not leaf.requires_grad:
             return leaf
-        foreign = leaf.is_leaf and all(leaf is not tensor for tensor in self.own)
+        foreign = leaf.is_leaf and all(leaf is not tensor for tensor in self.leaves)
         if foreign or (is_grad_enabled() and self.leads_out(leaf)):
             return leaf
         return alias(leaf)
@@ -188,7 +188,7 @@ class Recording:
         """True if a leaf of a result depends on something else that is followed."""
         if not self.outer and id(leaf) in self.output_ids:
             return False
-        return leads_elsewhere([leaf], self.own)
+        return leads_elsewhere([leaf], self.leaves)
 
     def gradients(self, cotangents: list[Tensor]) -> list[Tree]:
         """Cotangents of the inputs as trees, one for each followed argument."""
@@ -464,10 +464,10 @@ def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
             ("shape", Size(tangent._array.shape), shape),
             ("dtype", from_numpy_dtype(tangent._array.dtype), dtype),
         )
-        for what, own, expected in properties:
-            if own != expected:
+        for what, leaves, expected in properties:
+            if leaves != expected:
                 raise RuntimeError(
-                    f"tangent:{nr} with {what} {own} in flattened pytree doesn't match the {what} {expected} of the "
+                    f"tangent:{nr} with {what} {leaves} in flattened pytree doesn't match the {what} {expected} of the "
                     "corresponding primal."
                 )
 

@@ -92,9 +92,9 @@ class Job:
             rows: list[Rows] = []
             for columns, _ in self._batches(x, unit, progress, push, k):
                 rows = rows or [Rows(x.numel()) for _ in columns]
-                for own, column in zip(rows, columns, strict=True):
-                    own.add(column)
-            parts.append([own.joined() for own in rows])
+                for block, column in zip(rows, columns, strict=True):
+                    block.add(column)
+            parts.append([block.joined() for block in rows])
         return [
             self._of_tangents((number, k), output, x, [part[number] for part in parts])
             for number, output in enumerate(outputs)

@@ -222,9 +222,11 @@ def rows_of(series: Any, structure: TreeDef) -> list[Any]:
     """What a tree of series has in the places of a structure's leaves."""
     if structure.is_leaf:
         return [series]
-    children, own = flatten(series, lambda part: part is not series)
+    children, series_structure = flatten(series, lambda part: part is not series)
     sequences = (tuple, list)
-    fits = own.type is structure.type or (own.type in sequences and structure.type in sequences)
+    fits = series_structure.type is structure.type or (
+        series_structure.type in sequences and structure.type in sequences
+    )
     if not fits or len(children) != len(structure.children):
         raise ValueError(
             "jet(f, primals, series): series must have the structure of primals, with a list of Tensors for each "

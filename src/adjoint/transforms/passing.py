@@ -1,4 +1,4 @@
-"""What you pass is what you get: functions of functions that take Tensors also take arrays and numbers.
+"""Functions of functions take Tensors, arrays or numbers, and return results of the same kind.
 
 A transformation is written for Tensors. `for_calls` and `for_primals` let it take trees of NumPy arrays and numbers.
 The function that is differentiated then gets differentiable arrays with NumPy's meaning, and results come back as
@@ -76,12 +76,12 @@ def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
     return tuple([number for number in numbers if isinstance(number, int) and -n <= number < n])
 
 
-def entered(tree: Any, name: str) -> Any:
+def to_tensors(tree: Any, name: str) -> Any:
     """A tree with Tensors in the place of arrays and numbers."""
     return pytree.map(lambda leaf: values.enter(leaf, name) if values.is_value(leaf) else leaf, tree)
 
 
-def entered_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: str) -> tuple[list[Any], bool] | None:
+def tensor_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: str) -> tuple[list[Any], bool] | None:
     """Arguments with Tensors in the place of arrays and numbers, and whether differentiable arrays were among these.
 
     None if there are no arrays, or Tensors, which transformations want alone.
@@ -98,7 +98,7 @@ def entered_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: s
     if not are_arrays(leaves):
         return None
     for position in positions:
-        arguments[position] = entered(args[position], name)
+        arguments[position] = to_tensors(args[position], name)
     return arguments, any_held(leaves)
 
 
@@ -152,7 +152,7 @@ class Leaving:
         @wraps(of_tensors, updated=())
         def of_arrays(*trees: Any) -> Any:
             leaving = Leaving(self.is_held or any_held(flatten(trees)[0]))
-            return leaving.result(of_tensors(*entered(trees, of_tensors.__name__)))
+            return leaving.result(of_tensors(*to_tensors(trees, of_tensors.__name__)))
 
         return of_arrays
 
@@ -166,9 +166,9 @@ def for_calls(transform: T) -> T:
     name = transform.__name__
 
     @wraps(transform)
-    def public(func: Function, argnums: Any = 0, *options: Any, **named: Any) -> Function:
-        of_tensors = transform(func, argnums, *options, **named)
-        has_aux = bool(options[0] if options else named.get("has_aux", False))
+    def public(func: Function, argnums: Any = 0, *options: Any, **keywords: Any) -> Function:
+        of_tensors = transform(func, argnums, *options, **keywords)
+        has_aux = bool(options[0] if options else keywords.get("has_aux", False))
         inner: list[Function] = []
 
         @calls_back
@@ -182,11 +182,11 @@ def for_calls(transform: T) -> T:
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if thread_is_inferring():
                 return with_modes(OUTSIDE_INFERENCE, partial(wrapper, **kwargs), args)
-            entrance = entered_arguments(args, positions_in(argnums, len(args)), name)
+            entrance = tensor_arguments(args, positions_in(argnums, len(args)), name)
             if entrance is None:
                 return of_tensors(*args, **kwargs)
             if not inner:
-                inner.append(transform(function, argnums, *options, **named))
+                inner.append(transform(function, argnums, *options, **keywords))
             arguments, is_held = entrance
             return Leaving(is_held).result(inner[0](*arguments, **kwargs))
 
@@ -205,8 +205,8 @@ def for_primals(transform: T) -> T:
             return with_modes(OUTSIDE_INFERENCE, partial(public, func, **options), primals)
         if (primals and isinstance(primals[0], TensorBase)) or has_tensor(primals):
             return transform(func, *primals, **options)
-        named = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}
-        leaves = flatten((primals, named))[0]
+        keyword_trees = {key: tree for key, tree in options.items() if key in ("inputs", "v", "primals", "tangents")}
+        leaves = flatten((primals, keyword_trees))[0]
         if not are_arrays(leaves):
             return transform(func, *primals, **options)
 
@@ -214,8 +214,8 @@ def for_primals(transform: T) -> T:
         def function(*args: Any, **kwargs: Any) -> Any:
             return to_results(func(*to_arguments(args), **kwargs), bool(options.get("has_aux", False)))
 
-        options |= {key: entered(tree, name) for key, tree in named.items()}
-        return Leaving(any_held(leaves)).result(transform(function, *entered(primals, name), **options))
+        options |= {key: to_tensors(tree, name) for key, tree in keyword_trees.items()}
+        return Leaving(any_held(leaves)).result(transform(function, *to_tensors(primals, name), **options))
 
     return public  # type: ignore[return-value]
 
@@ -231,26 +231,26 @@ def for_solvers(solver: T) -> T:
         leaves = flatten((func, trees, options))[0]
         if any(isinstance(leaf, TensorBase) for leaf in leaves):
             return solver(func, *trees, **options)
-        start = tuple([pytree.map(_started, tree) for tree in trees[:1]])
-        arguments = (outward(func), *start, *[pytree.map(_inside, tree) for tree in trees[1:]])
+        start = tuple([pytree.map(_start_value, tree) for tree in trees[:1]])
+        arguments = (outward(func), *start, *[pytree.map(_to_tensor, tree) for tree in trees[1:]])
         return Leaving(any_held(leaves)).result(
-            solver(*arguments, **{name: pytree.map(_inside, tree) for name, tree in options.items()})
+            solver(*arguments, **{name: pytree.map(_to_tensor, tree) for name, tree in options.items()})
         )
 
     return public  # type: ignore[return-value]
 
 
-def _started(leaf: Any) -> Any:
+def _start_value(leaf: Any) -> Any:
     """A number or array to start from: Python's numbers are in double precision, as NumPy's."""
     return values.enter(leaf, "solver", True) if values.is_value(leaf) else leaf
 
 
-def _inside(leaf: Any) -> Any:
+def _to_tensor(leaf: Any) -> Any:
     """An argument of a solver as it runs inside: on Tensors."""
     return outward(leaf) if callable(leaf) else values.take(leaf)
 
 
-def _outside(leaf: Any) -> Any:
+def _to_value(leaf: Any) -> Any:
     """A value of a solver as the user's functions get it."""
     if isinstance(leaf, TensorBase):
         return values.give(leaf)
@@ -265,8 +265,8 @@ def outward(function: Any) -> Any:
     @wraps(function, updated=())
     @calls_back
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        arguments, named = pytree.map(_outside, (args, kwargs))
-        return pytree.map(values.take, function(*arguments, **named))
+        arguments, keywords = pytree.map(_to_value, (args, kwargs))
+        return pytree.map(values.take, function(*arguments, **keywords))
 
     return on_tensors
 
@@ -276,8 +276,8 @@ def on_values(function: Function, is_rule: bool = False) -> Function:
 
     @wraps(function, updated=())
     def on_tensors(*args: Any, **kwargs: Any) -> Any:
-        arguments, named = pytree.map(_of_rule if is_rule else _plain, (args, kwargs))
-        return pytree.map(lambda leaf: values.take(leaf, True), function(*arguments, **named))
+        arguments, keywords = pytree.map(_of_rule if is_rule else _plain, (args, kwargs))
+        return pytree.map(lambda leaf: values.take(leaf, True), function(*arguments, **keywords))
 
     return on_tensors
 

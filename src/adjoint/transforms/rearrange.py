@@ -1,4 +1,4 @@
-"""Axes in another order, split and merged, by a pattern as einops has it."""
+"""rearrange: reorders, splits and merges axes by a pattern in the notation of einops."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 def read(text: str) -> Side:
     """A side of a pattern. Raises ValueError where parentheses or names are wrong."""
     side: Side = []
-    inside = False
+    in_parentheses = False
     for token in re.findall(r"\.\.\.|[()]|[^\s().]+|\.", text):
-        if token == "(" and inside:
+        if token == "(" and in_parentheses:
             raise ValueError("Axis composition is one-level (brackets inside brackets not allowed)")
-        if token == ")" and not inside:
+        if token == ")" and not in_parentheses:
             raise ValueError(f"Imbalanced parentheses in expression: '{text}'")
         if token == "(":
             side.append([])
         if token in "()":
-            inside = token == "("
+            in_parentheses = token == "("
             continue
         check_name(token)
-        if inside:
+        if in_parentheses:
             side[-1].append(token)
         else:
             side.append([token])
-    if inside:
+    if in_parentheses:
         raise ValueError(f"Imbalanced parentheses in expression: '{text}'")
     names = [name for axis in side for name in axis if name != "1"]
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -154,7 +154,9 @@ def lengths_of(left: Side, shape: tuple[int, ...], sizes: dict[str, int]) -> dic
                 f"Dimension sizes to do not match ({size} != {filled}) when matching dimension pack ({names})"
             )
         if any(length is not None and length < 0 for length in sizes_of_names.values()) or filled == 0 or size % filled:
-            shown = tuple("?" if length is None else length for length in sizes_of_names.values())
-            raise DimensionBindError(f"inferred dimension does not evenly fit into larger dimension: {size} vs {shown}")
+            extents = tuple("?" if length is None else length for length in sizes_of_names.values())
+            raise DimensionBindError(
+                f"inferred dimension does not evenly fit into larger dimension: {size} vs {extents}"
+            )
         lengths |= {name: size // filled if length is None else length for name, length in sizes_of_names.items()}
     return lengths

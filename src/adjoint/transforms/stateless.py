@@ -64,10 +64,10 @@ def functional_call(
             f"not be {type(module).__name__}"
         )
     replacements = merged(parameter_and_buffer_dicts)
-    own = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
-    values = tied(replacements, own) if tie_weights else dict(replacements)
+    members = dict([*_all_of(module.named_parameters), *_all_of(module.named_buffers)])
+    values = tied(replacements, members) if tie_weights else dict(replacements)
     if strict:
-        check_names(module, values, own)
+        check_names(module, values, members)
     for name, value in values.items():
         check_value(module, name, value)
     arguments = () if args is None else args if isinstance(args, tuple) else (args,)
@@ -97,39 +97,39 @@ def merged(dictionaries: Tensors | Sequence[Tensors]) -> Tensors:
     return {name: value for each in dictionaries for name, value in each.items()}
 
 
-def _all_of(named: Callable[..., Any]) -> list[tuple[str, Tensor]]:
+def _all_of(method: Callable[..., Any]) -> list[tuple[str, Tensor]]:
     """The pairs of a name and a tensor, also the further names of a tensor where the object can give them."""
     try:
-        every = "remove_duplicate" in inspect.signature(named).parameters
+        every = "remove_duplicate" in inspect.signature(method).parameters
     except ValueError:
         every = False
-    return list(named(remove_duplicate=False) if every else named())
+    return list(method(remove_duplicate=False) if every else method())
 
 
-def tied(values: Tensors, own: Tensors) -> Tensors:
+def tied(values: Tensors, members: Tensors) -> Tensors:
     """Tensors by name, each also under the other names of the tensor that it replaces.
 
     Raises ValueError where names of one tensor get several.
     """
     groups: dict[int, list[str]] = {}
-    for name, tensor in own.items():
+    for name, tensor in members.items():
         groups.setdefault(id(tensor), []).append(name)
     parameters = dict(values)
     for names in groups.values():
-        named = [name for name in names if name in values]
-        if len({id(values[name]) for name in named}) > 1:
+        keys = [name for name in names if name in values]
+        if len({id(values[name]) for name in keys}) > 1:
             raise ValueError(
-                f"functional_call got multiple values for keys {sorted(named)}, which are tied. Consider using "
+                f"functional_call got multiple values for keys {sorted(keys)}, which are tied. Consider using "
                 "tie_weights=False"
             )
-        if named:
-            parameters.update(dict.fromkeys(names, values[named[0]]))
+        if keys:
+            parameters.update(dict.fromkeys(names, values[keys[0]]))
     return parameters
 
 
-def check_names(module: Any, values: Tensors, own: Tensors) -> None:
+def check_names(module: Any, values: Tensors, members: Tensors) -> None:
     """Raise RuntimeError unless the values are named as the object's own tensors."""
-    wrong = {"Unexpected": sorted(values.keys() - own.keys()), "Missing": sorted(own.keys() - values.keys())}
+    wrong = {"Unexpected": sorted(values.keys() - members.keys()), "Missing": sorted(members.keys() - values.keys())}
     lines = [f"\n\t{kind} key(s): {', '.join(map(repr, names))}." for kind, names in wrong.items() if names]
     if lines:
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(lines))

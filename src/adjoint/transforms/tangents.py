@@ -1,4 +1,4 @@
-"""Where tangents are: set on tensors, dropped where their level ends; and the quick way of series through operations.
+"""Tangents of tensors: set, and dropped when their level ends; and the fast path of series through operations.
 
 Most operations in a function whose Taylor series is wanted have one or two plain arrays with series, and nothing else
 follows them. For those, `QuickSeries` computes the value and the series on raw arrays, by the functions in
@@ -115,7 +115,7 @@ class QuickSeries(Interceptor):
     def quick(self, operation, operands: list):
         """The operation on one or two Tensors or numbers, of which one has a series at the only level."""
         state: ThreadState = current()
-        own: Operation = operation
+        op: Operation = operation
         if len(state.dual_stack) != 1 or state.forward_off:
             return NotImplemented
         number = state.dual_stack[0]
@@ -123,15 +123,15 @@ class QuickSeries(Interceptor):
             return NotImplemented
         grad_enabled = state.grad_enabled
         if len(operands) == 1:
-            function = OF_ONE.get(own.name)
+            function = OF_ONE.get(op.name)
             left = None if function is None else plain_operand(operands[0], False)
             a = None if left is None else plain_series(operands[0], left, number, grad_enabled)
             if a is None or a is left:
                 return NotImplemented
-            value = own.kernel.one(left)
+            value = op.kernel.one(left)
             series = function(a, left, value)
         else:
-            function = OF_TWO.get(own.name)
+            function = OF_TWO.get(op.name)
             if function is None:
                 return NotImplemented
             left = plain_operand(operands[0], True)
@@ -144,7 +144,7 @@ class QuickSeries(Interceptor):
                 return NotImplemented
             if type(left) is type(right) is _ndarray and dtype_of(left) is not dtype_of(right):
                 return NotImplemented
-            value = own.kernel.two(left, right)
+            value = op.kernel.two(left, right)
             series = None if value is None else function(a, b, left, right, value)
         if series is None or not is_series_of(series, value):
             return NotImplemented

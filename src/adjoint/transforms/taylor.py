@@ -44,8 +44,8 @@ class TaylorLevel(forward.Propagation):
         """The series of the result (a tuple for several)."""
         by_name = dict(zip(operation.arguments.names, values, strict=True))
         y = result if operation.rule.outputs is None else tuple(result)
-        own = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
-        series = propagated(Step(operation.rule, ops, own, by_name, y, self))
+        input_series = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
+        series = propagated(Step(operation.rule, ops, input_series, by_name, y, self))
         if operation.rule.outputs is None:
             return self.fit(series, result)
         return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, y, strict=True))
@@ -82,17 +82,17 @@ class TaylorLevel(forward.Propagation):
         """
         n = min(s.shape[0] for s in tangents if s is not None)
         rates = [None if s is None else s[1:n] * self.numbers(s[1:n]) for s in tangents]
-        known = [[y] if isinstance(y, TensorBase) and is_inexact(y._array.dtype) else None for y in outputs]
+        coefficients = [[y] if isinstance(y, TensorBase) and is_inexact(y._array.dtype) else None for y in outputs]
         for k in range(1, n):
-            for output, rows in zip(outputs, known, strict=True):
+            for output, rows in zip(outputs, coefficients, strict=True):
                 if rows is not None:
                     forward.set_tangent(output, self.number, ops.stack(rows, 0))
             arguments = [None if rate is None else self.tensor(rate[:k]) for rate in rates]
             pushed = self.series_of(lambda *_, arguments=arguments: push(arguments), k)
-            for rows, rate in zip(known, pushed, strict=True):
+            for rows, rate in zip(coefficients, pushed, strict=True):
                 if rows is not None:
                     rows.append(ops.zeros_like(rows[0]) if rate is None else rate[k - 1] / k)
-        return [None if rows is None else ops.stack(rows, 0) for rows in known]
+        return [None if rows is None else ops.stack(rows, 0) for rows in coefficients]
 
     def dual(self, primal: Any, series: Any) -> Any:
         """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels.
@@ -195,8 +195,8 @@ def from_value(series: Any, value: Any) -> Any:
         return [None if s is None else from_value(s, v) for s, v in zip(series, value, strict=True)]
     if not version_of(value):
         return series
-    first, own = series._array[0], value._array
-    if type(first) is type(own) is numpy.ndarray and numpy.array_equal(first, own):
+    first, array = series._array[0], value._array
+    if type(first) is type(array) is numpy.ndarray and numpy.array_equal(first, array):
         return series
     return ops.cat((ops.reshape(value, (1, *value.shape)), series[1:]), 0)
 
@@ -228,14 +228,14 @@ def by_vmap(rule: Any, values: dict[str, Any], dims: dict[str, Any]) -> Any:
     )
     with running(n, "same") as batch:
 
-        def entered(array: Any, dim: Any) -> Any:
+        def in_batch(array: Any, dim: Any) -> Any:
             if isinstance(dim, list):
-                return [entered(a, d) for a, d in zip(array, dim, strict=True)]
+                return [in_batch(a, d) for a, d in zip(array, dim, strict=True)]
             return array if dim is None else ops.batch_in(array, batch.level)
 
-        result = call(rule, ops, {**values, **{name: entered(values[name], dim) for name, dim in dims.items()}})
-        left = [ops.batch_out(r, batch.level, n) for r in (result if isinstance(result, tuple) else (result,))]
-    return tuple(left) if isinstance(result, tuple) else left[0]
+        result = call(rule, ops, {**values, **{name: in_batch(values[name], dim) for name, dim in dims.items()}})
+        outputs = [ops.batch_out(r, batch.level, n) for r in (result if isinstance(result, tuple) else (result,))]
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
 def _batch_in(values: dict[str, Any]) -> Any:

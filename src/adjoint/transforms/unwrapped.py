@@ -1,4 +1,4 @@
-"""For programs of torch's that look behind its transforms: functions without operations in place, tensors unwrapped."""
+"""Functions for programs that look inside torch's transforms: functionalize, and unwrapping of tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations that lead tensors into batches and out of them, and the edges of the graph between the two.
+"""The operations that put tensors into batches and take them out, and the edges of the graph between the two.
 
 `batch_in` and `batch_out`, `batch_spread` and `batch_sum` are two pairs, each transposed to the other.
 """

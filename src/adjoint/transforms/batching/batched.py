@@ -1,4 +1,4 @@
-"""Batched arrays: one more kind of array under the Tensor, on which vmap rests.
+"""Batched arrays: the arrays that tensors hold under vmap.
 
 A `BatchedArray` represents one member of a batch and holds all of them, the batch axis in front; its shape is that of a
 member. Its namespace runs each declared operation in its batch form. Nested batches are batched arrays of batched
@@ -266,8 +266,8 @@ def other_form(rule: Rule) -> Callable[[int, dict[str, Any]], Any]:
             data[name], dim = stripped(level, values[name])
             if dim is not None:
                 dims[name] = dim
-        inside = inner_ops(list(operands_of(rule, data)))
-        result, dim = derive.batch(rule, inside, data, dims, warn_of_loop)
+        inner = inner_ops(list(operands_of(rule, data)))
+        result, dim = derive.batch(rule, inner, data, dims, warn_of_loop)
         if dim is None:
             return result
         if rule.outputs is None:

@@ -46,8 +46,8 @@ cdef class BatchedKernel:
     cdef object at_level(self, list values, long long level)
     cdef bint is_empty(self, list values, long long level)
     cdef object in_one_run(self, list values, long long level)
-    cdef bint align(self, list data, list own)
-    cdef bint shift(self, list data, list own, object size, Py_ssize_t ndim)
+    cdef bint align(self, list data, list is_batched)
+    cdef bint shift(self, list data, list is_batched, object size, Py_ssize_t ndim)
     cdef object shifted(self, object dim, object default, Py_ssize_t n)
     cdef bint reform(self, object ops, list data, object size, Py_ssize_t ndim)
 

@@ -1,4 +1,4 @@
-"""What runs at each operation under vmap: arrays with a hidden batch axis, and kernels on them.
+"""vmap at each operation: arrays with a hidden batch axis, and kernels on them.
 
 A `BatchedKernel` runs the same batch forms as `adjoint.rules.derive.batch`, by positions instead of names: those that
 put the batch axis in front of all operands and shift the axes that are counted. All others it leaves to a function.
@@ -95,10 +95,10 @@ def set_kind(kind, ops):
 def batched(level, data):
     """An array whose first axis is the batch of a level."""
     if cython.compiled:
-        made = cython.cast(object, instantiate(_kind, BatchedBase))
+        instance = cython.cast(object, instantiate(_kind, BatchedBase))
     else:
-        made = _kind.__new__(_kind)
-    array: BatchedBase = made
+        instance = _kind.__new__(_kind)
+    array: BatchedBase = instance
     array.level = level
     array.data = data
     return array
@@ -164,7 +164,7 @@ class BatchedKernel:
         self.core = None
         if self.way == _ALIGNED:
             ranks = core_ranks(rule) if rule.batching == "core" else {}
-            self.core = tuple([ranks.get(self.names[place], 0) for place in self.operands])
+            self.core = tuple([ranks.get(self.names[position], 0) for position in self.operands])
             if self.sequence >= 0 or self.axes or self.new_axes or not self.operands:
                 self.way = _OTHER
         self.form = rule.batch_form
@@ -202,11 +202,11 @@ class BatchedKernel:
     def level_of(self, values: list):
         """The highest level among the operands, 0 if none is batched."""
         level: cython.longlong = 0
-        for place in self.operands:
-            value = values[place]
+        for position in self.operands:
+            value = values[position]
             if isinstance(value, BatchedBase):
                 level = max(level, cython.cast(BatchedBase, value).level)
-            elif place == self.sequence:
+            elif position == self.sequence:
                 for member in value:
                     if isinstance(member, BatchedBase):
                         level = max(level, cython.cast(BatchedBase, member).level)
@@ -214,8 +214,8 @@ class BatchedKernel:
 
     def ops_of(self, values: list):
         """The operations for the operands, of which none is batched."""
-        for place in self.operands:
-            for value in values[place] if place == self.sequence else (values[place],):
+        for position in self.operands:
+            for value in values[position] if position == self.sequence else (values[position],):
                 if hasattr(value, "ndim"):
                     return raw_ops(value)
         return numpy_ops
@@ -243,21 +243,21 @@ class BatchedKernel:
     def in_one_run(self, values: list, level: cython.longlong):
         """The operation on the data of one level, with arguments for one axis more; NotImplemented where that fails."""
         data: list = list(values)
-        own: list = []
+        is_batched: list = []
         model = None
         size = None
         is_inner: cython.bint = False
-        for place in self.operands:
-            value = values[place]
-            if place == self.sequence:
+        for position in self.operands:
+            value = values[position]
+            if position == self.sequence:
                 members = [stripped(level, member) for member in value]
-                data[place] = [member for member, _ in members]
-                arrays = data[place]
+                data[position] = [member for member, _ in members]
+                arrays = data[position]
                 flags = [dim is not None for _, dim in members]
             else:
                 is_own: cython.bint = isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level
                 if is_own:
-                    value = data[place] = cython.cast(BatchedBase, value).data
+                    value = data[position] = cython.cast(BatchedBase, value).data
                 flags = is_own
                 arrays = (value,)
             for n, array in enumerate(arrays):
@@ -265,17 +265,19 @@ class BatchedKernel:
                     is_inner = True
                 elif model is None and hasattr(array, "ndim"):
                     model = array
-                if size is None and (flags[n] if place == self.sequence else flags):
+                if size is None and (flags[n] if position == self.sequence else flags):
                     size = array.shape[0]
-            own.append(flags)
+            is_batched.append(flags)
         first = data[self.operands[0]]
-        is_own = own[0]
+        is_own = is_batched[0]
         if self.operands[0] == self.sequence:
             if not first:
                 return NotImplemented
-            first, is_own = first[0], own[0][0]
+            first, is_own = first[0], is_batched[0][0]
         ndim: cython.Py_ssize_t = (first.ndim if hasattr(first, "ndim") else 0) - is_own
-        fits: cython.bint = self.align(data, own) if self.way == _ALIGNED else self.shift(data, own, size, ndim)
+        fits: cython.bint = (
+            self.align(data, is_batched) if self.way == _ALIGNED else self.shift(data, is_batched, size, ndim)
+        )
         ops = _batched_ops if is_inner else raw_ops(model)
         if not fits or (self.form is not None and not self.reform(ops, data, size, ndim)):
             return NotImplemented
@@ -290,7 +292,7 @@ class BatchedKernel:
             return batched(level, result) if type(result) is _ndarray or getattr(result, "ndim", 0) else result
         return tuple([batched(level, part) for part in result])
 
-    def align(self, data: list, own: list):
+    def align(self, data: list, is_batched: list):
         """Axes of size 1 behind the batch axis, until operands have equal ranks in front of their core axes."""
         ranks: list = []
         highest: cython.Py_ssize_t = 0
@@ -299,44 +301,44 @@ class BatchedKernel:
             value = data[self.operands[i]]
             rank: cython.Py_ssize_t = 0
             if hasattr(value, "ndim"):
-                rank = value.ndim - own[i] - self.core[i]
+                rank = value.ndim - is_batched[i] - self.core[i]
                 if rank < 0:
                     return False
                 highest = max(highest, rank)
             ranks.append(rank)
         for i in range(len(self.operands)):
-            if own[i] and ranks[i] != highest:
-                place = self.operands[i]
-                data[place] = data[place][(_ALL, *(None,) * (highest - ranks[i]))]
+            if is_batched[i] and ranks[i] != highest:
+                position = self.operands[i]
+                data[position] = data[position][(_ALL, *(None,) * (highest - ranks[i]))]
         return True
 
-    def shift(self, data: list, own: list, size, ndim: cython.Py_ssize_t):
+    def shift(self, data: list, is_batched: list, size, ndim: cython.Py_ssize_t):
         """The batch axis on all inputs, and axes counted behind it; False for constants that have it."""
         if ndim == 0 and self.axes:
             # arrays without axes are treated as vectors when dim is given
             return False
         i: cython.Py_ssize_t
-        for place in self.axes:
-            dim = self.shifted(data[place], self.defaults[place], ndim)
+        for position in self.axes:
+            dim = self.shifted(data[position], self.defaults[position], ndim)
             if dim is NotImplemented:
                 return False
-            data[place] = dim
-        for place in self.new_axes:
-            dim = self.shifted(data[place], self.defaults[place], ndim + 1)
+            data[position] = dim
+        for position in self.new_axes:
+            dim = self.shifted(data[position], self.defaults[position], ndim + 1)
             if dim is NotImplemented:
                 return False
-            data[place] = dim
+            data[position] = dim
         for i in range(len(self.operands)):
-            place = self.operands[i]
-            if place in self.constants:
-                if own[i]:
+            position = self.operands[i]
+            if position in self.constants:
+                if is_batched[i]:
                     return False
-            elif place == self.sequence:
-                data[place] = [
-                    member if is_own else on_all(member, size) for member, is_own in zip(data[place], own[i])
+            elif position == self.sequence:
+                data[position] = [
+                    member if is_own else on_all(member, size) for member, is_own in zip(data[position], is_batched[i])
                 ]
-            elif not own[i]:
-                data[place] = on_all(data[place], size)
+            elif not is_batched[i]:
+                data[position] = on_all(data[position], size)
         return True
 
     def shifted(self, dim, default, n: cython.Py_ssize_t):
@@ -355,7 +357,7 @@ class BatchedKernel:
 
     def reform(self, ops, data: list, size, ndim: cython.Py_ssize_t):
         """The other arguments as the rule says; False if it refuses."""
-        needs = [ndim if place < 0 else data[place] for place in self.needs]
+        needs = [ndim if position < 0 else data[position] for position in self.needs]
         changed = self.form.call(ops, size, *needs)
         if changed is None:
             return False
@@ -383,9 +385,9 @@ def joint(name, args: tuple, options: dict):
     front of one that it has, it gets one of size 1.
     """
     operands: list = []
-    held: list = []
+    operand_levels: list = []
     rank: cython.Py_ssize_t = 0
-    own: cython.Py_ssize_t
+    ndim: cython.Py_ssize_t
     every: tuple = ()
     levels: tuple
     for value in args:
@@ -394,14 +396,14 @@ def joint(name, args: tuple, options: dict):
             levels = (cython.cast(BatchedBase, value).level, *levels)
             value = cython.cast(BatchedBase, value).data
         if type(value) is _ndarray:
-            own = value.ndim - len(levels)
-            rank = max(rank, own)
+            ndim = value.ndim - len(levels)
+            rank = max(rank, ndim)
             if levels and levels != every:
                 every = tuple(sorted({*every, *levels})) if every else levels
         elif type(value) not in _NUMBERS and hasattr(value, "ndim"):
             return None
         operands.append(value)
-        held.append(levels)
+        operand_levels.append(levels)
     if not every:
         return None
     for value in options.values():
@@ -409,7 +411,7 @@ def joint(name, args: tuple, options: dict):
             return None
     i: cython.Py_ssize_t
     for i in range(len(operands)):
-        levels = held[i]
+        levels = operand_levels[i]
         value = operands[i]
         if levels and (levels != every or value.ndim - len(levels) != rank):
             axes = [_ALL if level in levels else None for level in every if level >= levels[0]]

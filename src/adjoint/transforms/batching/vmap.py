@@ -30,8 +30,8 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
     """Let mapped functions take arrays, see `adjoint.transforms.passing`."""
 
     @wraps(transform)
-    def public(func: Callable[..., Any], in_dims: Dims = 0, *options: Any, **named: Any) -> Callable[..., Any]:
-        of_tensors = transform(func, in_dims, *options, **named)
+    def public(func: Callable[..., Any], in_dims: Dims = 0, *options: Any, **keywords: Any) -> Callable[..., Any]:
+        of_tensors = transform(func, in_dims, *options, **keywords)
 
         @wraps(func, updated=())
         def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
             leaving = passing.Leaving(passing.any_held([leaves[n] for n in numbers]))
             for n in numbers:
                 leaves[n] = passing.values.enter(leaves[n], "vmap", True)
-            run = transform(of_arrays, in_dims, *options, **named)
+            run = transform(of_arrays, in_dims, *options, **keywords)
             return leaving.result(run(*structure.unflatten(leaves), **kwargs))
 
         return mapped
@@ -209,12 +209,12 @@ def spread(dims: Any, structure: TreeDef) -> list[Any] | None:
 
     None where the trees do not fit.
     """
-    children, own = flatten(dims, lambda part: part is not dims or part is None)
-    if own.is_leaf:
+    children, dims_structure = flatten(dims, lambda part: part is not dims or part is None)
+    if dims_structure.is_leaf:
         return [dims] * structure.n_leaves
-    if own.type is not structure.type or set(own.keys) != set(structure.keys):
+    if dims_structure.type is not structure.type or set(dims_structure.keys) != set(structure.keys):
         return None
-    by_key = dict(zip(own.keys, children, strict=True))
+    by_key = dict(zip(dims_structure.keys, children, strict=True))
     parts = [spread(by_key[key], child) for key, child in zip(structure.keys, structure.children, strict=True)]
     leaves: list[Any] = []
     for part in parts:

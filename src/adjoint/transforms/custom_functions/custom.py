@@ -70,8 +70,8 @@ class CustomFunction(KeptByName):
         is_inside = is_differentiating()
         if is_inside not in self.of_arrays:
             function = with_closure_checked(self.function) if is_inside else self.function
-            self.of_arrays[is_inside] = made = CustomFunction(passing.on_values(function), None, None)
-            made.rules = {
+            self.of_arrays[is_inside] = twin = CustomFunction(passing.on_values(function), None, None)
+            twin.rules = {
                 kind: {name: passing.on_values(rule, True) for name, rule in table.items()}
                 for kind, table in self.rules.items()
             }

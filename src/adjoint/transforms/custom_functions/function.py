@@ -545,9 +545,9 @@ def note_series(
         tangents = [given_tangent(node, a, r, False, level, coming) for a, r in zip(args, rates, strict=True)]
         return pushed(node, tangents, len(outputs))
 
-    for nr, (output, own) in enumerate(zip(outputs, propagation.of_function(push, series, outputs), strict=True)):
-        if own is not None:
-            forward.set_tangent(output, level, own)
+    for nr, (output, tangent) in enumerate(zip(outputs, propagation.of_function(push, series, outputs), strict=True)):
+        if tangent is not None:
+            forward.set_tangent(output, level, tangent)
             if output._node is node:
                 node._ad_tangents = node._ad_tangents or {}
                 node._ad_tangents[nr] = output._tangents
@@ -699,19 +699,19 @@ def asks_rule(cls: type[Function]) -> bool:
 
     Raises RuntimeError if it cannot be batched, or in two ways.
     """
-    own = cls.vmap is not _no_vmap
-    if own and cls.generate_vmap_rule:
+    has_vmap_rule = cls.vmap is not _no_vmap
+    if has_vmap_rule and cls.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an overridden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
             f"ambiguity. {MORE}"
         )
-    if not own and not cls.generate_vmap_rule and current().transforms:
+    if not has_vmap_rule and not cls.generate_vmap_rule and current().transforms:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement "
             f"the vmap staticmethod or set generate_vmap_rule=True. {MORE}"
         )
-    return own
+    return has_vmap_rule
 
 
 def evaluated(cls: type[Function], args: tuple[Any, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""The vmap rules of users' functions: each is asked about a whole batch, outside of it."""
+"""The vmap rules of users' functions: each is called once for a whole batch, outside of vmap."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def by_rule(cls: type[Function], args: tuple[Any, ...], level: int) -> Any:
     """Ask the vmap rule of a function about a whole batch, outside of it."""
     leaves, structure = flatten(args, lambda part: part is None)
     batches = [batches_of(leaf._array) if isinstance(leaf, TensorBase) else () for leaf in leaves]
-    sizes = [dict(own).get(level) for own in batches]
+    sizes = [dict(pairs).get(level) for pairs in batches]
     size = next(n for n in sizes if n is not None)
     whole = [leaf if n is None else ops.batch_out(leaf, level, n) for leaf, n in zip(leaves, sizes, strict=True)]
     in_dims = structure.unflatten([None if n is None else 0 for n in sizes])
@@ -73,11 +73,11 @@ def led_in(output: Any, out_dims: Any, level: int) -> Any:
     leaves, structure = flatten(output, lambda part: part is None)
     dims = spread(out_dims, structure)
     if dims is None:
-        own = flatten(out_dims, lambda part: part is None)[1]
+        dims_structure = flatten(out_dims, lambda part: part is None)[1]
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-            f"{described(own)} but output has structure {described(structure)}. {MORE}"
+            f"{described(dims_structure)} but output has structure {described(structure)}. {MORE}"
         )
     return structure.unflatten(
         [
