@@ -1,1 +1,1 @@
-"""SciPy's solvers fed with derivatives, and derivatives of solutions; the faces are `implicit` and `optimize`."""
+"""SciPy's solvers with derivatives supplied, and derivatives of solutions: the code of `implicit` and `optimize`."""

@@ -84,8 +84,8 @@ class Flat:
     def ravel(self, tree: Tree) -> Tensor:
         """The vector of a tree of this structure. Raises ValueError for other structures and shapes."""
         leaves = [as_tensor(leaf) for leaf in self.structure.flatten_up_to(tree)]
-        named = zip(leaves, self.shapes, places(self.structure), strict=True)
-        for leaf, shape, path in named:
+        triples = zip(leaves, self.shapes, places(self.structure), strict=True)
+        for leaf, shape, path in triples:
             if tuple(leaf.shape) != shape:
                 raise ValueError(
                     f"{self.name}: expected shape {shape} at x{path}, as in the given value, but the function "
@@ -145,7 +145,7 @@ class Differentiable:
 
     def __init__(self, tree: Tree) -> None:
         self.leaves, self.structure = flatten(tree)
-        self.chosen = [isinstance(leaf, TensorBase) and is_inexact(leaf._array.dtype) for leaf in self.leaves]
+        self.flags = [isinstance(leaf, TensorBase) and is_inexact(leaf._array.dtype) for leaf in self.leaves]
 
     @property
     def tensors(self) -> list[Tensor]:
@@ -154,15 +154,15 @@ class Differentiable:
 
     def of(self, leaves: list[Any]) -> list[Any]:
         """Of one value for each leaf, those for these tensors."""
-        return [leaf for leaf, chosen in zip(leaves, self.chosen, strict=True) if chosen]
+        return [leaf for leaf, flags in zip(leaves, self.flags, strict=True) if flags]
 
     def tree(self, tensors: Any, rest: Any = None) -> Tree:
         """The tree with other tensors in their places; with rest=(x,) x replaces all other leaves."""
         new = iter(tensors)
         return self.structure.unflatten(
             [
-                next(new) if chosen else leaf if rest is None else rest[0]
-                for leaf, chosen in zip(self.leaves, self.chosen, strict=True)
+                next(new) if flags else leaf if rest is None else rest[0]
+                for leaf, flags in zip(self.leaves, self.flags, strict=True)
             ]
         )
 
@@ -243,10 +243,10 @@ def one_by_one(function: Callable[..., Tensor], *trees: Tree) -> Tensor:
     """Call a function that leaves the tensors for NumPy; where they are batched by vmap, for one member at a time."""
     leaves, structure = flatten(trees, lambda part: part is None)
     batches = [dict(batches_of(x._array)) if isinstance(x, TensorBase) else {} for x in leaves]
-    level = max((level for own in batches for level in own), default=0)
+    level = max((level for batch in batches for level in batch), default=0)
     if not level:
         return function(*trees)
-    sizes = [own.get(level) for own in batches]
+    sizes = [batch.get(level) for batch in batches]
     whole = [x if n is None else ops.batch_out(x, level, n) for x, n in zip(leaves, sizes, strict=True)]
     results = [
         one_by_one(function, *structure.unflatten(x if n is None else x[i] for x, n in zip(whole, sizes, strict=True)))

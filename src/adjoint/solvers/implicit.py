@@ -97,8 +97,8 @@ def _(g: Tensor, equation: Equation, args: Tree, y: Tensor) -> Tree:
 
 @solved.jvp("args")
 def _(t: Tree, equation: Equation, args: Tree, y: Tensor) -> Tensor | None:
-    moved = pushed_forward(lambda a: equation.residual(y, a), args, t)
-    return None if moved is None else equation.solve_linear(y, args, -moved)
+    change = pushed_forward(lambda a: equation.residual(y, a), args, t)
+    return None if change is None else equation.solve_linear(y, args, -change)
 
 
 # ways to a root -------------------------------------------------------------------------------------------------------

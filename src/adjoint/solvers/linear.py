@@ -145,8 +145,8 @@ def _(g: Tensor, system: LinearSystem, params: Tree, y: Tensor) -> dict[str, Tre
 @solution.jvp
 def _(t: tuple[Any, ...], system: LinearSystem, params: Tree, y: Tensor) -> Tensor:
     _, right, directions = t
-    moved = pushed_forward(lambda p: system.apply(y, p), params, directions)
-    return solution(system, right if moved is None else right - moved, params)
+    change = pushed_forward(lambda p: system.apply(y, p), params, directions)
+    return solution(system, right if change is None else right - change, params)
 
 
 @for_solvers

@@ -365,9 +365,9 @@ def _(tangents: tuple[Any, ...], problem: Problem, t: Tensor, args: Tree, y: Ten
         return ops.cat([slope, tangent], 0)
 
     slopes = ops.stack([problem.field(t[k], y[k], args) for k in range(len(t))], 0)
-    moved = of_t.to(y.dtype).unsqueeze(1) * slopes
-    state = ops.cat([y[0], of_start - moved[0]], 0)
-    return trajectory(problem.with_field(along), state, t, (args, directions))[:, n:] + moved
+    shift = of_t.to(y.dtype).unsqueeze(1) * slopes
+    state = ops.cat([y[0], of_start - shift[0]], 0)
+    return trajectory(problem.with_field(along), state, t, (args, directions))[:, n:] + shift
 
 
 @for_solvers

@@ -43,14 +43,14 @@ class Pattern:
 
     def factor(self, values: np.ndarray) -> Any:
         """SuperLU's factors of the matrix with these values, or of the one that it is the conjugate transpose of."""
-        own = np.ascontiguousarray(values.conj() if self.turned else values)
-        key = own.tobytes()
+        entries = np.ascontiguousarray(values.conj() if self.turned else values)
+        key = entries.tobytes()
         if key not in self.factors:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import splu
 
             coordinates = [to_numpy(self.rows), to_numpy(self.columns)]
-            matrix = csc_array((own, coordinates[::-1] if self.turned else coordinates), shape=(self.n, self.n))
+            matrix = csc_array((entries, coordinates[::-1] if self.turned else coordinates), shape=(self.n, self.n))
             while len(self.factors) >= _MOST_FACTORS:
                 self.factors.pop(next(iter(self.factors)))
             try:

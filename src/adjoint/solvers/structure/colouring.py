@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
     def seeds(self, first: int, last: int, size: int, kind: Any) -> Array:
         """The vectors of the colours first ... last - 1, one a row."""
-        chosen = (self.groups >= first) & (self.groups < last)
+        mask = (self.groups >= first) & (self.groups < last)
         seeds = np.zeros((last - first, size), dtype=kind)
-        seeds[self.groups[chosen] - first, self.members[chosen]] = 1
+        seeds[self.groups[mask] - first, self.members[mask]] = 1
         return seeds
 
 
@@ -119,8 +119,8 @@ def choices(pattern: Pattern, rows: Array) -> list[Choice]:
         if len(bounds) and bounds[best] < result[0].bound:
             full = np.zeros(len(sizes), dtype=bool)
             full[fullest_first(sizes)[:best]] = True
-            chosen = full[of_entries]
-            result.insert(0, Choice(int(bounds[best]), chosen if apart else ~chosen))
+            mask = full[of_entries]
+            result.insert(0, Choice(int(bounds[best]), mask if apart else ~mask))
     return sorted(result, key=lambda choice: choice.bound)
 
 
@@ -140,8 +140,8 @@ def compression(pattern: Pattern) -> list[Part]:
     for choice in choices(pattern, rows):
         if best is not None and count_of(best) <= choice.bound:
             break
-        parts = [part_of(pattern, rows, chosen, by_rows) for chosen, by_rows in
-                 ((~choice.by_rows, False), (choice.by_rows, True)) if chosen.any()]  # fmt: skip
+        parts = [part_of(pattern, rows, mask, by_rows) for mask, by_rows in
+                 ((~choice.by_rows, False), (choice.by_rows, True)) if mask.any()]  # fmt: skip
         if best is None or count_of(parts) < count_of(best):
             best = parts
     return best or []
@@ -152,18 +152,18 @@ def count_of(parts: list[Part]) -> int:
     return sum([part.n_colours for part in parts])
 
 
-def part_of(pattern: Pattern, rows: Array, chosen: Array, by_rows: bool) -> Part:
+def part_of(pattern: Pattern, rows: Array, mask: Array, by_rows: bool) -> Part:
     """The chosen entries, by products with the transpose or without."""
     inner, outer = (rows, pattern.indices) if by_rows else (pattern.indices, rows)
     n_inner, n_outer = pattern.shape if by_rows else pattern.shape[::-1]
-    inner, outer = inner[chosen], outer[chosen]
+    inner, outer = inner[mask], outer[mask]
     memberships = transposed_pairs(outer, inner, n_inner)
     sets = transposed_pairs(inner, outer, n_outer)
     present = np.flatnonzero(np.diff(memberships[0]))
     colours = ordered_colours(sets, memberships, n_inner)
     groups = colours[present]
     count = int(groups.max(initial=-1)) + 1
-    return Part(by_rows, np.flatnonzero(chosen), colours[inner], outer, present, groups, count)
+    return Part(by_rows, np.flatnonzero(mask), colours[inner], outer, present, groups, count)
 
 
 def transposed_pairs(values: Array, owners: Array, n: int) -> tuple[Array, Array]:
@@ -234,8 +234,8 @@ def star_colouring(n: int, rows: Array, columns: Array) -> Array:
     rows, columns = rows[beside], columns[beside]
     degrees = np.bincount(rows, minlength=n)
     hubs = degrees > max(_HUB, 16 * float(degrees.mean()) if n else 0)
-    kept = ~(hubs[rows] | hubs[columns])
-    graph = transposed_pairs(columns[kept], rows[kept], n)
+    edges = ~(hubs[rows] | hubs[columns])
+    graph = transposed_pairs(columns[edges], rows[edges], n)
     rest = np.diff(graph[0])
     best = star_colours(graph, np.arange(n))
     if int(best.max()) > 1:

@@ -1,4 +1,4 @@
-"""On which elements of its inputs each element of an operation's result depends: from the kind of the operation's rule.
+"""Finds the input elements on which each element of a result depends, from the kind of the operation's rule.
 
     elementwise         those at the same place
     view                those that it shows
@@ -87,13 +87,13 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
         # linear ones say besides which elements they drop
         return (elementwise,)
     if rule.view and not is_about_memory(rule):
-        return viewed, moved
+        return view_moves, element_moves
     if call.is_data_dependent:
         return in_place_of_each, along_names
     if rule.moves:
-        return viewed, moved
+        return view_moves, element_moves
     if rule.kind == "linear":
-        return moved, summed, along_names
+        return element_moves, summed, along_names
     if rule.taps is not None:
         return tapped, along_names
     if call.is_local or is_affine(call):
@@ -142,7 +142,7 @@ def steep(call: Call, source: Source) -> Terms:
     present = np.abs(partial) != 0
     if present.all():
         return source.terms
-    return [term.moved(np.where(present, np.broadcast_to(term.labels, call.shape), 0)) for term in source.terms]
+    return [term.element_moves(np.where(present, np.broadcast_to(term.labels, call.shape), 0)) for term in source.terms]
 
 
 def in_place_of_each(call: Call) -> Terms | None:
@@ -163,14 +163,14 @@ def in_place_of_each(call: Call) -> Terms | None:
 # views, moved and summed elements -------------------------------------------------------------------------------------
 
 
-def viewed(call: Call) -> Terms | None:
+def view_moves(call: Call) -> Terms | None:
     """The result of the same operation on the labels; views of labels need no memory."""
     if call.is_complex or any(source.array.dtype.kind == "c" for source in call.sources):
         return None
     terms = []
     for slot in slots(call):
         table = next(iter(slot.values())).table
-        labels = on_labels(call, at_inputs(call, {place: term.labels for place, term in slot.items()}))
+        labels = on_labels(call, at_inputs(call, {key: term.labels for key, term in slot.items()}))
         if labels is None or labels.shape != call.shape:
             return None
         terms.append(Term(labels if labels.dtype.kind == "i" else labels.astype(np.int64), table))
@@ -179,23 +179,23 @@ def viewed(call: Call) -> Terms | None:
 
 def slots(call: Call) -> list[dict[tuple[str, int], Term]]:
     """Terms of the sources side by side: those of one slot have the same table, and each source has one at most."""
-    found: dict[tuple[int, int], dict[tuple[str, int], Term]] = {}
+    slot_of_table: dict[tuple[int, int], dict[tuple[str, int], Term]] = {}
     for source in call.sources:
-        used: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for term in source.terms:
-            number = used[id(term.table)] = used.get(id(term.table), -1) + 1
-            found.setdefault((id(term.table), number), {})[source.name, source.member] = term
-    return list(found.values())
+            number = counts[id(term.table)] = counts.get(id(term.table), -1) + 1
+            slot_of_table.setdefault((id(term.table), number), {})[source.name, source.member] = term
+    return list(slot_of_table.values())
 
 
 def at_inputs(call: Call, labels: dict[tuple[str, int], Array]) -> dict[str, Any]:
     """Labels at the inputs, and zeros where there are none, as the kernel takes them."""
     arrays: dict[str, Any] = {}
-    for (name, member), own in labels.items():
+    for (name, member), values in labels.items():
         if member < 0:
-            arrays[name] = own
+            arrays[name] = values
         else:
-            arrays.setdefault(name, zeros_like(call.values[name], np.int32))[member] = own
+            arrays.setdefault(name, zeros_like(call.values[name], np.int32))[member] = values
     return arrays
 
 
@@ -226,27 +226,27 @@ def arranged(call: Call, labels: Array) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     start = 0
     for source in call.sources:
-        own = labels[start : start + source.array.size].reshape(source.array.shape)
+        part = labels[start : start + source.array.size].reshape(source.array.shape)
         start += source.array.size
         if source.array.dtype.kind == "c":
-            own = own * (1 + 1j)
+            part = part * (1 + 1j)
         if source.member < 0:
-            arrays[source.name] = own
+            arrays[source.name] = part
         else:
-            arrays.setdefault(source.name, zeros_like(call.values[source.name], np.float64))[source.member] = own
+            arrays.setdefault(source.name, zeros_like(call.values[source.name], np.float64))[source.member] = part
     return arrays
 
 
-def moved(call: Call) -> Terms | None:
+def element_moves(call: Call) -> Terms | None:
     """The terms of a result each of whose elements is one element of the sources, perhaps times a number, or zero."""
     positions = read(call, lambda labels: on_labels(call, arranged(call, labels)), total_size(call), call.shape)
     if positions is None:
         return None
     if len(call.sources) == 1:
-        terms = [sets.taken(call.sources[0].terms, source) for source in positions]
+        terms = [sets.take(call.sources[0].terms, source) for source in positions]
     else:
         flat = sets.joined([(source.terms, source.array.size) for source in call.sources])
-        terms = [sets.taken(flat, source) for source in positions]
+        terms = [sets.take(flat, source) for source in positions]
     return [term for part in terms for term in part]
 
 
@@ -257,12 +257,12 @@ def tapped(call: Call) -> Terms | None:
     if [source.name for source in call.sources] != [call.rule.inputs[0]] or np.prod(factor.shape[1:]) > _MOST_TAPS:
         return None
     result: Terms = []
-    for place in np.ndindex(factor.shape[1:]):
-        chosen = (slice(None), *place)
-        if not np.any(factor[chosen]):
+    for tap in np.ndindex(factor.shape[1:]):
+        index = (slice(None), *tap)
+        if not np.any(factor[index]):
             continue
         unit = np.zeros(factor.shape)
-        unit[chosen] = 1
+        unit[index] = 1
 
         def run(labels: Array, unit: Array = unit) -> Any:
             return on_labels(call, {**arranged(call, labels), taps: unit})
@@ -270,7 +270,7 @@ def tapped(call: Call) -> Terms | None:
         positions = read(call, run, total_size(call), call.shape)
         if positions is None:
             return None
-        result.extend([term for source in positions for term in sets.taken(call.sources[0].terms, source)])
+        result.extend([term for source in positions for term in sets.take(call.sources[0].terms, source)])
     return result
 
 
@@ -307,10 +307,10 @@ def read(call: Call, run: Callable[[Array], Any], count: int, shape: tuple[int, 
             return None
         safe = np.where(factor == 0, 1, factor)
         scaled = values / safe
-        own = np.rint(scaled).astype(np.int64)
-        if not agree(scaled, own, other / safe, codes):
+        labels = np.rint(scaled).astype(np.int64)
+        if not agree(scaled, labels, other / safe, codes):
             return None
-        result.append(own)
+        result.append(labels)
     return result
 
 
@@ -327,14 +327,14 @@ def real_parts(values: Array) -> list[Array]:
     return [np.abs(values.real), np.abs(values.imag)] if values.dtype.kind == "c" else [np.abs(values)]
 
 
-def agree(values: Array, own: Array, other: Array, codes: Array) -> bool:
+def agree(values: Array, labels: Array, other: Array, codes: Array) -> bool:
     """True if these are labels, and the others their codes, up to rounding."""
-    if own.size and (own.max() >= len(codes) or own.min() < 0):
+    if labels.size and (labels.max() >= len(codes) or labels.min() < 0):
         return False
-    expected = codes[own]
-    if (values == own).all():
+    expected = codes[labels]
+    if (values == labels).all():
         return bool((other == expected).all())
-    close = np.abs(values - own) <= 1e-9 * own
+    close = np.abs(values - labels) <= 1e-9 * labels
     return bool(close.all() and (np.abs(other - expected) <= 1e-9 * expected).all())
 
 
@@ -377,14 +377,14 @@ def summed(call: Call) -> Terms | None:
     for source in call.sources:
 
         def pulled(labels: Array, source: Source = source) -> Any:
-            own = labels.reshape(call.shape)
-            return transposed(call, source, own * (1 + 1j) if call.is_complex else own)
+            result_labels = labels.reshape(call.shape)
+            return transposed(call, source, result_labels * (1 + 1j) if call.is_complex else result_labels)
 
         groups = read(call, pulled, count, source.array.shape)
         if groups is None:
             return None
-        for own in groups:
-            table = sets.grouped(source.terms, own, count)
+        for group in groups:
+            table = sets.grouped(source.terms, group, count)
             result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
     return sets.combined(result) if len(result) > 1 else result
 
@@ -397,7 +397,7 @@ def paired(call: Call) -> Terms | None:
     for source in call.sources:
         arguments = [derive.saved(call.rule, name, call.values, None) for name in form.needs]
         places, sources = form.call(_OPS, source.name, *arguments)
-        picked = sets.taken(source.terms, np.asarray(sources) + 1)
+        picked = sets.take(source.terms, np.asarray(sources) + 1)
         table = sets.grouped(picked, np.asarray(places) + 1, count)
         result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
     return result
@@ -437,18 +437,18 @@ def names_in(signature: str, call: Call, source: Source, is_separable: bool) -> 
     """Names by a core signature; the axes in front of those that it names are counted from the last."""
     inputs, outputs = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
     number = max(source.member, 0) if call.rule.sequence else call.rule.inputs.index(source.name)
-    own, of_result = (
+    names, of_result = (
         [name for name in part.split(",") if name]
         for part in (inputs[number], outputs[min(call.number, len(outputs) - 1)])
     )
     if is_separable:
-        own = own[-source.array.ndim :] if source.array.ndim else []
-    lead, lead_of_result = source.array.ndim - len(own), len(call.shape) - len(of_result)
+        names = names[-source.array.ndim :] if source.array.ndim else []
+    lead, lead_of_result = source.array.ndim - len(names), len(call.shape) - len(of_result)
     if lead < 0 or lead_of_result < 0:
         return None
     if not is_separable:
-        own, of_result = [None] * len(own), [None] * len(of_result)
-    return [*range(-lead, 0), *own], [*range(-lead_of_result, 0), *of_result]
+        names, of_result = [None] * len(names), [None] * len(of_result)
+    return [*range(-lead, 0), *names], [*range(-lead_of_result, 0), *of_result]
 
 
 def names_beside(call: Call, source: Source) -> tuple[list[Any], list[Any]] | None:
@@ -461,37 +461,37 @@ def names_beside(call: Call, source: Source) -> tuple[list[Any], list[Any]] | No
     for name in call.rule.axes:
         value = call.values[name]
         dims.update(range(ndim) if value is None else (value,) if isinstance(value, int) else value)
-    own = [None if axis in dims else axis for axis in range(ndim)]
+    names = [None if axis in dims else axis for axis in range(ndim)]
     if len(call.shape) == ndim:
-        return own, own
-    rest = [axis for axis in own if axis is not None]
-    return (own, rest) if len(call.shape) == len(rest) else None
+        return names, names
+    rest = [axis for axis in names if axis is not None]
+    return (names, rest) if len(call.shape) == len(rest) else None
 
 
-def aligned(terms: Terms, own: list[Any], of_result: list[Any], shape: tuple[int, ...]) -> Terms | None:
+def aligned(terms: Terms, names: list[Any], of_result: list[Any], shape: tuple[int, ...]) -> Terms | None:
     """One set for each index along the axes whose names source and result share."""
     size_of = {name: n for name, n in zip(of_result, shape, strict=True) if name is not None}
     source_shape = terms[0].labels.shape
-    kept: list[Any] = []
-    for name, n in zip(own, source_shape, strict=True):
-        if name in size_of and name not in kept and size_of[name] == n:
-            kept.append(name)
-    sizes = [size_of[name] for name in kept]
+    common: list[Any] = []
+    for name, n in zip(names, source_shape, strict=True):
+        if name in size_of and name not in common and size_of[name] == n:
+            common.append(name)
+    sizes = [size_of[name] for name in common]
     count = int(np.prod(sizes))
     numbers = np.arange(1, count + 1).reshape(sizes)
-    groups = spread(numbers, kept, own, source_shape)
-    return [Term(spread(numbers, kept, of_result, shape), sets.grouped(terms, groups, count))]
+    groups = spread(numbers, common, names, source_shape)
+    return [Term(spread(numbers, common, of_result, shape), sets.grouped(terms, groups, count))]
 
 
-def spread(numbers: Array, kept: list[Any], names: list[Any], shape: tuple[int, ...]) -> Array:
+def spread(numbers: Array, common: list[Any], names: list[Any], shape: tuple[int, ...]) -> Array:
     """Numbers along the kept axes, repeated along all others."""
-    order = [kept.index(name) for name in dict.fromkeys(names) if name in kept]
+    order = [common.index(name) for name in dict.fromkeys(names) if name in common]
     turned = numbers.transpose(order)
-    seen: set[Any] = set()
+    names_before: set[Any] = set()
     index: list[Any] = []
     for name in names:
-        index.append(slice(None) if name in kept and name not in seen else None)
-        seen.add(name)
+        index.append(slice(None) if name in common and name not in names_before else None)
+        names_before.add(name)
     return np.broadcast_to(turned[tuple(index)], shape)
 
 

@@ -88,9 +88,9 @@ class SparseDerivative:
         for part, first, last in counted(list(self.batches()), self.name, with_progress):
             size = self.shape[0] if part.by_rows else self.shape[1]
             seeds = part.seeds(first, last, size, vector._array.dtype)
-            own = (part.colours >= first) & (part.colours < last)
-            found = to_numpy(products(from_numpy(seeds), part.by_rows))
-            data[part.entries[own]] = found[part.colours[own] - first, part.places[own]]
+            mask = (part.colours >= first) & (part.colours < last)
+            result = to_numpy(products(from_numpy(seeds), part.by_rows))
+            data[part.entries[mask]] = result[part.colours[mask] - first, part.places[mask]]
         matrix = self.places.matrix(data)
         if not self.is_traced:
             self.check(vector, matrix, products)

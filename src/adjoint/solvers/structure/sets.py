@@ -1,4 +1,4 @@
-"""Which columns each element of an array depends on, in memory proportional to the entries.
+"""Sets of the columns on which each element of an array depends, in memory proportional to the entries.
 
 The sets of an array are a list of `Term`s; an element's set is the union over the terms. A term is an array of labels
 with one label for each element: 0 for the empty set, otherwise a column, or a row of a table of sets. Operations that
@@ -57,7 +57,7 @@ class Term(NamedTuple):
     labels: Array
     table: Table | None = None
 
-    def moved(self, labels: Array) -> Term:
+    def with_labels(self, labels: Array) -> Term:
         """The term of elements that were moved like these labels."""
         return Term(labels, self.table)
 
@@ -83,7 +83,7 @@ def union(parts: Iterable[Terms], shape: tuple[int, ...]) -> Terms:
     together: dict[tuple[Any, ...], Term] = {}
     for terms in parts:
         for term in terms:
-            spread = term if term.labels.shape == shape else term.moved(np.broadcast_to(term.labels, shape))
+            spread = term if term.labels.shape == shape else term.with_labels(np.broadcast_to(term.labels, shape))
             together[spread.key] = spread
     result = list(together.values())
     return result if len(result) <= MOST_TERMS else combined(result)
@@ -97,14 +97,14 @@ def combined(terms: Terms) -> Terms:
     return [Term(np.arange(1, size + 1, dtype=_LABEL).reshape(shape), Table(indptr, indices))]
 
 
-def taken(terms: Terms, source: Array) -> Terms:
+def take(terms: Terms, source: Array) -> Terms:
     """The terms of elements that were moved from the flat positions `source` minus 1; 0 for zeros."""
     result = []
     for term in terms:
         flat = np.empty(term.labels.size + 1, dtype=term.labels.dtype)
         flat[0] = 0
         flat[1:] = term.labels.reshape(-1)
-        result.append(term.moved(np.asarray(flat[source])))
+        result.append(term.with_labels(np.asarray(flat[source])))
     return result
 
 
@@ -115,10 +115,10 @@ def joined(parts: Sequence[tuple[Terms, int]]) -> Terms:
     total, start = sum([size for _, size in parts]), 0
     slots: dict[tuple[int, int], Term] = {}
     for terms, size in parts:
-        used: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for term in terms:
-            number = used[id(term.table)] = used.get(id(term.table), -1) + 1
-            slot = slots.setdefault((id(term.table), number), term.moved(np.zeros(total, dtype=_LABEL)))
+            number = counts[id(term.table)] = counts.get(id(term.table), -1) + 1
+            slot = slots.setdefault((id(term.table), number), term.with_labels(np.zeros(total, dtype=_LABEL)))
             slot.labels[start : start + size] = term.labels.reshape(-1)
         start += size
     return list(slots.values())
@@ -225,16 +225,16 @@ def rows_of_columns(columns: list[Array], size: int) -> tuple[Array, Array]:
     if not size:
         return np.zeros(1, dtype=_LABEL), np.zeros(0, dtype=_LABEL)
     columns = in_rising_order(sorted(columns, key=lambda labels: int(labels[size // 2])))
-    kept = [columns[0] > 0, *[left < right for left, right in pairwise(columns)]]
+    masks = [columns[0] > 0, *[left < right for left, right in pairwise(columns)]]
     block = np.stack(columns, axis=1)
     block -= 1
-    if all(bool(mask.all()) for mask in kept):
+    if all(bool(mask.all()) for mask in masks):
         return np.arange(0, block.size + 1, len(columns), dtype=_LABEL), block.reshape(-1)
     indptr = np.zeros(size + 1, dtype=_LABEL)
-    for mask in kept:
+    for mask in masks:
         indptr[1:] += mask
     np.cumsum(indptr, out=indptr)
-    return indptr, block[np.stack(kept, axis=1)]
+    return indptr, block[np.stack(masks, axis=1)]
 
 
 def in_rising_order(columns: list[Array]) -> list[Array]:

@@ -1,4 +1,4 @@
-"""One run of a function with index sets beside the values: which elements of the result depend on which of x.
+"""Runs a function with index sets beside its values, to find which elements of the result depend on which of x.
 
 A `Tracer` intercepts the operations of the run. It keeps the sets of an array as long as the array lives; those of
 memory that was modified in place are kept with the memory, and views find them there.
@@ -67,7 +67,7 @@ class Memory:
 
     def read(self, places: Array) -> Terms:
         """The terms of the elements at places in memory."""
-        parts = [part.moved(part.labels[places]) for part in self.parts]
+        parts = [part.with_labels(part.labels[places]) for part in self.parts]
         return [part for part in parts if part.labels.any()]
 
 
@@ -230,10 +230,10 @@ class Tracer(Interceptor):
             record = self.records.get(key)
             self.memories[key] = Memory(owner, [] if record is None else record.terms)
             weakref.finalize(owner, self.memories.pop, key, None)
-            for number, kept in list(self.records.items()):
-                other = kept.array()
+            for number, other_record in list(self.records.items()):
+                other = other_record.array()
                 if number != key and other is not None and record is None and owner_of(other) is owner:
-                    self.memories[key].write(places_in(other, owner), kept.terms)
+                    self.memories[key].write(places_in(other, owner), other_record.terms)
             self.memories[key].version = 0
         return self.memories[key]
 
