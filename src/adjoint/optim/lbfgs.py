@@ -64,13 +64,13 @@ def _strong_wolfe(
     value, grad = obj_func(x, t, d)
     point, before, n = _Point(t, value, grad, grad.dot(d)), start, 1
     bracket: list[_Point] | None = None
-    done = False
+    is_done = False
     # first, a bracket in which such a step lies
     for k in range(max_ls):
         if point.f > f + c1 * point.t * gtd or (k > 0 and point.f >= before.f):
             bracket = [before, point]
         elif abs(point.slope) <= -c2 * gtd:
-            bracket, done = [point], True
+            bracket, is_done = [point], True
         elif point.slope >= 0:
             bracket = [before, point]
         if bracket is not None:
@@ -83,7 +83,7 @@ def _strong_wolfe(
         before, point, n = point, _Point(length, value, grad.clone(), grad.dot(d)), n + 1
     else:
         bracket = [start, point]
-    best, tried = _zoom(obj_func, x, d, f, gtd, bracket, done, width, c1, c2, tolerance_change, max_ls - (n - 1))
+    best, tried = _zoom(obj_func, x, d, f, gtd, bracket, is_done, width, c1, c2, tolerance_change, max_ls - (n - 1))
     return best.f, best.g, best.t, n + tried
 
 
@@ -94,7 +94,7 @@ def _zoom(
     f: Any,
     gtd: Any,
     bracket: list[_Point],
-    done: bool,
+    is_done: bool,
     width: Tensor,
     c1: float,
     c2: float,
@@ -104,7 +104,7 @@ def _zoom(
     """Shrink a bracket until an end meets the conditions; returns that end, and the number of evaluations."""
     n, near_end = 0, False
     bracket = sorted(bracket, key=lambda point: float(point.f))
-    while not done and n < tries:
+    while not is_done and n < tries:
         low, high = bracket
         left, right = min(low.t, high.t), max(low.t, high.t)
         if (right - left) * width < tolerance_change:
@@ -126,7 +126,7 @@ def _zoom(
         if point.f > f + c1 * t * gtd or point.f >= low.f:
             bracket = sorted([low, point], key=lambda each: float(each.f))
         else:
-            done = bool(abs(point.slope) <= -c2 * gtd)
+            is_done = bool(abs(point.slope) <= -c2 * gtd)
             bracket = [point, low if point.slope * (high.t - low.t) >= 0 else high]
     return bracket[0], n
 

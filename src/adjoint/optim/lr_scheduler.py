@@ -209,9 +209,9 @@ class _ByFunctions(LRScheduler):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the state that state_dict() gave; functions stay."""
         vars(self).update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
-        for own, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+        for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
-                vars(own).update(state)
+                vars(function).update(state)
 
 
 class LambdaLR(_ByFunctions):
@@ -301,8 +301,8 @@ class MultiStepLR(LRScheduler):
         return rate * self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else rate
 
     def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma**passed for base in self.base_lrs]
+        n_milestones = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**n_milestones for base in self.base_lrs]
 
 
 class ConstantLR(LRScheduler):
@@ -819,8 +819,8 @@ class CyclicLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this batch; sets the momenta."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        place = 1.0 + self.last_epoch / self.total_size - cycle
-        share = place / self.step_ratio if place <= self.step_ratio else (place - 1) / (self.step_ratio - 1)
+        phase = 1.0 + self.last_epoch / self.total_size - cycle
+        share = phase / self.step_ratio if phase <= self.step_ratio else (phase - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         rates = [base + (most - base) * share * scale for base, most in zip(self.base_lrs, self.max_lrs, strict=True)]
         if self.cycle_momentum:
@@ -833,8 +833,8 @@ class CyclicLR(LRScheduler):
         """The state, without the optimizer; of a function nothing."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
-        kept = None if custom is None or isinstance(custom, FunctionType) else dict(vars(custom))
-        return state | {"_scale_fn_custom": kept}
+        attributes = None if custom is None or isinstance(custom, FunctionType) else dict(vars(custom))
+        return state | {"_scale_fn_custom": attributes}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take the state that state_dict() gave; a function stays."""

@@ -214,9 +214,9 @@ class Optimizer:
 
     def _take_names(self, group: dict[str, Any]) -> None:
         """Take pairs of a name and a parameter apart."""
-        named = [isinstance(each, tuple) for each in group["params"]]
-        if any(named):
-            if not all(named):
+        has_names = [isinstance(each, tuple) for each in group["params"]]
+        if any(has_names):
+            if not all(has_names):
                 raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             group["param_names"] = [name for name, _ in group["params"]]
             group["params"] = [parameter for _, parameter in group["params"]]
@@ -380,7 +380,7 @@ class Optimizer:
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(own["params"]) != len(other["params"]) for own, other in zip(groups, saved, strict=True)):
+        if any(len(current["params"]) != len(other["params"]) for current, other in zip(groups, saved, strict=True)):
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
@@ -390,10 +390,10 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             parameter = by_number.get(key)
             state[key if parameter is None else parameter] = _cast(parameter, value)
-        for own, other in zip(groups, saved, strict=True):
-            other["params"] = own["params"]
-            if "param_names" in own:
-                other["param_names"] = own["param_names"]
+        for current, other in zip(groups, saved, strict=True):
+            other["params"] = current["params"]
+            if "param_names" in current:
+                other["param_names"] = current["param_names"]
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)

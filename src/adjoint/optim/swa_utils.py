@@ -155,8 +155,8 @@ class AveragedModel(Module):
             else:
                 self._average(means, values)
             if not self.use_buffers:
-                for own, other in zip(self.module.buffers(), model.buffers(), strict=True):
-                    own.copy_(other)
+                for target, source in zip(self.module.buffers(), model.buffers(), strict=True):
+                    target.copy_(source)
             self.n_averaged += 1
 
     def _average(self, means: list[Tensor], values: list[Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""What optimizers share whose step is a formula for each element.
+"""The base class of optimizers whose step is a formula for each element.
 
 These are checks, weight decay, the grouping of parameters, and the ways to run a formula. Raw arrays go through
 `blocks.run`; tensors of other libraries, and differentiable steps, go through the same formula with Tensors; a sparse
@@ -155,15 +155,15 @@ class Elementwise(Optimizer):
         plain = not options.differentiable
         arrays: list[Any] = [[tensor._array for tensor in row] for row in rows]
         if plain and {type(array) for row in arrays for array in row} == {numpy.ndarray}:
-            written = [tensor for p, _, *state in rows for tensor in (p, *state)]
-            for tensor in written:
+            targets = [tensor for p, _, *state in rows for tensor in (p, *state)]
+            for tensor in targets:
                 in_place.check_writable(tensor)
             if arrays[0][0].dtype.kind == "c":
                 # elements of a gradient may lie in the same memory
                 arrays = [[p, numpy.ascontiguousarray(g), *state] for p, g, *state in arrays]
                 arrays = [[_real_array(array) for array in row] for row in arrays]
             # before, since a step that an error ends has written to some
-            for tensor in written:
+            for tensor in targets:
                 graph.bump_version(tensor)
             if not self._run_loop(options, arrays):
                 with numpy.errstate(all="ignore"):
@@ -198,14 +198,14 @@ class Elementwise(Optimizer):
             raise RuntimeError(f"{name} does not support sparse gradients" + ADVICE.get(name, ""))
         if options.weight_decay:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        own = grad._array.coalesced()
-        places = own.pattern.coordinates
+        gradient = grad._array.coalesced()
+        places = gradient.pattern.coordinates
         tensors = (parameter, *state)
         for tensor in tensors:
             in_place.check_writable(tensor)
         # each place is there once, so that the elements may be taken and put back
         parts = [tensor._array[places] for tensor in tensors]
-        values = [parts[0], own.entries, *parts[1:]]
+        values = [parts[0], gradient.entries, *parts[1:]]
         with numpy.errstate(all="ignore"):
             self._whole_formula(numpy, options, *(map(_real_array, values) if parts[0].dtype.kind == "c" else values))
         for tensor, part in zip(tensors, parts, strict=True):

@@ -1,4 +1,4 @@
-"""SGD, Adam and their kin: each class has its options, its state and its formula."""
+"""SGD, Adam and related optimizers: each class has its options, its state and its formula."""
 
 from __future__ import annotations
 
