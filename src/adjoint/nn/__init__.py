@@ -1,4 +1,4 @@
-"""Modules, layers and losses with parameters of their own, and what they are made of: torch.nn's names."""
+"""Modules, layers, losses and parameters, under torch.nn's names."""
 
 import typing as _typing
 

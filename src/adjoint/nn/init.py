@@ -118,8 +118,8 @@ def trunc_normal_(
     width = std * math.sqrt(2.0)
     low, high = (math.erf((bound - mean) / width) for bound in (a, b))
     with no_grad():
-        drawn = tensor.uniform_(low, high, generator=generator).double()
-        return tensor.copy_((drawn.erfinv() * width + mean).clamp(a, b))
+        uniform = tensor.uniform_(low, high, generator=generator).double()
+        return tensor.copy_((uniform.erfinv() * width + mean).clamp(a, b))
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -300,9 +300,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         return tensor
     rows = tensor.shape[0]
     with no_grad():
-        drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(generator=generator)
-        wide = rows < drawn.shape[1]
-        q, r = (drawn.T if wide else drawn).qr()
+        normal = tensor.new_empty((rows, tensor.numel() // rows)).normal_(generator=generator)
+        wide = rows < normal.shape[1]
+        q, r = (normal.T if wide else normal).qr()
         q = q * r.diagonal().sgn()  # so that all rotations are drawn equally often
         return tensor.copy_((q.T if wide else q).reshape(tensor.shape)).mul_(gain)
 

@@ -1,4 +1,4 @@
-"""Batch normalization, and what it shares with instance normalization: running statistics and affine parameters."""
+"""Batch normalization, and the base class that it shares with instance normalization."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:
                 momentum = 1.0 / float(self.num_batches_tracked)
         of_batch = self.training or (self.running_mean is None and self.running_var is None)
-        used = not self.training or self.track_running_stats
+        uses_statistics = not self.training or self.track_running_stats
         return F.batch_norm(
             input,
-            self.running_mean if used else None,
-            self.running_var if used else None,
+            self.running_mean if uses_statistics else None,
+            self.running_var if uses_statistics else None,
             self.weight,
             self.bias,
             of_batch,

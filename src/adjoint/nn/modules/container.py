@@ -91,8 +91,8 @@ class Sequential(_Row):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
-        for name, module in named:
+        pairs = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
+        for name, module in pairs:
             self.add_module(str(name) if isinstance(name, int) else name, module)
 
     def forward(self, input: Any) -> Any:
@@ -589,11 +589,11 @@ def _check_iterable(name: str, values: Any) -> None:
         raise TypeError(f"{name}.extend should be called with an iterable, but got {type(values).__name__}")
 
 
-def _pairs(called: str, name: str, values: Any) -> Iterator[tuple[str, Any]]:
+def _pairs(class_name: str, name: str, values: Any) -> Iterator[tuple[str, Any]]:
     """The pairs of a mapping, of another container of this kind, or of an iterable of pairs."""
     if not isinstance(values, Iterable):
         raise TypeError(
-            f"{called}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
+            f"{class_name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
         )
     if isinstance(values, (Mapping, ModuleDict, ParameterDict)):
         yield from values.items()

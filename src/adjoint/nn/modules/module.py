@@ -185,11 +185,11 @@ class Module:
         else:
             object.__setattr__(self, name, value)
 
-    def _forget(self, name: str, kept: str) -> None:
+    def _forget(self, name: str, except_table: str) -> None:
         """Take a name out of the attributes and of the tables but for one."""
         self.__dict__.pop(name, None)
         for table in MEMBERS:
-            if table != kept and table in self.__dict__:
+            if table != except_table and table in self.__dict__:
                 self.__dict__[table].pop(name, None)
         self.__dict__.get("_non_persistent_buffers_set", set()).discard(name)
 
@@ -374,14 +374,14 @@ class Module:
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
         """The members of a table in all modules, with dotted names; each once, or under all of its names."""
-        seen: set[Any] = set()
+        ids: set[Any] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, value in members_of(module):
-                if value is None or id(value) in seen:
+                if value is None or id(value) in ids:
                     continue
                 if remove_duplicate:
-                    seen.add(id(value))
+                    ids.add(id(value))
                 yield (f"{path}.{name}" if path else name), value
 
     def named_parameters(
@@ -433,10 +433,10 @@ class Module:
         >>> list(nn.Sequential(nn.ReLU()).named_children())
         [('0', ReLU())]
         """
-        seen: set[int] = set()
+        ids: set[int] = set()
         for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
+            if module is not None and id(module) not in ids:
+                ids.add(id(module))
                 yield name, module
 
     def children(self) -> Iterator[Module]:
@@ -777,9 +777,9 @@ class Module:
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
         members = self._persistent_members()
-        for name, own in members.items():
+        for name, member in members.items():
             if prefix + name in state_dict:
-                error = self._load_member(name, own, state_dict[prefix + name], prefix + name, assign)
+                error = self._load_member(name, member, state_dict[prefix + name], prefix + name, assign)
                 error_msgs.extend([error] if error else [])
             elif strict:
                 missing_keys.append(prefix + name)
@@ -804,33 +804,33 @@ class Module:
                     unexpected.append(key)
         return unexpected
 
-    def _load_member(self, name: str, own: Tensor, value: Any, key: str, assign: bool) -> str | None:
+    def _load_member(self, name: str, member: Tensor, value: Any, key: str, assign: bool) -> str | None:
         """Copy or assign one value; returns what is wrong with it."""
         if not isinstance(value, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected adjoint.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(value)}"
             )
-        if own.ndim == 0 and value.ndim == 1 and value.shape[0] == 1:
+        if member.ndim == 0 and value.ndim == 1 and value.shape[0] == 1:
             value = value[0]
-        if value.shape != own.shape:
+        if value.shape != member.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in "
-                f"current model is {own.shape}."
+                f"current model is {member.shape}."
             )
         try:
             with no_grad():
                 if not assign:
-                    own.copy_(value)
-                elif isinstance(own, Parameter) and not isinstance(value, Parameter):
-                    setattr(self, name, Parameter(value, requires_grad=own.requires_grad))
+                    member.copy_(value)
+                elif isinstance(member, Parameter) and not isinstance(value, Parameter):
+                    setattr(self, name, Parameter(value, requires_grad=member.requires_grad))
                 else:
                     setattr(self, name, value)
         except Exception as error:
             action = "swapping" if assign else "copying"
             return (
-                f'While {action} the parameter named "{key}", whose dimensions in the model are {own.size()} and whose '
-                f"dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}."
+                f'While {action} the parameter named "{key}", whose dimensions in the model are {member.size()} and '
+                f"whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}."
             )
         return None
 
@@ -1050,11 +1050,11 @@ class Module:
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
-        own = extra.split("\n") if extra else []
+        extra_lines = extra.split("\n") if extra else []
         children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
-        if len(own) == 1 and not children:
-            return f"{self._get_name()}({own[0]})"
-        lines = own + children
+        if len(extra_lines) == 1 and not children:
+            return f"{self._get_name()}({extra_lines[0]})"
+        lines = extra_lines + children
         return f"{self._get_name()}(" + ("\n  " + "\n  ".join(lines) + "\n" if lines else "") + ")"
 
 

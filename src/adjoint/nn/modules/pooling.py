@@ -195,8 +195,8 @@ def _fractional_for(n: int) -> Any:
         else:
             self.output_ratio = _ntuple(n)(self.output_ratio)
             if not all(0 < ratio < 1 for ratio in self.output_ratio):
-                shown = self.output_ratio[0] if len(set(self.output_ratio)) == 1 else self.output_ratio
-                raise ValueError(f"output_ratio must be between 0 and 1 (got {shown})")
+                ratios = self.output_ratio[0] if len(set(self.output_ratio)) == 1 else self.output_ratio
+                raise ValueError(f"output_ratio must be between 0 and 1 (got {ratios})")
 
     return prepare
 

@@ -313,8 +313,8 @@ class RNNCellBase(Module):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
         for k, state in enumerate(states):
             if state is not None and state.ndim not in (1, 2):
-                shown = f"hx[{k}]" if len(states) > 1 else "hidden"
-                raise ValueError(f"{name}: Expected {shown} to be 1D or 2D, got {state.ndim}D instead")
+                label = f"hx[{k}]" if len(states) > 1 else "hidden"
+                raise ValueError(f"{name}: Expected {label} to be 1D or 2D, got {state.ndim}D instead")
         batched = input.ndim == 2
         input = input if batched else input.unsqueeze(0)
         zeros = creation.zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device)

@@ -1,4 +1,4 @@
-"""Layers that move elements about: flatten, fold, shuffles, upsampling; and distances."""
+"""Layers that rearrange elements (flatten, fold, shuffles, upsampling), and distances."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class _Table(Module):
 
     weight: Tensor
     padding_idx: int | None
-    _shown: dict[str, Any] = {}
+    _repr_defaults: dict[str, Any] = {}
 
     def _make(
         self, size: tuple[int, int], padding_idx: int | None, weight: Any, freeze: bool, device: Any, dtype: Any
@@ -61,8 +61,8 @@ class _Table(Module):
 
     def extra_repr(self) -> str:
         parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        shown = [(name, getattr(self, name)) for name in self._shown]
-        parts += [f"{name}={value!r}" for name, value in shown if value != self._shown[name]]
+        values = [(name, getattr(self, name)) for name in self._repr_defaults]
+        parts += [f"{name}={value!r}" for name, value in values if value != self._repr_defaults[name]]
         return ", ".join(parts)
 
 
@@ -78,7 +78,13 @@ class Embedding(_Table):
     adjoint.Size([2, 2, 3])
     """
 
-    _shown = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+    _repr_defaults = {
+        "padding_idx": None,
+        "max_norm": None,
+        "norm_type": 2,
+        "scale_grad_by_freq": False,
+        "sparse": False,
+    }
 
     def __init__(
         self,
@@ -116,7 +122,7 @@ class EmbeddingBag(_Table):
     adjoint.Size([2, 3])
     """
 
-    _shown = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": None, "padding_idx": None}
+    _repr_defaults = {"max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "mode": None, "padding_idx": None}
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Tensors of a module as functions of others: register_parametrization() and what belongs to it."""
+"""Tensors of a module as functions of others: register_parametrization() and related functions."""
 
 from __future__ import annotations
 
@@ -193,8 +193,8 @@ def _deepcopy(self: Any, memo: Any) -> Any:
 def _give_class(module: Module, names: Sequence[str]) -> None:
     """Make a module an instance of a class of its own, with properties for the parametrized tensors."""
     cls = type(module)
-    own = {"__getstate__": _no_pickle, "__deepcopy__": _deepcopy, **{name: _property(name) for name in names}}
-    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), own)
+    members = {"__getstate__": _no_pickle, "__deepcopy__": _deepcopy, **{name: _property(name) for name in names}}
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

@@ -47,16 +47,16 @@ def layer(
     module = sys._getframe(1).f_globals["__name__"]
     attributes = re.findall(r"(?:^|, )\*?(?:, )?(\w+)", re.sub(r"=[^,()]*(\([^)]*\))?", "", parameters))
     function = function or name.lower()
-    passed = [word.partition("=")[::2] for word in (" ".join(attributes) if call is None else call).split()]
+    pairs = [word.partition("=")[::2] for word in (" ".join(attributes) if call is None else call).split()]
     # those with a default are passed by name
     arguments = [re.sub("(.*)=.*", r"\1=\1", each) for each in inputs.split(", ")]
-    arguments += [f"{key}=self.{attribute or key}" for key, attribute in passed]
+    arguments += [f"{key}=self.{attribute or key}" for key, attribute in pairs]
     names = {
         "__init__": _method(f"__init__(self{', ' * bool(parameters)}{parameters})", _setting(attributes, buffers)),
         "forward": _method(f"forward(self, {inputs})", f"return F.{function}({', '.join(arguments)})"),
         "__module__": module,
         "__doc__": _documented(doc, example, function),
-        "_shown": tuple(show.split()),
+        "_repr_words": tuple(show.split()),
         "_prepare": prepare,
     }
     for each in ("__init__", "forward"):
@@ -72,14 +72,14 @@ class Layer(Module):
     'negative_slope=0.01'
     """
 
-    _shown: tuple[str, ...] = ()
+    _repr_words: tuple[str, ...] = ()
     _prepare: Callable[[Any], object] | None = None
 
     def extra_repr(self) -> str:
-        return shown(self, self._shown)
+        return repr_of(self, self._repr_words)
 
 
-def shown(module: Module, words: tuple[str, ...]) -> str:
+def repr_of(module: Module, words: tuple[str, ...]) -> str:
     """Attributes of a module as its text shows them; see `show` of layer()."""
     parts = []
     for word in words:

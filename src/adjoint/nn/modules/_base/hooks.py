@@ -167,13 +167,13 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The output of a module with hooks."""
-    done: set[Any] = set()
+    called_keys: set[Any] = set()
     try:
-        return _call(module, args, kwargs, done)
+        return _call(module, args, kwargs, called_keys)
     except Exception:
         # hooks that are always called see the error's arguments, and no output
         for key, hook, with_kwargs, always in _forward_hooks(module):
-            if always and key not in done:
+            if always and key not in called_keys:
                 _try_hook(hook, (module, args, *((kwargs,) if with_kwargs else ()), None))
         raise
 
@@ -199,7 +199,7 @@ def _forward_hooks(module: Any) -> list[tuple[Any, Hook, bool, bool]]:
     ]
 
 
-def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[Any]) -> Any:
+def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called_keys: set[Any]) -> Any:
     for key, hook in [*OF_ALL["forward_pre"].items(), *module._forward_pre_hooks.items()]:
         args, kwargs = _other_arguments(module, hook, key in module._forward_pre_hooks_with_kwargs, args, kwargs)
     full = list(module._backward_hooks.values()) if module._is_full_backward_hook is not False else []
@@ -212,7 +212,7 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[
         args = passing.inputs(args)
     output = module.forward(*args, **kwargs)
     for key, hook, with_kwargs, _ in _forward_hooks(module):
-        done.add(key)
+        called_keys.add(key)
         other = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if other is None else other
     if passing is not None:
@@ -277,7 +277,7 @@ class BackwardHooks:
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments, their tensors behind the node at the inputs."""
-        result, self.places, node = _passed(args)
+        result, self.places, node = _through_node(args)
         self.n_inputs = len(args)
         if node is not None:
             node.register_hook(self.after_pass)
@@ -287,7 +287,7 @@ class BackwardHooks:
     def outputs(self, output: Any) -> Any:
         """The output, its tensors before the node at the outputs."""
         values = output if isinstance(output, tuple) else (output,)
-        result, places, node = _passed(values)
+        result, places, node = _through_node(values)
         if node is not None:
             node.register_prehook(lambda cotangents: self.before_pass(cotangents, places, len(values)))
         return result if isinstance(output, tuple) else result[0]
@@ -308,7 +308,7 @@ class BackwardHooks:
                         "for all gradients."
                     )
             self.grad_outputs = None
-        return tuple(grads[place] for place in places)
+        return tuple(grads[position] for position in places)
 
     def after_pass(self, grad_inputs: Any, _: Any) -> Any:
         """Run the hooks of grad_input and grad_output."""
@@ -323,10 +323,10 @@ class BackwardHooks:
             other = hook(self.module, grads, self.grad_outputs)
             grads = grads if other is None else _checked_tuple(other, grads)
         self.grad_outputs = None
-        return tuple(grads[place] for place in self.places)
+        return tuple(grads[position] for position in self.places)
 
 
-def _passed(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
+def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
     """Values whose tensors went through one node, the places of these tensors, and the node; None without one."""
     places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[k].requires_grad for k in places):
