@@ -21,8 +21,8 @@ class ConstraintRegistry:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # those of this module are one each
-        own = next((name for name in ("biject_to", "transform_to") if globals()[name] is self), None)
-        return own or super().__reduce_ex__(protocol)
+        registry_name = next((name for name in ("biject_to", "transform_to") if globals()[name] is self), None)
+        return registry_name or super().__reduce_ex__(protocol)
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
         """Enter a function for a constraint, or for a class of them; without one, a decorator.

@@ -1,4 +1,4 @@
-"""Constraints: sets of values that parameters and samples of distributions are in, under torch's names.
+"""Constraints: the sets of allowed parameters and samples of distributions, under torch's names.
 
 `constraint.check(value)` is a tensor of truth values, one for each event: a number, or the last `event_dim` axes.
 """
@@ -69,8 +69,8 @@ class _Rule(Constraint):
     names: tuple[str, ...] = ()
     test: Callable[..., Any]
 
-    def __init__(self, *bounds: Any, **named: Any) -> None:
-        values = dict(zip(self.names, bounds, strict=False)) | named
+    def __init__(self, *bounds: Any, **bounds_by_name: Any) -> None:
+        values = dict(zip(self.names, bounds, strict=False)) | bounds_by_name
         if len(bounds) > len(self.names) or set(values) != set(self.names):
             raise TypeError(f"{type(self).__name__}() takes {', '.join(self.names) or 'no arguments'}")
         self.__dict__.update(values)
@@ -131,7 +131,7 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def _known(self, name: str, value: Any) -> Any:
+    def _require(self, name: str, value: Any) -> Any:
         if value is NotImplemented:
             raise NotImplementedError(f".{name} cannot be determined statically")
         return value
@@ -139,12 +139,12 @@ class _Dependent(Constraint):
     @property
     def is_discrete(self) -> bool:
         """Whether values are of a discrete set. Raises NotImplementedError if that was not said."""
-        return bool(self._known("is_discrete", self._is_discrete))
+        return bool(self._require("is_discrete", self._is_discrete))
 
     @property
     def event_dim(self) -> int:
         """How many axes an event has. Raises NotImplementedError if that was not said."""
-        return int(self._known("event_dim", self._event_dim))
+        return int(self._require("event_dim", self._event_dim))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """The same with more of it known."""

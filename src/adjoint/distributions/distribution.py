@@ -1,4 +1,4 @@
-"""The classes under all distributions: shapes of batches and events, checks of parameters and values."""
+"""The base classes of distributions: shapes of batches and events, checks of parameters and values."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ class Distribution:
                 f"The right-most size of value must match event_shape: {value.size()} vs {self._event_shape}."
             )
         expected = self._batch_shape + self._event_shape
-        for own, wanted in zip(reversed(value.size()), reversed(expected), strict=False):
-            if own != 1 and wanted != 1 and own != wanted:
+        for size, expected_size in zip(reversed(value.size()), reversed(expected), strict=False):
+            if size != 1 and expected_size != 1 and size != expected_size:
                 raise ValueError(
                     f"Value is not broadcastable with batch_shape+event_shape: {value.size()} vs {expected}."
                 )
@@ -180,8 +180,8 @@ class Distribution:
 
     def __repr__(self) -> str:
         names = [name for name in self.arg_constraints or () if name in self.__dict__]
-        shown = [f"{name}: {_short(self.__dict__[name])}" for name in names]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        texts = [f"{name}: {_short(self.__dict__[name])}" for name in names]
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def _short(value: Any) -> Any:
@@ -243,8 +243,10 @@ class Parametric(Distribution):
         for name in (*self.arg_constraints, *self._expanded):
             if name in self.__dict__:
                 value = self.__dict__[name]
-                own = value.shape[len(self._batch_shape) :] if adjoint.is_tensor(value) else None
-                new.__dict__[name] = value.expand(batch) if own is None else value.expand(batch + own)
+                parameter_shape = value.shape[len(self._batch_shape) :] if adjoint.is_tensor(value) else None
+                new.__dict__[name] = (
+                    value.expand(batch) if parameter_shape is None else value.expand(batch + parameter_shape)
+                )
         self._expand_others(new, batch)
         Distribution.__init__(new, batch, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
@@ -271,7 +273,7 @@ class Parametric(Distribution):
     def _cdf(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def _drawn(self, sample_shape: Any, *names: str) -> list[Any]:
+    def _parameters_at(self, sample_shape: Any, *names: str) -> list[Any]:
         """Parameters in the shape of samples."""
         shape = self._extended_shape(sample_shape)
         return [getattr(self, name).expand(shape) for name in names]

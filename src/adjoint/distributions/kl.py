@@ -171,11 +171,11 @@ def _multivariate_normal(p: Any, q: Any) -> Any:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
-    own, other = (_factor(each) for each in (p, q))
-    log_dets = multivariate.half_log_det(other) - multivariate.half_log_det(own)
-    own = own.expand(multivariate.shape_of(own.shape, other.shape))
-    trace = adjoint.linalg.solve_triangular(other, own, upper=False).pow(2).sum((-2, -1))
-    distance = multivariate.squared_distance(other, q.loc - p.loc)
+    p_factor, q_factor = (_factor(each) for each in (p, q))
+    log_dets = multivariate.half_log_det(q_factor) - multivariate.half_log_det(p_factor)
+    p_factor = p_factor.expand(multivariate.shape_of(p_factor.shape, q_factor.shape))
+    trace = adjoint.linalg.solve_triangular(q_factor, p_factor, upper=False).pow(2).sum((-2, -1))
+    distance = multivariate.squared_distance(q_factor, q.loc - p.loc)
     return log_dets + 0.5 * (trace + distance - p.event_shape[0])
 
 
@@ -223,9 +223,9 @@ def _weibull(p: Any, q: Any) -> Any:
 
 def _wishart(p: Any, q: Any) -> Any:
     n, half = p.event_shape[-1], p.df / 2
-    own, other = _factor(p), _factor(q)
-    log_dets = 2 * (multivariate.half_log_det(other) - multivariate.half_log_det(own))
-    trace = adjoint.linalg.solve_triangular(other, own, upper=False).pow(2).sum((-2, -1))
+    p_factor, q_factor = _factor(p), _factor(q)
+    log_dets = 2 * (multivariate.half_log_det(q_factor) - multivariate.half_log_det(p_factor))
+    trace = adjoint.linalg.solve_triangular(q_factor, p_factor, upper=False).pow(2).sum((-2, -1))
     slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype) / 2).sum(-1)
     norms = adjoint.mvlgamma(q.df / 2, p=n) - adjoint.mvlgamma(half, p=n)
     return 0.5 * (q.df * log_dets + p.df * (trace - n) + (p.df - q.df) * slopes) + norms
@@ -407,11 +407,11 @@ def _exponential_family(p: Any, q: Any) -> Any:
             "The cross KL-divergence between different exponential families cannot be computed using Bregman "
             "divergences"
         )
-    own = [each.detach().requires_grad_() for each in p._natural_params]
-    others = q._natural_params
-    normalizer = p._log_normalizer(*own)
-    gradients = adjoint.autograd.grad(normalizer.sum(), own, create_graph=True)
-    result = q._log_normalizer(*others) - normalizer
-    for theirs, mine, gradient in zip(others, own, gradients, strict=True):
+    p_params = [each.detach().requires_grad_() for each in p._natural_params]
+    q_params = q._natural_params
+    normalizer = p._log_normalizer(*p_params)
+    gradients = adjoint.autograd.grad(normalizer.sum(), p_params, create_graph=True)
+    result = q._log_normalizer(*q_params) - normalizer
+    for theirs, mine, gradient in zip(q_params, p_params, gradients, strict=True):
         result = result - sum_rightmost((theirs - mine) * gradient, len(q.event_shape))
     return result

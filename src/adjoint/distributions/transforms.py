@@ -365,13 +365,13 @@ class ReshapeTransform(Transform):
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     @staticmethod
-    def _other(shape: Any, own: Size, other: Size) -> Any:
-        if len(shape) < len(own):
+    def _other(shape: Any, old: Size, new: Size) -> Any:
+        if len(shape) < len(old):
             raise ValueError("Too few dimensions on input")
-        cut = len(shape) - len(own)
-        if Size(shape[cut:]) != own:
-            raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {own}")
-        return shape[:cut] + other
+        cut = len(shape) - len(old)
+        if Size(shape[cut:]) != old:
+            raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+        return shape[:cut] + new
 
     def forward_shape(self, shape: Any) -> Any:
         return self._other(Size(shape), self.in_shape, self.out_shape)
@@ -558,8 +558,8 @@ class AffineTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and all(
-            bool(adjoint.as_tensor(own == theirs).all())
-            for own, theirs in ((self.loc, other.loc), (self.scale, other.scale))
+            bool(adjoint.as_tensor(mine == theirs).all())
+            for mine, theirs in ((self.loc, other.loc), (self.scale, other.scale))
         )
 
     __hash__ = object.__hash__

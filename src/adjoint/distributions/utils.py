@@ -1,4 +1,4 @@
-"""What distributions share: parameters that are broadcast, and probabilities beside their logarithms."""
+"""Helpers of distributions: broadcasting of parameters, and conversion between probabilities and logits."""
 
 from __future__ import annotations
 

@@ -230,8 +230,8 @@ class MixtureSameFamily(Distribution):
         if not isinstance(component_distribution, Distribution):
             raise ValueError("The Component distribution need to be an instance of torch.distributions.Distribution")
         batch = component_distribution.batch_shape[:-1]
-        for own, wanted in zip(reversed(mixture_distribution.batch_shape), reversed(batch), strict=False):
-            if own != 1 and wanted != 1 and own != wanted:
+        for size, batch_size in zip(reversed(mixture_distribution.batch_shape), reversed(batch), strict=False):
+            if size != 1 and batch_size != 1 and size != batch_size:
                 raise ValueError(
                     f"`mixture_distribution.batch_shape` ({mixture_distribution.batch_shape}) is not compatible with "
                     f"`component_distribution.batch_shape`({batch})"
@@ -277,9 +277,9 @@ class MixtureSameFamily(Distribution):
     @property
     def variance(self) -> Any:
         """The law of total variance: the mean of the variances and the variance of the means."""
-        own = self._component_distribution
-        means = own.mean - self._padded(self.mean)
-        return self._weighted(own.variance) + self._weighted(means**2)
+        components = self._component_distribution
+        means = components.mean - self._padded(self.mean)
+        return self._weighted(components.variance) + self._weighted(means**2)
 
     def _padded(self, value: Any) -> Any:
         return value.unsqueeze(-1 - len(self._event_shape))
@@ -299,12 +299,12 @@ class MixtureSameFamily(Distribution):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Samples of the components that random indices pick."""
         with adjoint.no_grad():
-            place = len(sample_shape) + len(self.batch_shape)
+            dim = len(sample_shape) + len(self.batch_shape)
             picked = self._mixture_distribution.expand(self.batch_shape).sample(sample_shape)
-            drawn = self._component_distribution.sample(sample_shape)
+            samples = self._component_distribution.sample(sample_shape)
             index = picked.reshape(*picked.shape, 1, *[1] * len(self.event_shape))
             index = index.expand(*picked.shape, 1, *self.event_shape)
-            return adjoint.gather(drawn, place, index).squeeze(place)
+            return adjoint.gather(samples, dim, index).squeeze(dim)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

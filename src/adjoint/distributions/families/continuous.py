@@ -355,8 +355,8 @@ class Uniform(Parametric):
         return self.low + u * (self.high - self.low)
 
     def _log_prob(self, value: Any) -> Any:
-        inside = (self.low <= value) & (self.high > value)
-        return adjoint.log(inside.to(self.low.dtype)) - adjoint.log(self.high - self.low)
+        in_support = (self.low <= value) & (self.high > value)
+        return adjoint.log(in_support.to(self.low.dtype)) - adjoint.log(self.high - self.low)
 
     def _cdf(self, value: Any) -> Any:
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
@@ -396,7 +396,7 @@ class Gamma(Parametric, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Samples, whose derivatives by the concentration are implicit (Figurnov, Mohamed and Mnih, 2018)."""
-        concentration, rate = self._drawn(sample_shape, "concentration", "rate")
+        concentration, rate = self._parameters_at(sample_shape, "concentration", "rate")
         return _off_zero(adjoint._standard_gamma(concentration) / rate)
 
     def _log_prob(self, value: Any) -> Any:
@@ -518,10 +518,10 @@ class Beta(Parametric, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """The first part of two draws of the gamma distribution, whose derivatives are implicit."""
-        pair = adjoint.stack(self._drawn(sample_shape, "concentration1", "concentration0"), -1)
-        drawn = adjoint._sample_dirichlet(pair)[..., 0]
-        info = adjoint.finfo(drawn.dtype)
-        return _clamped(drawn, info.tiny, 1 - info.eps / 2)
+        pair = adjoint.stack(self._parameters_at(sample_shape, "concentration1", "concentration0"), -1)
+        sample = adjoint._sample_dirichlet(pair)[..., 0]
+        info = adjoint.finfo(sample.dtype)
+        return _clamped(sample, info.tiny, 1 - info.eps / 2)
 
     def _log_prob(self, value: Any) -> Any:
         a, b = self.concentration1, self.concentration0
@@ -624,7 +624,7 @@ class StudentT(Parametric):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """A normal number over the root of one of the gamma distribution, whose derivatives are implicit."""
-        (df,) = self._drawn(sample_shape, "df")
+        (df,) = self._parameters_at(sample_shape, "df")
         # Z / df has the gamma distribution of shape df / 2 and rate df / 2
         mean_square = _off_zero(adjoint._standard_gamma(df / 2) / (df / 2))
         return self.loc + self.scale * _standard_normal(df, df.shape) * adjoint.rsqrt(mean_square)
@@ -676,7 +676,7 @@ class FisherSnedecor(Parametric):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """The quotient of two draws of the gamma distribution."""
-        m, n = self._drawn(sample_shape, "df1", "df2")
+        m, n = self._parameters_at(sample_shape, "df1", "df2")
         upper, lower = (_off_zero(adjoint._standard_gamma(df / 2) / (df / 2)) for df in (m, n))
         return _off_zero(upper / lower)
 
@@ -848,12 +848,12 @@ class VonMises(Parametric):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Angles from -π to π, by rejection (D. J. Best, N. I. Fisher, 1979)."""
         with adjoint.no_grad():
-            loc, kappa = (each.double() for each in self._drawn(sample_shape, "loc", "concentration"))
+            loc, kappa = (each.double() for each in self._parameters_at(sample_shape, "loc", "concentration"))
             tau = 1 + (1 + 4 * kappa**2).sqrt()
             # the series for a small concentration, where the fraction loses all digits
             rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
             r = adjoint.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
-            drawn = adjoint.zeros_like(loc)
+            angles = adjoint.zeros_like(loc)
             waiting = adjoint.ones_like(loc, dtype=adjoint.bool)
             while waiting.any():
                 u = adjoint.rand(3, *loc.shape, dtype=loc.dtype, device=loc.device)
@@ -862,9 +862,9 @@ class VonMises(Parametric):
                 c = kappa * (r - f)
                 fits = (c * (2 - c) > u[1]) | ((c / u[1]).log() + 1 - c >= 0)
                 angle = (u[2] - 0.5).sign() * f.clamp(-1, 1).acos()
-                drawn = adjoint.where(waiting & fits, angle, drawn)
+                angles = adjoint.where(waiting & fits, angle, angles)
                 waiting = waiting & ~fits
-            return ((drawn + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
+            return ((angles + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
     def _log_prob(self, value: Any) -> Any:
         k = self.concentration
@@ -874,8 +874,8 @@ class VonMises(Parametric):
 
 def _clamped(value: Any, low: float, high: float) -> Any:
     """Samples kept inside of their range; the derivatives of those at its ends stay."""
-    inside = value.detach().clamp(low, high)
-    return adjoint.where(inside == value, value, value + (inside - value).detach())
+    target = value.detach().clamp(low, high)
+    return adjoint.where(target == value, value, value + (target - value).detach())
 
 
 def _off_zero(value: Any) -> Any:

@@ -204,7 +204,7 @@ class Binomial(Odds):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Counts of successes."""
         with adjoint.no_grad():
-            return adjoint.binomial(*self._drawn(sample_shape, "total_count", "probs"))
+            return adjoint.binomial(*self._parameters_at(sample_shape, "total_count", "probs"))
 
     def _log_prob(self, value: Any) -> Any:
         n, logits = self.total_count, self.logits
@@ -257,7 +257,7 @@ class NegativeBinomial(Odds):
     def sample(self, sample_shape: Any = ()) -> Any:
         """Counts of successes: of Poisson's distribution, with rates of the gamma distribution."""
         with adjoint.no_grad():
-            count, logits = self._drawn(sample_shape, "total_count", "logits")
+            count, logits = self._parameters_at(sample_shape, "total_count", "logits")
             return adjoint.poisson(adjoint._standard_gamma(count) * logits.exp())
 
     def _log_prob(self, value: Any) -> Any:
@@ -450,8 +450,8 @@ class Categorical(Parametric):
         """Indices of categories."""
         shape = adjoint.Size(sample_shape)
         rows = self.probs.detach().reshape(-1, self._num_events)
-        drawn = adjoint.multinomial(rows, shape.numel(), True).T
-        return drawn.reshape(self._extended_shape(shape))
+        indices = adjoint.multinomial(rows, shape.numel(), True).T
+        return indices.reshape(self._extended_shape(shape))
 
     def _log_prob(self, value: Any) -> Any:
         value = value.long().unsqueeze(-1)
@@ -574,8 +574,8 @@ class Multinomial(Parametric):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Counts of each category."""
-        drawn = self._categorical.sample((self.total_count, *sample_shape))
-        one_hot = adjoint.nn.functional.one_hot(drawn, self._categorical._num_events)
+        categories = self._categorical.sample((self.total_count, *sample_shape))
+        one_hot = adjoint.nn.functional.one_hot(categories, self._categorical._num_events)
         return one_hot.sum(0).to(self.probs.dtype)
 
     def _log_prob(self, value: Any) -> Any:

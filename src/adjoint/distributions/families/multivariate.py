@@ -51,7 +51,7 @@ class Dirichlet(Parametric, ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Draws of the gamma distribution over their sum, with implicit derivatives."""
-        return adjoint._sample_dirichlet(*self._drawn(sample_shape, "concentration"))
+        return adjoint._sample_dirichlet(*self._parameters_at(sample_shape, "concentration"))
 
     def _log_prob(self, value: Any) -> Any:
         a = self.concentration
@@ -110,10 +110,10 @@ def _one_of_three(
     pairs = (
         ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix), ("scale_tril", scale_tril),
     )  # fmt: skip
-    chosen = [pair for pair in pairs if pair[1] is not None]
-    if len(chosen) != 1:
+    matrices = [pair for pair in pairs if pair[1] is not None]
+    if len(matrices) != 1:
         raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-    name, matrix = chosen[0]
+    name, matrix = matrices[0]
     if matrix.dim() < 2:
         raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
     return name, matrix

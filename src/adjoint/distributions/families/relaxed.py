@@ -1,4 +1,4 @@
-"""Continuous distributions in the place of discrete ones, whose samples have derivatives, and the logistic normal."""
+"""Relaxations of discrete distributions, whose samples have derivatives, and the logistic normal distribution."""
 
 from __future__ import annotations
 
