@@ -1,4 +1,4 @@
-"""Nodes whose way back is a Python function, for results that no declared operation gives."""
+"""Nodes whose vjp is a Python function, for results that no declared operation gives."""
 
 from __future__ import annotations
 

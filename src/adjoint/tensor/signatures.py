@@ -105,7 +105,7 @@ def hints_of(operation: Operation, signature: Signature) -> dict[str, Any]:
     for parameter in signature.parameters.values():
         if parameter.annotation is not parameter.empty:
             # a default tells its own type, whatever that is called
-            own = {type(parameter.default).__name__: type(parameter.default)}
-            hints[parameter.name] = eval(parameter.annotation, own | names)
+            default_type = {type(parameter.default).__name__: type(parameter.default)}
+            hints[parameter.name] = eval(parameter.annotation, default_type | names)
     hints["return"] = eval(signature.return_annotation, dict(names))
     return hints

@@ -142,8 +142,8 @@ def gradients_like(gradients: Any, targets: tuple[Any, ...], grad_outputs: Any) 
     cls = _most_derived(targets)
     if cls is None:
         return gradients
-    own = grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
-    return tuple(as_class(g, cls, all(g is not cotangent for cotangent in own)) for g in gradients)
+    cotangents = grad_outputs if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+    return tuple(as_class(g, cls, all(g is not cotangent for cotangent in cotangents)) for g in gradients)
 
 
 def _as_given(operation: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:

@@ -13,8 +13,8 @@ from adjoint.rules import TABLE, Rule
 def _make(home: str) -> None:
     """Make the operations of a file of rules."""
     import_module(home)
-    for name, own in TABLE.homes.items():
-        if own == home:
+    for name, rule_home in TABLE.homes.items():
+        if rule_home == home:
             operations.enter(name, Operation(TABLE[name]))
 
 

@@ -1291,17 +1291,17 @@ def _user_attributes(tensor: Tensor) -> dict[str, Any]:
 
 def _dtype_of_type(name: str) -> dtype:
     """The dtype of a type's name, such as "adjoint.FloatTensor" (or torch's, in programs written for it)."""
-    package, _, own = name.rpartition(".")
+    package, _, type_name = name.rpartition(".")
     for each in DTYPES:
-        if package in ("adjoint", "torch") and own == f"{each.long_name}Tensor":
+        if package in ("adjoint", "torch") and type_name == f"{each.long_name}Tensor":
             return each
     raise ValueError(f"invalid type: '{name}'")
 
 
 def lies_on(tensor: Tensor, target: device) -> bool:
     """Whether a tensor lies on a device; without a number any of the kind will do."""
-    own = tensor.device
-    return own == target or (own.type == target.type and target.index is None)
+    source = tensor.device
+    return source == target or (source.type == target.type and target.index is None)
 
 
 def _axis(dim: int, tensor: Tensor) -> int:

@@ -1,4 +1,4 @@
-"""The jvp of an operation of which only the vjp is known: the vjp, which is linear in its cotangent, transposed."""
+"""The jvp of an operation with a vjp alone: the transpose of the vjp, which is linear in its cotangent."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _HELP = """Tensors of {kind}.
     """
 
 
-def _named(kind: dtype) -> tensortype:
+def _tensor_type(kind: dtype) -> tensortype:
     name = f"{kind.long_name}Tensor"
     doc = _HELP.format(name=name, kind=kind)
     return tensortype(name, (), {"dtype": kind, "__doc__": doc, "__module__": "adjoint"})
@@ -47,7 +47,7 @@ def _named(kind: dtype) -> tensortype:
 
 #: By name, of all types but the complex ones and the wider unsigned ones, as in torch.
 TENSOR_TYPES: dict[str, tensortype] = {
-    f"{kind.long_name}Tensor": _named(kind)
+    f"{kind.long_name}Tensor": _tensor_type(kind)
     for kind in DTYPES
     if not kind.is_complex and kind.name not in ("uint16", "uint32", "uint64")
 }

@@ -1,4 +1,4 @@
-"""Reading pickles of which nobody knows where they come from: tensors, arrays, numbers and containers, nothing else.
+"""Reads pickles from sources that nobody vouches for: tensors, arrays, numbers and containers, nothing else.
 
 A pickle is a program for a small machine. The machine here knows only the instructions that these objects need, and
 calls only the functions of `_MAKERS`, each of which checks its arguments first. An array, for instance, needs a plain
@@ -76,8 +76,8 @@ class SafeUnpickler(pickle._Unpickler):
 
     def maker(self, function: Any) -> Callable[..., Any] | None:
         """The function with checks that runs in the place of one in the file."""
-        own = _MAKERS.get(function)
-        return function if own is None and getattr(function, "checks_arguments", False) else own
+        checked_maker = _MAKERS.get(function)
+        return function if checked_maker is None and getattr(function, "checks_arguments", False) else checked_maker
 
     def refer(self) -> None:
         """Put the object of a reference outside of the pickle on the stack."""
@@ -95,12 +95,12 @@ class SafeUnpickler(pickle._Unpickler):
         function = self.stack[-1]
         maker = self.maker(function) if isinstance(function, collections.abc.Hashable) else None
         if maker is None or type(arguments) is not tuple:
-            raise _refusal(f"calls {_shown(function)}")
+            raise _refusal(f"calls {_type_name(function)}")
         self.count_copies(arguments)
         try:
             result = maker(*arguments)
         except (TypeError, ValueError, OverflowError, RuntimeError, LookupError) as error:
-            raise _refusal(f"calls {_shown(function)} with other arguments than save() writes ({error})") from error
+            raise _refusal(f"calls {_type_name(function)} with other arguments than save() writes ({error})") from error
         if function is _numpy_reconstruct:
             self.unfinished[id(result)] = result
         self.stack[-1] = result
@@ -128,7 +128,7 @@ class SafeUnpickler(pickle._Unpickler):
             # the versions of modules, beside their state
             vars(target).update(state)
         else:
-            raise _refusal(f"sets the state of {_shown(target)}")
+            raise _refusal(f"sets the state of {_type_name(target)}")
 
     def bytes_to_change(self) -> None:
         """A bytearray, which grows as its data arrive."""
@@ -146,7 +146,7 @@ class SafeUnpickler(pickle._Unpickler):
         """Add to a list that the file has made, which lies under what is added."""
         target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]
         if type(target) is not list:
-            raise _refusal(f"appends to {_shown(target)}")
+            raise _refusal(f"appends to {_type_name(target)}")
         instruction(self)
 
     def with_keys(self, instruction: Callable[[Any], None]) -> None:
@@ -159,7 +159,7 @@ class SafeUnpickler(pickle._Unpickler):
             adds = instruction is _PLAIN[pickle.ADDITEMS[0]]
             target, keys = self.metastack[-1][-1], self.stack[:: 1 if adds else 2]
         if target is not None and type(target) not in (dict, set, collections.OrderedDict, collections.defaultdict):
-            raise _refusal(f"puts items into {_shown(target)}")
+            raise _refusal(f"puts items into {_type_name(target)}")
         _check_keys(keys)
         instruction(self)
 
@@ -447,5 +447,5 @@ def _refusal(what: str) -> pickle.UnpicklingError:
     )
 
 
-def _shown(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else type(value).__name__

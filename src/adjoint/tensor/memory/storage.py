@@ -1,4 +1,4 @@
-"""The memory behind tensors, as torch shows it: which tensors share one, where in it they start, how large it is."""
+"""Storages, as in torch: the memory that tensors share, its size, and the offset of each tensor in it."""
 
 from __future__ import annotations
 
@@ -136,10 +136,12 @@ class UntypedStorage:
 
         Raises RuntimeError for a storage of another size.
         """
-        source_bytes, own = source._bytes(), self._bytes()
-        if len(source_bytes) != len(own):
-            raise RuntimeError(f"size does not match, self was {len(own)} bytes but src was {len(source_bytes)} bytes")
-        own[...] = source_bytes
+        source_bytes, target_bytes = source._bytes(), self._bytes()
+        if len(source_bytes) != len(target_bytes):
+            raise RuntimeError(
+                f"size does not match, self was {len(target_bytes)} bytes but src was {len(source_bytes)} bytes"
+            )
+        target_bytes[...] = source_bytes
         return self
 
     def clone(self) -> UntypedStorage:
@@ -436,7 +438,7 @@ def moved_to_shared(storage: UntypedStorage) -> None:
     # an array with two references is one array afterwards, too: views compare their base's array with the one before
     shared: dict[int, tuple[Any, Any]] = {}
 
-    def moved(array: Any) -> Any:
+    def relocate(array: Any) -> Any:
         if not isinstance(array, numpy.ndarray) or array.size == 0 or not start <= address(array) < stop:
             return array
         if id(array) not in shared:
@@ -445,16 +447,16 @@ def moved_to_shared(storage: UntypedStorage) -> None:
         return shared[id(array)][0]
 
     old = storage._array
-    storage._array = moved(old) if old.size else target.view(old.dtype).reshape(old.shape)
+    storage._array = relocate(old) if old.size else target.view(old.dtype).reshape(old.shape)
     for user in gc.get_objects():
         if isinstance(user, UntypedStorage):
-            user._array = moved(user._array)
+            user._array = relocate(user._array)
         elif isinstance(user, TensorBase):
-            user._array = moved(user._array)
+            user._array = relocate(user._array)
             if user._counter is not None:
-                user._counter.storage = moved(user._counter.storage)
+                user._counter.storage = relocate(user._counter.storage)
             if user._view is not None:
-                user._view.layout = moved(user._view.layout)
+                user._view.layout = relocate(user._view.layout)
 
 
 def bounds(array: Any) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Two tensors that change places: all names of one lead to the other."""
+"""The exchange of two tensors: all references to one then lead to the other."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def swap_tensors(t1: Any, t2: Any) -> None:
     leaves = [(accumulator_of(t1), t2), (accumulator_of(t2), t1)]
     first, second = [{name: getattr(t, name) for name in FIELDS} | {"__class__": type(t)} for t in (t1, t2)]
     attributes = [{k: v for k, v in t.__dict__.items() if k not in FIELDS} for t in (t1, t2)]
-    for tensor, values, own in ((t1, second, attributes[1]), (t2, first, attributes[0])):
+    for tensor, values, extra in ((t1, second, attributes[1]), (t2, first, attributes[0])):
         for name in [name for name in tensor.__dict__ if name not in FIELDS]:
             del tensor.__dict__[name]
         for name, value in values.items():
             setattr(tensor, name, value)
-        tensor.__dict__.update(own)
+        tensor.__dict__.update(extra)
     for accumulator, leaf in leaves:
         if accumulator is not None:
             accumulator.variable = leaf

@@ -63,7 +63,7 @@ class TorchName:
 _names: dict[tuple[str, str], TorchName] = {}
 
 
-def _named(module: str, name: str) -> TorchName:
+def _torch_name(module: str, name: str) -> TorchName:
     return _names.setdefault((module, name), TorchName(module, name))
 
 
@@ -86,9 +86,9 @@ class _Pickler(pickle._Pickler):
         super().__init__(file, protocol)
         self.storages: dict[Any, tuple[str, _Memory]] = {}
 
-    def save_name(self, named: TorchName) -> None:
-        self.write(pickle.GLOBAL + f"{named.module}\n{named.name}\n".encode())
-        self.memoize(named)
+    def save_name(self, name: TorchName) -> None:
+        self.write(pickle.GLOBAL + f"{name.module}\n{name.name}\n".encode())
+        self.memoize(name)
 
     def save_dtype(self, dtype: Dtype) -> None:
         self.write(pickle.GLOBAL + f"torch\n{str(dtype).rpartition('.')[2]}\n".encode())
@@ -105,16 +105,16 @@ class _Pickler(pickle._Pickler):
         # an empty array has no memory of its own
         key, _ = self.storages.setdefault((start, size, obj.kind) if size else id(obj), (str(len(self.storages)), obj))
         if obj.kind in CLASSES:
-            return "storage", _named("torch", CLASSES[obj.kind]), key, "cpu", array.size
-        return "storage", _named(*UNTYPED), key, "cpu", size
+            return "storage", _torch_name("torch", CLASSES[obj.kind]), key, "cpu", array.size
+        return "storage", _torch_name(*UNTYPED), key, "cpu", size
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             return _reduced(obj)
         if type(obj) is Size:
-            return _named("torch", "Size"), (tuple(obj),)
+            return _torch_name("torch", "Size"), (tuple(obj),)
         if type(obj) is device:
-            return _named("torch", "device"), ("cpu",)
+            return _torch_name("torch", "device"), ("cpu",)
         return NotImplemented
 
 
@@ -127,17 +127,17 @@ def _reduced(tensor: Tensor) -> Any:
     attributes = _user_attributes(tensor)
     if cls == PARAMETER:
         if attributes:
-            return _named("torch._utils", "_rebuild_parameter_with_state"), (tensor.detach(), *flags, attributes)
-        return _named("torch._utils", "_rebuild_parameter"), (tensor.detach(), *flags)
+            return _torch_name("torch._utils", "_rebuild_parameter_with_state"), (tensor.detach(), *flags, attributes)
+        return _torch_name("torch._utils", "_rebuild_parameter"), (tensor.detach(), *flags)
     array = numpy.asarray(tensor.detach().cpu()._array)
     memory, offset, strides = _storage_of(array)
     parts = (memory, offset, tuple(array.shape), strides, *flags)
-    function = _named("torch._utils", "_rebuild_tensor_v2")
+    function = _torch_name("torch._utils", "_rebuild_tensor_v2")
     if memory.kind not in CLASSES:
-        function, parts = _named("torch._utils", "_rebuild_tensor_v3"), (*parts, tensor.dtype)  # type: ignore[assignment]
+        function, parts = _torch_name("torch._utils", "_rebuild_tensor_v3"), (*parts, tensor.dtype)  # type: ignore[assignment]
     if attributes:
-        whole = (function, _named("torch", "Tensor"), parts, attributes)
-        return _named("torch._tensor", "_rebuild_from_type_v2"), whole
+        whole = (function, _torch_name("torch", "Tensor"), parts, attributes)
+        return _torch_name("torch._tensor", "_rebuild_from_type_v2"), whole
     return function, parts
 
 
@@ -231,16 +231,16 @@ class _Archive:
             if self.swapped and kind is not None:
                 data = bytearray(numpy.frombuffer(data, numpy_dtype(_dtype_named(kind))).byteswap().tobytes())
             self.storages[key] = _Storage(data, kind, self.swapped and kind is None)
-        found = self.storages[key]
-        check(found.kind == STORAGES.get(cls.name), "a storage has one class")
-        return found
+        contents = self.storages[key]
+        check(contents.kind == STORAGES.get(cls.name), "a storage has one class")
+        return contents
 
 
 def _length(file: Any) -> int:
     """How many bytes a file has."""
-    place = file.tell()
+    position = file.tell()
     length: int = file.seek(0, io.SEEK_END)
-    file.seek(place)
+    file.seek(position)
     return length
 
 
@@ -309,8 +309,8 @@ def _device(*name: Any) -> device:
 
 
 #: What stands for torch's names in a file that is read.
-NAMES: dict[tuple[str, str], Any] = {("torch", "Tensor"): Tensor, UNTYPED: _named(*UNTYPED)}
-NAMES |= {("torch", name): _named("torch", name) for name in STORAGES}
+NAMES: dict[tuple[str, str], Any] = {("torch", "Tensor"): Tensor, UNTYPED: _torch_name(*UNTYPED)}
+NAMES |= {("torch", name): _torch_name("torch", name) for name in STORAGES}
 #: The functions that run for torch's.
 MAKERS: dict[Any, Callable[..., Any]] = {}
 for _module, _name, _maker in (
@@ -322,7 +322,7 @@ for _module, _name, _maker in (
     ("torch", "Size", _size),
     ("torch", "device", _device),
 ):
-    NAMES[_module, _name] = _named(_module, _name)
+    NAMES[_module, _name] = _torch_name(_module, _name)
     MAKERS[NAMES[_module, _name]] = _maker
 
 
@@ -341,8 +341,8 @@ class _SafeReader(SafeUnpickler):
         self.archive = archive
 
     def find_class(self, module: str, name: str) -> Any:
-        found = _torch_object(module, name)
-        return super().find_class(module, name) if found is None else found
+        torch_object = _torch_object(module, name)
+        return super().find_class(module, name) if torch_object is None else torch_object
 
     def maker(self, function: Any) -> Any:
         return MAKERS.get(function) or super().maker(function)
@@ -356,9 +356,9 @@ def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
 
     class Reader(base):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
-            found = _torch_object(module, name)
-            if found is not None:
-                return found
+            torch_object = _torch_object(module, name)
+            if torch_object is not None:
+                return torch_object
             first, *path = module.split(".")
             if first != "torch":
                 return super().find_class(module, name)

@@ -106,9 +106,9 @@ def zeros_of_inputs(node: Any, cotangent: Any, create_graph: bool) -> list[Any]:
     return [new_tensor(array) for array in zeros] if create_graph else zeros
 
 
-def bernoulli_score(chances: Array, drawn: Array) -> Score:
+def bernoulli_score(chances: Array, sample: Array) -> Score:
     """log P = y log p + (1 - y) log(1 - p)."""
-    return lambda reward: (reward * (drawn - chances) / (chances * (1 - chances)),)
+    return lambda reward: (reward * (sample - chances) / (chances * (1 - chances)),)
 
 
 def normal_score(unit: Array, std: Array, are_means: list[bool]) -> Score:
@@ -116,11 +116,11 @@ def normal_score(unit: Array, std: Array, are_means: list[bool]) -> Score:
     return lambda reward: tuple([reward * (unit if is_mean else unit * unit - 1) / std for is_mean in are_means])
 
 
-def multinomial_score(weights: Array, drawn: Array, replacement: bool) -> Score:
+def multinomial_score(weights: Array, sample: Array, replacement: bool) -> Score:
     """log P = sum over the draws of log w_i - log(sum of the weights that could be drawn)."""
 
     def score(reward: Array) -> tuple[Array]:
-        rows, indices, rewards = [numpy.atleast_2d(each) for each in (weights, drawn, reward)]
+        rows, indices, rewards = [numpy.atleast_2d(each) for each in (weights, sample, reward)]
         result = numpy.zeros(rows.shape, rows.dtype)
         remaining = numpy.ones(rows.shape, bool)
         at = numpy.arange(len(rows))
