@@ -456,7 +456,7 @@ def scalar_dtype(value: bool | int | float | complex) -> dtype:
 class _Info:
     """The common part of finfo and iinfo: attributes that are set once, equality by type, PyTorch's repr."""
 
-    _shown: ClassVar[tuple[str, ...]]
+    _repr_names: ClassVar[tuple[str, ...]]
     __slots__ = ("bits", "dtype", "max", "min")
 
     dtype: str
@@ -469,8 +469,8 @@ class _Info:
         return hash((type(self), self.dtype))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name):g}" for name in self._shown)
-        return f"{type(self).__name__}({shown}, dtype={self.dtype})"
+        text = ", ".join(f"{name}={getattr(self, name):g}" for name in self._repr_names)
+        return f"{type(self).__name__}({text}, dtype={self.dtype})"
 
 
 # The formats are determined by the widths of their exponent and mantissa.
@@ -490,7 +490,7 @@ class finfo(_Info):
     0.0078125
     """
 
-    _shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+    _repr_names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
     __slots__ = ("eps", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: dtype | None = None) -> None:
@@ -521,7 +521,7 @@ class iinfo(_Info):
     -32768
     """
 
-    _shown = ("min", "max")
+    _repr_names = ("min", "max")
     __slots__ = ()
 
     def __init__(self, type: dtype) -> None:

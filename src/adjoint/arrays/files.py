@@ -81,7 +81,7 @@ def disk_time(directory: str | os.PathLike[str]) -> DiskTime:
     seconds = []
     for size in (1, 1, _SAMPLE):
         array = numpy.zeros(size, numpy.uint8)
-        begun = perf_counter()
+        start = perf_counter()
         file.write(array).read()
-        seconds.append(perf_counter() - begun)
+        seconds.append(perf_counter() - start)
     return DiskTime(seconds[1], max(seconds[2] - seconds[1], 0.0) / _SAMPLE)

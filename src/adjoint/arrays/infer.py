@@ -83,8 +83,8 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
     if dtype is None:
         dtype = promote_all(_dtypes_of(leaves)) if len(leaves) else get_default_dtype()
     if isinstance(leaves, np.ndarray):
-        own = from_numpy_dtype(leaves.dtype)
-        if own is dtype or (dtype.category > 1 and can_cast(own, dtype)):
+        source = from_numpy_dtype(leaves.dtype)
+        if source is dtype or (dtype.category > 1 and can_cast(source, dtype)):
             return leaves.astype(dtype.numpy, copy=False)
         leaves = list(leaves.reshape(-1))  # items that may not fit are converted, and refused, one by one
     if not prod(shape):

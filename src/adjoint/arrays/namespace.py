@@ -1,4 +1,4 @@
-"""Which array library an array belongs to: a look-up by type, cached, behind it array-api-compat."""
+"""The library of an array: looked up by type and cached, found by array-api-compat at first."""
 
 import sys
 from types import ModuleType
@@ -50,9 +50,9 @@ def native(function: Any, *args: Any) -> Any:
     Arrays that note what is done to NumPy's arrays are taken by way of their namespace; those of others give None.
     """
     for value in args:
-        own = _namespaces.get(type(value))
-        if own is not None and own is not xp:
-            call = getattr(own, "call_native", None)
+        value_namespace = _namespaces.get(type(value))
+        if value_namespace is not None and value_namespace is not xp:
+            call = getattr(value_namespace, "call_native", None)
             return None if call is None else call(function, *args)
     return function(*args)
 
@@ -97,14 +97,14 @@ def in_batch_of(array: Any, model: Any) -> Any:
 
 def astype(array: Any, dtype: Any) -> Any:
     """The array's values in another dtype, which is named as NumPy does; a new array."""
-    own = getattr(array, "astype", None)
-    return namespace(array).astype(array, dtype) if own is None else own(dtype)
+    method = getattr(array, "astype", None)
+    return namespace(array).astype(array, dtype) if method is None else method(dtype)
 
 
 def copied(array: Any) -> Any:
     """A copy of an array."""
-    own = getattr(array, "copy", None)
-    return namespace(array).copy(array) if own is None else own()
+    method = getattr(array, "copy", None)
+    return namespace(array).copy(array) if method is None else method()
 
 
 def row_major(array: Any) -> Any:
@@ -168,8 +168,8 @@ def device_of(array: Any) -> device:
     device(type='cpu')
     """
     array = underlying(array)
-    own = None if type(array) is numpy.ndarray else getattr(namespace(array), "device_of", None)
-    return CPU if own is None else own(array)
+    method = None if type(array) is numpy.ndarray else getattr(namespace(array), "device_of", None)
+    return CPU if method is None else method(array)
 
 
 def on_device(array: Any, target: device) -> Any:

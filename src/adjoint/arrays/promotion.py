@@ -1,4 +1,4 @@
-"""Bring a kernel's raw operands to one type by torch's rules, and half precision to the type it is computed in."""
+"""Promotion of a kernel's operands to one dtype by torch's rules; half precision is computed in a wider dtype."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -241,8 +241,8 @@ class device:
         return hash((self._type, self._index))
 
     def __repr__(self) -> str:
-        shown = "" if self._index is None else f", index={self._index}"
-        return f"device(type={self._type!r}{shown})"
+        index_text = "" if self._index is None else f", index={self._index}"
+        return f"device(type={self._type!r}{index_text})"
 
     def __str__(self) -> str:
         return self._type if self._index is None else f"{self._type}:{self._index}"

@@ -80,12 +80,12 @@ class Namespace(StandardNamespace):
         if not isinstance(value, (numpy.ndarray, self.library.ndarray)):
             return value
         is_here, target = isinstance(value, numpy.ndarray), self.device_of(model)
-        own = CPU if is_here else self.device_of(value)
-        if own == target:
+        source = CPU if is_here else self.device_of(value)
+        if source == target:
             return value
         if is_here and not (is_operand and value.ndim):
             return on_gpu(value, target)
-        raise RuntimeError(ON_SEVERAL_DEVICES.format(target=target, own=own))
+        raise RuntimeError(ON_SEVERAL_DEVICES.format(target=target, own=source))
 
 
 class Extension(Part):
@@ -153,13 +153,13 @@ LIKE_NUMPY = frozenset(
 OWN: dict[str, Callable[..., Any]] = {}
 
 
-def own(function: Callable[..., Any]) -> Callable[..., Any]:
+def enter(function: Callable[..., Any]) -> Callable[..., Any]:
     """Enter a function into the table."""
     OWN[function.__name__.rstrip("_")] = function
     return function
 
 
-@own
+@enter
 def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
     """The index tuple that picks, along one axis, the places that `index` names (see numpy.take_along_axis)."""
     if not index.ndim:
@@ -168,13 +168,13 @@ def along_axis(xp: Namespace, index: Any, axis: int) -> tuple[Any, ...]:
     return (*grid[:axis], index, *grid[axis + 1 :])
 
 
-@own
+@enter
 def getitem(xp: Namespace, array: Any, where: Any) -> Any:
     """The elements of an index."""
     return array[on_device(xp, where)]
 
 
-@own
+@enter
 def setitem(xp: Namespace, array: Any, where: Any, values: Any) -> None:
     """Write at an index."""
     array[on_device(xp, where)] = xp.as_array(values) if isinstance(values, numpy.ndarray) else values
@@ -187,7 +187,7 @@ def on_device(xp: Namespace, where: Any) -> Any:
     return xp.as_array(where) if isinstance(where, numpy.ndarray) else where
 
 
-@own
+@enter
 def combine(xp: Namespace, name: str, target: Any, where: Any, values: Any) -> None:
     """Write the result of a ufunc, of the elements at a basic index and values, to that index."""
     part = target[where]
@@ -198,7 +198,7 @@ def combine(xp: Namespace, name: str, target: Any, where: Any, values: Any) -> N
 SCATTERED = {"add": "scatter_add", "maximum": "scatter_max", "minimum": "scatter_min"}
 
 
-@own
+@enter
 def reduce_at(xp: Namespace, name: str, target: Any, where: Any, values: Any) -> None:
     """The same for arrays of places, of which some may be the same. Raises MissingFunction for products."""
     if name not in SCATTERED:
@@ -206,13 +206,13 @@ def reduce_at(xp: Namespace, name: str, target: Any, where: Any, values: Any) ->
     getattr(importlib.import_module("cupyx"), SCATTERED[name])(target, on_device(xp, where), values)
 
 
-@own
+@enter
 def add_at(xp: Namespace, target: Any, where: Any, values: Any) -> None:
     """Add at arrays of places, of which some may be the same."""
     xp.reduce_at("add", target, where, values)
 
 
-@own
+@enter
 def index_add(xp: Namespace, array: Any, where: Any, source: Any) -> Any:
     """A copy of `array` with `source` added at the places that `array[where]` picks; repeated places add up."""
     result = array.copy()
@@ -220,7 +220,7 @@ def index_add(xp: Namespace, array: Any, where: Any, source: Any) -> Any:
     return result
 
 
-@own
+@enter
 def sum_at(xp: Namespace, shape: tuple[int, ...], where: tuple[Any, ...], values: Any) -> Any:
     """Zeros of `shape` with `values` added at the places that zeros[where] picks; repeated places add up."""
     result = xp.zeros(shape, values.dtype)
@@ -228,7 +228,7 @@ def sum_at(xp: Namespace, shape: tuple[int, ...], where: tuple[Any, ...], values
     return result
 
 
-@own
+@enter
 def strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
     """A view of the memory that an array lies in; strides, and the offset from the array's start, count bytes.
 
@@ -244,14 +244,14 @@ def strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[in
     return xp.library.ndarray(shape, array.dtype, memptr=owner.data + start, strides=strides)
 
 
-@own
+@enter
 def as_strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
     """The same with strides and offset that count elements."""
     step = array.itemsize
     return xp.strided(array, shape, tuple(k * step for k in strides), offset * step)
 
 
-@own
+@enter
 def view_as(xp: Namespace, array: Any, dtype: Any) -> Any:
     """The memory of an array as elements of another type: a view, unless the last axis does not lie in one piece."""
     if array.dtype.itemsize != numpy.dtype(dtype).itemsize and array.strides[-1] != array.itemsize:
@@ -259,44 +259,44 @@ def view_as(xp: Namespace, array: Any, dtype: Any) -> Any:
     return array.view(dtype)
 
 
-@own
+@enter
 def pairs(xp: Namespace, array: Any) -> Any:
     """Complex numbers as pairs of their parts, along a new last axis: a view."""
     return array[..., None].view(array.real.dtype)
 
 
-@own
+@enter
 def from_pairs(xp: Namespace, array: Any) -> Any:
     """The way back: a view, unless a pair does not lie in one piece."""
     return xp.view_as(array, xp.result_type(array.dtype, numpy.complex64))[..., 0]
 
 
-@own
+@enter
 def diagonal(xp: Namespace, array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """A diagonal as a view, its places along the last axis."""
     return xp.library.diagonal(array, offset, axis1, axis2)
 
 
-@own
+@enter
 def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
     """The array, with values written along a diagonal of it."""
     xp.library.diagonal(array, offset, axis1, axis2)[...] = values
     return array
 
 
-@own
+@enter
 def vecdot(xp: Namespace, first: Any, second: Any, axis: int = -1) -> Any:
     """The sums of the products along an axis, of which the first factors are conjugated."""
     return (first.conj() * second).sum(axis)
 
 
-@own
+@enter
 def normal_cdf(xp: Namespace, array: Any) -> Any:
     """The distribution function of the normal distribution."""
     return xp.special.ndtr(array)
 
 
-@own
+@enter
 def expm(xp: Namespace, a: Any) -> Any:
     """The exponentials of matrices, of which CuPy takes one at a time."""
     function = importlib.import_module("cupyx.scipy.linalg").expm
@@ -304,13 +304,13 @@ def expm(xp: Namespace, a: Any) -> Any:
     return xp.stack(matrices).reshape(a.shape) if matrices else a.copy()
 
 
-@own
+@enter
 def argsort(xp: Namespace, array: Any, axis: int = -1, **options: Any) -> Any:
     """The order of sorting; CuPy's is stable always."""
     return xp.library.argsort(array, axis)
 
 
-@own
+@enter
 def sort(xp: Namespace, array: Any, axis: int = -1, **options: Any) -> Any:
     """Sorted elements."""
     return xp.library.sort(array, axis)

@@ -1,4 +1,4 @@
-"""Dask arrays as the kernels see them: lazy, in chunks, never computed behind the user's back.
+"""Dask arrays as the kernels see them: lazy and in chunks. Only the user starts a computation.
 
 An elementwise kernel runs as it is, NumPy's, on every chunk: one task each, with every function that NumPy's kernels
 have. A kernel that treats lines along some axes by themselves runs so too, once each of those axes lies in one chunk.
@@ -70,24 +70,24 @@ class Task:
     """
 
     def __init__(
-        self, name: str, kernel: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any], member: Any = None
+        self, name: str, kernel: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], member: Any = None
     ) -> None:
         self.__name__ = name
-        self.kernel, self.args, self.named, self.member = kernel, args, named, member
+        self.kernel, self.args, self.kwargs, self.member = kernel, args, kwargs, member
 
     def __call__(self, *pieces: Any) -> Any:
-        named = {name: filled(value, pieces) for name, value in self.named.items()}
-        result = self.kernel(*filled(self.args, pieces), **named)
+        kwargs = {name: filled(value, pieces) for name, value in self.kwargs.items()}
+        result = self.kernel(*filled(self.args, pieces), **kwargs)
         return result if self.member is None else result[self.member]
 
     def result(self, i: int) -> Task:
         """The task that gives one of several results."""
-        return Task(self.__name__, self.kernel, self.args, self.named, i)
+        return Task(self.__name__, self.kernel, self.args, self.kwargs, i)
 
     def __dask_tokenize__(self) -> Any:
         from dask.base import normalize_token
 
-        return "adjoint", self.__name__, self.member, normalize_token(self.args), normalize_token(self.named)
+        return "adjoint", self.__name__, self.member, normalize_token(self.args), normalize_token(self.kwargs)
 
 
 def by_elements(kernel: Callable[..., Any], name: str, *values: Any, **options: Any) -> Any:
@@ -110,10 +110,10 @@ def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
     leaves: list[Any] = []
     task = Task(rule.name, rule.kernel(numpy_xp), (), placed(arguments, da.Array, leaves))
     first = leaves[0]
-    named = [arguments[name] for name in rule.axes]
-    dims = [axis for dim in named for axis in (dim if isinstance(dim, tuple) else (dim,))]
+    axis_values = [arguments[name] for name in rule.axes]
+    dims = [axis for dim in axis_values for axis in (dim if isinstance(dim, tuple) else (dim,))]
     axes = {normalize_dim(axis, first.ndim) for axis in dims} if first.ndim else set()
-    chunks = [(-1,) if i in axes else own for i, own in enumerate(first.chunks)]
+    chunks = [(-1,) if i in axes else axis_chunks for i, axis_chunks in enumerate(first.chunks)]
     arrays = [aligned(leaf, axes, chunks) for leaf in leaves]
     # a single line of zeros shows the axes of the result
     sample = task(*[numpy.zeros([n if i in axes else 1 for i, n in enumerate(a.shape)], a.dtype) for a in arrays])
@@ -201,18 +201,18 @@ def lazily(call: Callable[..., Any], pieces: list[Any], sample: Any) -> Any:
 
 def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
     """An array with some axes whole and the others in given chunks, cut off where the array is shorter."""
-    own: dict[int, Any] = {}
+    new_chunks: dict[int, Any] = {}
     for i, n in enumerate(array.shape):
         if i in axes:
-            own[i] = -1
+            new_chunks[i] = -1
         elif sum(chunks[i]) == n:
-            own[i] = chunks[i]
+            new_chunks[i] = chunks[i]
         else:
             raise NotImplementedError(
                 f"dask arrays of shapes that differ beside the axis worked along ({n} and {sum(chunks[i])} in axis "
                 f"{i}) cannot be divided into chunks alike: cut the longer one first"
             )
-    return array.rechunk(own) if own else array
+    return array.rechunk(new_chunks) if new_chunks else array
 
 
 def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: Any) -> Any:
@@ -221,7 +221,11 @@ def mapped(call: Callable[..., Any], arrays: list[Any], axes: set[int], sample: 
 
     first = arrays[0]
     dropped = sorted(axes) if sample.ndim < first.ndim else []
-    chunks = [(sample.shape[i],) if i in axes else own for i, own in enumerate(first.chunks) if i not in dropped]
+    chunks = [
+        (sample.shape[i],) if i in axes else axis_chunks
+        for i, axis_chunks in enumerate(first.chunks)
+        if i not in dropped
+    ]
     meta = numpy.empty((0,) * sample.ndim, sample.dtype)
     return da.map_blocks(call, *arrays, chunks=tuple(chunks), drop_axis=dropped or None, dtype=sample.dtype, meta=meta)
 
@@ -264,7 +268,7 @@ UNKNOWN_SHAPE = (
 )
 
 
-def written(array: Any, index: Any, values: Any) -> None:
+def write(array: Any, index: Any, values: Any) -> None:
     """array[index] = values, for a basic index; dask knows no new axes there."""
     items = index if isinstance(index, tuple) else (index,)
     index_items = tuple([item for item in items if item is not None])
@@ -318,7 +322,7 @@ class Namespace:
     broadcast_shapes = staticmethod(broadcast_shapes)
     special = Elementwise(lambda: numpy_xp.special)
     linalg = Linalg()
-    getitem, setitem = staticmethod(picked), staticmethod(written)
+    getitem, setitem = staticmethod(picked), staticmethod(write)
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(importlib.import_module("array_api_compat.dask.array"), name, None)

@@ -663,9 +663,9 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     if type(first) is int and first == 0:
         return numpy.multiply(~condition, numpy.asarray(second, kind).view(bits)).view(kind)
     a, b = numpy.asarray(first, kind).view(bits), numpy.asarray(second, kind).view(bits)
-    chosen = numpy.multiply(condition, a ^ b)
-    chosen ^= b
-    return chosen.view(kind)
+    selection = numpy.multiply(condition, a ^ b)
+    selection ^= b
+    return selection.view(kind)
 
 
 #: Integers of the same size, in which the bits of a number can be multiplied by 0 or 1.
@@ -873,8 +873,8 @@ class _Special:
     """scipy.special, imported at first use, with our own loops where they exist."""
 
     def __getattr__(self, name: str) -> Any:
-        own = name in vector_ufuncs.SPECIAL_NAMES
-        value = vector_ufuncs.of(name) if own else getattr(importlib.import_module("scipy.special"), name)
+        has_loop = name in vector_ufuncs.SPECIAL_NAMES
+        value = vector_ufuncs.of(name) if has_loop else getattr(importlib.import_module("scipy.special"), name)
         setattr(self, name, value)
         return value
 
@@ -973,8 +973,8 @@ class Namespace:
         elif name in _MATRIX_FUNCTIONS:
             value = getattr(importlib.import_module("adjoint.arrays.kernels.linalg.matrix_functions"), name)
         else:
-            own = globals().get(name)
-            value = own if own is not None and not name.startswith("_") else getattr(numpy, name)
+            function = globals().get(name)
+            value = function if function is not None and not name.startswith("_") else getattr(numpy, name)
         setattr(self, name, value)
         return value
 

@@ -1,4 +1,4 @@
-"""Sparse arrays: one more kind of array under the Tensor, on which sparse tensors rest.
+"""Sparse arrays: the arrays that sparse tensors hold.
 
 A `SparseArray` is a `SparsePattern`, which says where the stored values are and is never changed, and these values.
 Whatever its layout, a pattern counts the places of its values in the flattened sparse axes: so conversions between
@@ -154,18 +154,18 @@ class SparsePattern:
 
         A place that is not there has the number after the last one.
         """
-        kept = self._positions
-        if kept is None or kept[0] is not other:
-            own = self.groups[0]
-            if len(own) == len(other.places) and bool((own == other.places).all()):
-                numbers, is_complete = numpy.arange(len(own)), True
+        cache = self._positions
+        if cache is None or cache[0] is not other:
+            places = self.groups[0]
+            if len(places) == len(other.places) and bool((places == other.places).all()):
+                numbers, is_complete = numpy.arange(len(places)), True
             else:
-                numbers = numpy.searchsorted(own, other.places)
-                missing = numpy.append(own, -1)[numbers] != other.places
-                numbers[missing] = len(own)
+                numbers = numpy.searchsorted(places, other.places)
+                missing = numpy.append(places, -1)[numbers] != other.places
+                numbers[missing] = len(places)
                 is_complete = not missing.any()
-            kept = self._positions = (other, (numbers, is_complete))
-        return kept[1]
+            cache = self._positions = (other, (numbers, is_complete))
+        return cache[1]
 
     @functools.cached_property
     def product_layout(self) -> SparseLayout:
@@ -464,12 +464,12 @@ class SparseArray:
 
     def add_to(self, array: Any) -> Any:
         """Add the values to a dense array, in place."""
-        own = self.coalesced()
-        if own.pattern.span:
+        source = self.coalesced()
+        if source.pattern.span:
             # each place is there once
-            array[own.pattern.coordinates] += own.entries
+            array[source.pattern.coordinates] += source.entries
         else:
-            array += own.entries.sum(axis=0)
+            array += source.entries.sum(axis=0)
         return array
 
     def item(self) -> Any:
@@ -518,8 +518,8 @@ class SparseArray:
         left, right = inputs
         if out is not None:
             return self.add_to(out[0]) if ufunc is numpy.add and left is out[0] else NotImplemented
-        own, other = (left, right) if left is self else (right, left)
-        return own + other if ufunc is numpy.add else own * other
+        sparse, other = (left, right) if left is self else (right, left)
+        return sparse + other if ufunc is numpy.add else sparse * other
 
     def __repr__(self) -> str:
         return f"SparseArray({self.pattern!r}, {self.values!r})"
@@ -578,14 +578,14 @@ class SparseNamespace:
     def kernel_of(self, rule: Any) -> Callable[..., Any]:
         """The kernel of a rule in a backward pass on raw arrays: on dense arrays, NumPy's."""
         kernel = rule.kernel_on(numpy_namespace)
-        own = _RAW.get(rule.name)
+        raw_kernel = _RAW.get(rule.name)
 
         def call(*args: Any, **options: Any) -> Any:
             if rule.name in TAKES_SPARSE or not any(isinstance(value, SparseArray) for value in args):
                 return kernel(*args, **options)
-            if own is None:
+            if raw_kernel is None:
                 raise unsupported(rule.name, next(a for a in args if isinstance(a, SparseArray)).layout.kind)
-            return own(*args, **options)
+            return raw_kernel(*args, **options)
 
         return call
 

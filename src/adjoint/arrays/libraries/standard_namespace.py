@@ -67,8 +67,8 @@ class Namespace:
 
         @functools.wraps(function)
         def call(*values: Any, **options: Any) -> Any:
-            own = {name: self.own_dtype(value) for name, value in options.items()}
-            return function(*[self.own_dtype(value) for value in values], **own)
+            new_options = {name: self.own_dtype(value) for name, value in options.items()}
+            return function(*[self.own_dtype(value) for value in values], **new_options)
 
         return call
 
@@ -412,17 +412,17 @@ def isin(xp: Namespace, elements: Any, tests: Any, invert: bool = False) -> Any:
 def complete(shape: tuple[int, ...], index: Any) -> tuple[Any, ...]:
     """A basic index with an item for every axis, and slices cut off where the axis ends."""
     items = list(index) if isinstance(index, tuple) else [index]
-    named = sum(item is not None and item is not Ellipsis for item in items)
-    if named > len(shape):
-        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {named} were indexed")
+    n_indices = sum(item is not None and item is not Ellipsis for item in items)
+    if n_indices > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {n_indices} were indexed")
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     complete_items: list[Any] = []
     axis = 0
     for item in items:
         if item is Ellipsis:
-            complete_items += [slice(None)] * (len(shape) - named)
-            axis += len(shape) - named
+            complete_items += [slice(None)] * (len(shape) - n_indices)
+            axis += len(shape) - n_indices
         elif item is None:
             complete_items.append(None)
         else:
@@ -488,16 +488,16 @@ def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
             values = xp.reshape(xp.broadcast_to(values, array[full].shape), array[position].shape)
         array[position] = values
     else:
-        written(xp, array, index, values, lambda old, new: new)
+        write_elements(xp, array, index, values, lambda old, new: new)
 
 
 @composed
 def reduce_at(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> None:
     """array[index] = function(array[index], values), one element after the other: places may be named twice."""
-    written(xp, array, index, values, getattr(xp, name))
+    write_elements(xp, array, index, values, getattr(xp, name))
 
 
-def written(xp: Namespace, array: Any, index: Any, values: Any, function: Callable[[Any, Any], Any]) -> None:
+def write_elements(xp: Namespace, array: Any, index: Any, values: Any, function: Callable[[Any, Any], Any]) -> None:
     """Write a function of old and new values, one element after the other: the standard has no scatter."""
     positions = flat_places(xp, array.shape, index)
     values = xp.as_array(values, array.dtype)
@@ -569,18 +569,18 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
                 first_axis = axis - len(arrays) + len(picked)
             else:
                 first_axis = sliced
-            own = xp.reshape(xp.arange(n), (n,) + (1,) * (result_ndim - first_axis - 1))
+            coordinates = xp.reshape(xp.arange(n), (n,) + (1,) * (result_ndim - first_axis - 1))
         else:
             if item.ndim == 0 or 0 not in item.shape:
-                inside(item, n, axis, xp)
-            own = xp.where(item < 0, item + n, item)
-            own = xp.reshape(own, tuple(own.shape) + (1,) * (result_ndim - first - len(picked)))
-        positions = positions + own * step
+                check_bounds(item, n, axis, xp)
+            coordinates = xp.where(item < 0, item + n, item)
+            coordinates = xp.reshape(coordinates, tuple(coordinates.shape) + (1,) * (result_ndim - first - len(picked)))
+        positions = positions + coordinates * step
         step *= n
     return xp.broadcast_to(positions, broadcast_shapes(tuple(positions.shape), (1,) * result_ndim))
 
 
-def inside(item: Any, n: int, axis: int, xp: Namespace) -> None:
+def check_bounds(item: Any, n: int, axis: int, xp: Namespace) -> None:
     """Raise IndexError unless places lie in an axis of n elements."""
     if bool(xp.any((item < -n) | (item >= n))):
         raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
