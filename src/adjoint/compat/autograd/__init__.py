@@ -65,8 +65,8 @@ def install() -> None:
     import pkgutil
 
     installed = sys.modules.get("autograd")
-    own = sys.modules[__name__]
-    if installed is not None and installed is not own:
+    package = sys.modules[__name__]
+    if installed is not None and installed is not package:
         raise RuntimeError("autograd was imported before install() was called; call it first")
     for module_info in pkgutil.walk_packages(__path__, __name__ + "."):
         if not any(part.startswith("_") for part in module_info.name.split(".")):

@@ -1,4 +1,4 @@
-"""Derivatives of values that the engine does not take: opaque ones, and those inside a trace of a user.
+"""Derivatives of values that the engine does not differentiate: opaque ones, and those in a user's own trace.
 
 An opaque value has a type of the user's, whose vector space has no basis: functions of a Hilbert space, say. Its
 cotangents are values of that space, so that the derivative is a trace of VJPNodes and a pass back through them.
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from adjoint.compat.autograd._boxes import OPAQUE, ArrayBox, Box, raw
 from adjoint.compat.autograd._nodes import Regrouped, TracedBox, new_box, trace
 from adjoint.compat.autograd._passes import VJPNode, backward_pass
-from adjoint.compat.autograd._tracing import BY_NODES, entered, vjp_of_leaves
+from adjoint.compat.autograd._tracing import BY_NODES, argument_tensor, vjp_of_leaves
 from adjoint.compat.autograd._vspaces import vspace
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.interceptors import NODES, Interceptor
@@ -104,7 +104,7 @@ def _vjp_in_trace(fun: Function, x: Any) -> tuple[Function, Any]:
     def engine_value(leaf: Any) -> Any:
         if type(leaf) is not TracedBox or leaf._trace != number:
             return leaf
-        tensor = entered(leaf._value)
+        tensor = argument_tensor(leaf._value)
         nodes.note(tensor, leaf._node)
         return ArrayBox(tensor)
 

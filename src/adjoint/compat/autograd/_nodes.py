@@ -1,4 +1,4 @@
-"""Graphs of nodes that a user defines: every call of a primitive on traced values makes one.
+"""Graphs of user-defined nodes: each call of a primitive on traced values makes a node.
 
 A class of nodes defines in __init__ the values that it keeps of a call, and in initialize_root a start. The code for
 derivatives is in `_boxes` and `_tracing`; here values are passed on and recorded, nothing more.
@@ -283,10 +283,10 @@ def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
     """
     with trace_stack.new_trace() as number:
         end = fun(new_box(x, number, start_node))
-        own = [leaf for leaf in flatten(end)[0] if is_traced(leaf) and leaf._trace == number]
-        if own and is_traced(end):
+        leaves = [leaf for leaf in flatten(end)[0] if is_traced(leaf) and leaf._trace == number]
+        if leaves and is_traced(end):
             return end._value, end._node
-        if own:
+        if leaves:
             return _recorded(_as_it_is, (end,), {})[:2]
     warnings.warn("Output seems independent of input.", stacklevel=2)
     return end, None

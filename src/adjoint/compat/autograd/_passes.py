@@ -1,4 +1,4 @@
-"""The two modes as nodes: for code that runs a trace of its own and goes back through it by hand.
+"""Forward and reverse mode as node classes, for code that runs its own trace and its own backward pass.
 
 The differential operators do not use these: they go through adjoint's engine.
 """
@@ -26,8 +26,8 @@ Function = Callable[..., Any]
 def _of_arguments(fun: Function, args: Any, kwargs: Any, argnums: Sequence[int]) -> tuple[Function, tuple[Any, ...]]:
     """A call as a function of a tuple of the arguments in some places, and these."""
 
-    def of(chosen: Any) -> Any:
-        return fun(*subvals(args, zip(argnums, chosen, strict=True)), **kwargs)
+    def of(values: Any) -> Any:
+        return fun(*subvals(args, zip(argnums, values, strict=True)), **kwargs)
 
     return of, tuple(args[n] for n in argnums)
 

@@ -1,4 +1,4 @@
-"""Primitives: functions that run on plain values, with derivatives that their authors gave or NumPy's table has."""
+"""Primitives: functions of plain values, with derivatives from their authors or from NumPy's table."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ class Call:
             leaves[position] = change(tensor)
         return self.structure.unflatten(leaves)
 
-    def argnums(self, chosen: Sequence[bool]) -> tuple[int, ...]:
+    def argnums(self, flags: Sequence[bool]) -> tuple[int, ...]:
         """The arguments that hold chosen boxes."""
-        positions = [position for position, is_chosen in zip(self.box_positions, chosen, strict=True) if is_chosen]
+        positions = [position for position, is_chosen in zip(self.box_positions, flags, strict=True) if is_chosen]
         return tuple([n for n, span in enumerate(self.ranges) if any(position in span for position in positions)])
 
     def run(self) -> Any:
@@ -345,9 +345,9 @@ def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] |
     A maker gets (ans, *args, **kwargs) and returns a function of the cotangent of ans, which returns that of the
     argument; None says that there is none.
     """
-    own = _recorded(fun, "defvjp")
+    primitive = _recorded(fun, "defvjp")
     for argnum, maker in zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False):
-        own.vjps[argnum] = maker
+        primitive.vjps[argnum] = maker
 
 
 def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
@@ -355,13 +355,13 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Function) -> None:
 
     vjpmaker: a function of (argnum, ans, args, kwargs) that returns a function from cotangent to cotangent.
     """
-    own = _recorded(fun, "defvjp_argnum")
+    primitive = _recorded(fun, "defvjp_argnum")
 
     def joint(argnums: Sequence[int], ans: Any, args: Any, kwargs: Any) -> Function:
         makers = [vjpmaker(argnum, ans, args, kwargs) for argnum in argnums]
         return lambda g: [vjp(g) for vjp in makers]
 
-    own.joint_vjp = joint
+    primitive.joint_vjp = joint
 
 
 def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
@@ -370,8 +370,8 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
     vjpmaker: a function of (argnums, ans, args, kwargs) that returns a function from the cotangent of the result to a
     sequence of cotangents, one for each argument.
     """
-    own = _recorded(fun, "defvjp_argnums")
-    own.joint_vjp = vjpmaker
+    primitive = _recorded(fun, "defvjp_argnums")
+    primitive.joint_vjp = vjpmaker
 
 
 def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[int] | None = None) -> None:
@@ -379,9 +379,9 @@ def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[in
 
     "same" says that the primitive is linear in the argument.
     """
-    own = _recorded(fun, "defjvp")
+    primitive = _recorded(fun, "defjvp")
     for argnum, jvp in zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False):
-        own.jvps[argnum] = _linear_jvp(own, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
+        primitive.jvps[argnum] = _linear_jvp(primitive, argnum) if jvp == "same" else jvp  # type: ignore[assignment]
 
 
 def _linear_jvp(fun: Primitive, argnum: int) -> Function:
@@ -396,13 +396,13 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Function) -> None:
 
     jvpmaker: a function of (argnum, g, ans, args, kwargs) that returns the tangent of the result.
     """
-    own = _recorded(fun, "defjvp_argnum")
+    primitive = _recorded(fun, "defjvp_argnum")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [jvpmaker(argnum, g, ans, args, kwargs) for argnum, g in zip(argnums, gs, strict=True)]
         return functools.reduce(_sum, parts)
 
-    own.joint_jvp = joint
+    primitive.joint_jvp = joint
 
 
 def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
@@ -410,8 +410,8 @@ def defjvp_argnums(fun: Primitive, jvpmaker: Function) -> None:
 
     jvpmaker: a function of (argnums, gs, ans, args, kwargs) that returns the tangent of the result.
     """
-    own = _recorded(fun, "defjvp_argnums")
-    own.joint_jvp = jvpmaker
+    primitive = _recorded(fun, "defjvp_argnums")
+    primitive.joint_jvp = jvpmaker
 
 
 def def_linear(fun: Primitive) -> None:
@@ -419,13 +419,13 @@ def def_linear(fun: Primitive) -> None:
 
     The tangent of the result is a sum over the arguments: the primitive with one argument replaced by its tangent.
     """
-    own = _recorded(fun, "def_linear")
+    primitive = _recorded(fun, "def_linear")
 
     def joint(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
-        parts = [_linear_jvp(own, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
+        parts = [_linear_jvp(primitive, argnum)(g, ans, *args, **kwargs) for argnum, g in zip(argnums, gs, strict=True)]
         return functools.reduce(_sum, parts)
 
-    own.joint_jvp = joint
+    primitive.joint_jvp = joint
 
 
 # namespaces -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Sequences with other members in some places."""
+"""Copies of sequences with some members replaced."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class tracing(ModeBlock):
         show_cause(error)
 
 
-def entered(leaf: Any) -> Tensor:
+def argument_tensor(leaf: Any) -> Tensor:
     """One argument as a Tensor. Raises TypeError for a value without derivatives."""
     if type(leaf) is ArrayBox:
         return leaf._tensor
@@ -175,7 +175,7 @@ def _joined(array: Any) -> Any:
 
 
 def _target(leaf: Any) -> Tensor:
-    tensor = entered(leaf)
+    tensor = argument_tensor(leaf)
     if tensor.requires_grad:
         return ops.view(tensor, tensor._array.shape)
     if carries_derivative(tensor):
@@ -266,7 +266,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
 
     def jvp(g: Any) -> tuple[Any, Any]:
         leaves, structure = taken_apart(x)
-        primals = [entered(leaf) for leaf in leaves]
+        primals = [argument_tensor(leaf) for leaf in leaves]
         tangents = [_tangent(t, p) for t, p in zip(structure.flatten_up_to(g), primals, strict=True)]
         with forward.level() as number, tracing():
             duals = [forward.dual(ops.clone(p), t, number) for p, t in zip(primals, tangents, strict=True)]
@@ -277,8 +277,8 @@ def make_jvp(fun: Function, x: Any) -> Function:
         if not any(t is not None for _, t in pairs):
             warnings.warn(INDEPENDENT, stacklevel=2)
         values = [wrap(p) for p, _ in pairs]
-        moved = [_zeros_of(p) if t is None else wrap(t) for p, t in pairs]
-        return shape_of_y.unflatten(values), shape_of_y.unflatten(moved)
+        results = [_zeros_of(p) if t is None else wrap(t) for p, t in pairs]
+        return shape_of_y.unflatten(values), shape_of_y.unflatten(results)
 
     return jvp
 

@@ -118,8 +118,8 @@ def combo_check(fun: Function, *args: Any, **kwargs: Any) -> Function:
     """
 
     def check(*lists: Sequence[Any], **lists_by_name: Sequence[Any]) -> None:
-        for chosen in product(*lists):
-            for named in product(*[[(name, value) for value in v] for name, v in lists_by_name.items()]):
-                check_grads(fun, *args, **kwargs)(*chosen, **dict(named))
+        for values in product(*lists):
+            for keywords in product(*[[(name, value) for value in v] for name, v in lists_by_name.items()]):
+                check_grads(fun, *args, **kwargs)(*values, **dict(keywords))
 
     return check

@@ -1,4 +1,4 @@
-"""From functions of one argument to functions of several."""
+"""A decorator that gives operators of functions of one argument a choice of arguments."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def wraps(
     'grad_of_len_by_0'
     """
 
-    def named(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         name, doc = getattr(fun, "__name__", "[unknown name]"), getattr(fun, "__doc__", "")
         function.__name__ = namestr.format(fun=name, doc=doc, **kwargs)
         function.__doc__ = docstr.format(fun=name, doc=doc, **kwargs)
         return function
 
-    return named
+    return decorate

@@ -1,4 +1,4 @@
-"""The derivatives of NumPy's functions in forward mode are in adjoint's table; new ones are given with these."""
+"""Functions that define derivatives in forward mode. Those of NumPy's functions are in adjoint's table."""
 
 from adjoint.compat.autograd.extend import def_linear, defjvp, defjvp_argnum, defjvp_argnums, vspace
 

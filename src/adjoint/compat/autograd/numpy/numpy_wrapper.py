@@ -1,4 +1,4 @@
-"""How namespaces are filled, and NumPy's names once more."""
+"""The names of autograd.numpy.numpy_wrapper: NumPy's functions, and helpers for namespaces."""
 
 from __future__ import annotations
 

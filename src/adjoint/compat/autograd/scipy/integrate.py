@@ -44,9 +44,9 @@ def _backward(argnums: Sequence[int], ans: Any, arguments: tuple[Any, ...], kwar
         of_y, of_start, of_args = g[last], 0.0, np.zeros(np.shape(flat_args))
         of_t = []
         for i in range(last, 0, -1):
-            moved = np.dot(func(ans[i], t[i], *args), g[i])
-            of_t.append(moved)
-            of_start = of_start - moved
+            of_time = np.dot(func(ans[i], t[i], *args), g[i])
+            of_t.append(of_time)
+            of_start = of_start - of_time
             state = np.concatenate([ans[i], of_y, np.reshape(of_start, (1,)), of_args])
             back = odeint(backward, state, np.array([t[i], t[i - 1]]), (flat_args,), **kwargs)[1]
             of_y, of_start, of_args = back[n : 2 * n] + g[i - 1], back[2 * n], back[2 * n + 1 :]

@@ -1,4 +1,4 @@
-"""Where SciPy once had logsumexp, which dependents still import from here."""
+"""logsumexp, which dependents import from autograd.scipy.misc."""
 
 from adjoint.compat.autograd.scipy import special as _special
 

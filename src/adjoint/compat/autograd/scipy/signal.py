@@ -34,8 +34,8 @@ def convolve(
         if np.ndim(A) != np.ndim(B):
             raise ValueError("A and B must have the same number of axes, or axes must be given")
         axes = [list(range(np.ndim(A)))] * 2
-    along_a, along_b = ([int(axis) % np.ndim(x) for axis in own] for x, own in zip((A, B), axes, strict=True))
-    dot_a, dot_b = ([int(axis) % np.ndim(x) for axis in own] for x, own in zip((A, B), dot_axes, strict=True))
+    along_a, along_b = ([int(axis) % np.ndim(x) for axis in dims] for x, dims in zip((A, B), axes, strict=True))
+    dot_a, dot_b = ([int(axis) % np.ndim(x) for axis in dims] for x, dims in zip((A, B), dot_axes, strict=True))
     rest_a = [axis for axis in range(np.ndim(A)) if axis not in (*along_a, *dot_a)]
     rest_b = [axis for axis in range(np.ndim(B)) if axis not in (*along_b, *dot_b)]
     sizes_a, sizes_b = [np.shape(A)[i] for i in along_a], [np.shape(B)[i] for i in along_b]

@@ -28,8 +28,8 @@ def _module_of(name: str) -> _types.ModuleType:
         if not _is_method(of_scipy, method):
             raise AttributeError(f"module {module.__name__!r} has no attribute {method!r}")
         value = getattr(of_scipy, method)
-        own = _methods_of(name, of_scipy).get(method)
-        function = _Primitive(value) if own is None else _over_boxes(value, own)
+        over_tensors = _methods_of(name, of_scipy).get(method)
+        function = _Primitive(value) if over_tensors is None else _over_boxes(value, over_tensors)
         setattr(module, method, _known_by(function, module.__name__, method))
         return getattr(module, method)
 
