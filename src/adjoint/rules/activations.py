@@ -13,7 +13,7 @@ from .declare import Array, Constant, Number, Numeric, elementwise, general, lin
 from .reduce import part
 from .refusals import check_number
 
-_own: dict[str, Any] = {"method": False, "function": False}
+_HIDDEN: dict[str, Any] = {"method": False, "function": False}
 
 
 def require_real(name, *arrays):
@@ -41,14 +41,14 @@ def _elu_product(ops, g, input, alpha, scale, input_scale):
 
 
 for _name in ("elu", "celu"):
-    elementwise(name=_name, input=_elu_product, inplace=True, **_own)(_elu)
+    elementwise(name=_name, input=_elu_product, inplace=True, **_HIDDEN)(_elu)
 
 # gelu, silu, mish -----------------------------------------------------------------------------------------------------
 
 _DENSITY = 1 / sqrt(2 * pi)
 
 
-@elementwise(input=lambda ops, input: ops.exp(input * input * -0.5) * _DENSITY, **_own)
+@elementwise(input=lambda ops, input: ops.exp(input * input * -0.5) * _DENSITY, **_HIDDEN)
 def normal_cdf(xp, input: Array):
     """The distribution function of the standard normal distribution, as exact as the type of large arrays asks for."""
     return xp.normal_cdf(input)
@@ -73,7 +73,7 @@ def _gelu_slope(ops, input, approximate):
     return gate + gate * (1 - gate) * near * (square * (6 * _OUTER * _INNER) + 2 * _OUTER)
 
 
-@elementwise(input=_gelu_slope, check=_check_approximate, **_own)
+@elementwise(input=_gelu_slope, check=_check_approximate, **_HIDDEN)
 def gelu(xp, input: Array, approximate="none"):
     """input times the normal distribution function of it, or an approximation of that by tanh."""
     require_real("GeluKernelImpl", input)
@@ -88,7 +88,7 @@ def _silu_slope(ops, input):
     return gate * (input * (1 - gate) + 1)
 
 
-@elementwise(input=_silu_slope, inplace=True, **_own)
+@elementwise(input=_silu_slope, inplace=True, **_HIDDEN)
 def silu(xp, input: Array):
     """input * sigmoid(input)"""
     if kind_of(input) == "c":
@@ -104,7 +104,7 @@ def _mish_gate(xp, input):
     return powers / (powers + 2)
 
 
-@elementwise(input=lambda ops, y, input: (1 - y * y) * ops.sigmoid(input), **_own)
+@elementwise(input=lambda ops, y, input: (1 - y * y) * ops.sigmoid(input), **_HIDDEN)
 def mish_gate(xp, input: Array):
     """tanh(softplus(input))"""
     return _mish_gate(xp, input)
@@ -115,7 +115,7 @@ def _mish_slope(ops, input):
     return gate + input * ops.sigmoid(input) * (1 - gate * gate)
 
 
-@elementwise(input=_mish_slope, inplace=True, **_own)
+@elementwise(input=_mish_slope, inplace=True, **_HIDDEN)
 def mish(xp, input: Array):
     """input * tanh(softplus(input))"""
     require_real("mish_cpu", input)
@@ -127,7 +127,7 @@ def _softplus_product(ops, g, input, beta, threshold):
     return ops.where(scaled > threshold, g, g * ops.sigmoid(scaled))
 
 
-@elementwise(input=_softplus_product, **_own)
+@elementwise(input=_softplus_product, **_HIDDEN)
 def softplus(xp, input: Array, beta: Number = 1.0, threshold: Numeric = 20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
     require_real("softplus_cpu", input)
@@ -135,7 +135,7 @@ def softplus(xp, input: Array, beta: Number = 1.0, threshold: Numeric = 20.0):
     return xp.where(scaled > threshold, input, xp.softplus(scaled) / beta)
 
 
-@elementwise(input=lambda ops, input: ops.sigmoid(-input), node="LogSigmoidBackward0", **_own)
+@elementwise(input=lambda ops, input: ops.sigmoid(-input), node="LogSigmoidBackward0", **_HIDDEN)
 def logsigmoid(xp, input: Array):
     """log(sigmoid(input)), without overflow."""
     require_real("log_sigmoid_cpu", input)
@@ -149,7 +149,7 @@ def _leaky(ops, g, input, negative_slope):
     return ops.leaky_relu_backward(g, input, ~(input > 0), negative_slope)
 
 
-@elementwise(input=_leaky, inplace=True, **_own)
+@elementwise(input=_leaky, inplace=True, **_HIDDEN)
 def leaky_relu(xp, input: Array, negative_slope: Numeric = 0.01):
     """input where it is positive, negative_slope times it elsewhere."""
     require_real("leaky_relu_cpu", input)
@@ -159,7 +159,7 @@ def leaky_relu(xp, input: Array, negative_slope: Numeric = 0.01):
 @elementwise(
     input=lambda ops, g, input, weight: ops.where(input > 0, g, g * weight),
     weight=lambda ops, g, input: ops.where(input > 0, 0, g * input),
-    **_own,
+    **_HIDDEN,
 )
 def prelu_kernel(xp, input: Array, weight: Array):
     """input where it is positive, weight times it elsewhere, broadcast."""
@@ -167,7 +167,7 @@ def prelu_kernel(xp, input: Array, weight: Array):
     return xp.where(input > 0, input, input * weight)
 
 
-@linear(dtypes="same", inplace=True, **_own)
+@linear(dtypes="same", inplace=True, **_HIDDEN)
 def rrelu_with_noise(xp, input: Array, noise: Constant):
     """input times slopes drawn at random, which are 1 where it is positive."""
     return input * noise
@@ -187,7 +187,7 @@ def _check_threshold(input, threshold, value):
     input=lambda ops, g, input, threshold: ops.threshold_backward(g, input, input <= threshold),
     inplace=True,
     check=_check_threshold,
-    **_own,
+    **_HIDDEN,
 )
 def threshold(xp, input: Array, threshold: Numeric, value: Number):
     """input where it is above the threshold, value elsewhere."""
@@ -212,7 +212,7 @@ def _within(ops, g, input, min_val, max_val):
     return ops.hardtanh_backward(g, input, (input <= min_val) | (input >= max_val))
 
 
-@elementwise(input=_within, inplace=True, **_own)
+@elementwise(input=_within, inplace=True, **_HIDDEN)
 def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
     """input with values below min_val raised to it and above max_val lowered to it; flat at the bounds."""
     if kind_of(input) == "b":
@@ -228,7 +228,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
 @elementwise(
     input=lambda ops, g, input: ops.hardsigmoid_backward(g * (1 / 6), input, ~((input > -3) & (input < 3))),
     inplace=True,
-    **_own,
+    **_HIDDEN,
 )
 def hardsigmoid(xp, input: Array):
     """(input + 3) / 6, bounded to 0 and 1."""
@@ -240,7 +240,7 @@ def _hardswish_product(ops, g, input):
     return ops.where(input <= -3, 0, ops.where(input < 3, g * ((input + 1.5) * (1 / 3)), g))
 
 
-@elementwise(input=_hardswish_product, inplace=True, **_own)
+@elementwise(input=_hardswish_product, inplace=True, **_HIDDEN)
 def hardswish(xp, input: Array):
     """input * hardsigmoid(input)"""
     require_real("hardswish_cpu", input)
@@ -248,7 +248,7 @@ def hardswish(xp, input: Array):
     return input * (xp.minimum(6, xp.maximum(0, input + 3)) * (1 / 6))
 
 
-@elementwise(input=lambda ops, g, input, lambd: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd), **_own)
+@elementwise(input=lambda ops, g, input, lambd: ops.hardshrink_backward(g, input, ops.abs(input) <= lambd), **_HIDDEN)
 def hardshrink(xp, input: Array, lambd=0.5):
     """input where it is farther from 0 than lambd, 0 elsewhere."""
     require_real("hardshrink_cpu", input)
@@ -266,7 +266,7 @@ def _check_softshrink(input, lambd):
 @elementwise(
     input=lambda ops, g, input, lambd: ops.softshrink_backward(g, input, ops.abs(input) <= lambd),
     check=_check_softshrink,
-    **_own,
+    **_HIDDEN,
 )
 def softshrink(xp, input: Array, lambd=0.5):
     """input brought nearer to 0 by lambd."""
@@ -289,7 +289,7 @@ def _check_glu(input, dim):
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
 
 
-@general(axes=("dim",), check=_check_glu, **_own)
+@general(axes=("dim",), check=_check_glu, **_HIDDEN)
 def glu(xp, input: Array, dim=-1):
     """The first half of the input along an axis times the sigmoid of the second."""
     require_real("glu_cpu", input)
@@ -301,8 +301,8 @@ def glu(xp, input: Array, dim=-1):
 def _(ops, g, input, dim):
     values, gates = _halves(input, dim)
     gates = ops.sigmoid(gates)
-    passed = g * gates
-    return ops.cat([passed, passed * (1 - gates) * values], dim)
+    of_values = g * gates
+    return ops.cat([of_values, of_values * (1 - gates) * values], dim)
 
 
 @glu.jvp("input")

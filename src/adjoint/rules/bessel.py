@@ -28,8 +28,8 @@ def _of_order(name):
         return getattr(xp.special, name)(*_order_and_place(xp, v, z))
 
     def by_z(ops, v, z):
-        own = getattr(ops, name)
-        return 0.5 * (own(v - 1, z) - own(v + 1, z))
+        bessel = getattr(ops, name)
+        return 0.5 * (bessel(v - 1, z) - bessel(v + 1, z))
 
     body.__doc__ = f"scipy.special.{name}: a Bessel function of real order v at a real or complex z."
     elementwise(name=name, v=no_derivative(f"{name}: v"), z=by_z, dtypes="float", method=False, function=False)(body)
@@ -141,9 +141,9 @@ def _modified(name, kernels, integral, sign, doc):
         kind = z.dtype
         v, z = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (v, z)])
         with xp.errstate(all="ignore"):
-            inside = (z > 0) & (z < xp.inf) & (xp.abs(v) < xp.inf)
-            values = integral(xp, xp.where(inside, v, 1.0), xp.where(inside, z, 1.0), order, scaled)
-            return xp.astype(xp.where(inside, values, _at_the_ends(xp, v, z, scaled) + 0 * v), kind)
+            in_domain = (z > 0) & (z < xp.inf) & (xp.abs(v) < xp.inf)
+            values = integral(xp, xp.where(in_domain, v, 1.0), xp.where(in_domain, z, 1.0), order, scaled)
+            return xp.astype(xp.where(in_domain, values, _at_the_ends(xp, v, z, scaled) + 0 * v), kind)
 
     def _at_the_ends(xp, v, z, scaled):
         if sign < 0:
@@ -152,11 +152,11 @@ def _modified(name, kernels, integral, sign, doc):
         return xp.where(((z == 0) & (v > 0)) | ((z > 0) & scaled), 0.0, xp.nan)
 
     def by_z(ops, v, z, order, scaled):
-        own = getattr(ops, name)
-        slope = 0.5 * sign * (own(v - 1, z, order, scaled) + own(v + 1, z, order, scaled))
+        bessel = getattr(ops, name)
+        slope = 0.5 * sign * (bessel(v - 1, z, order, scaled) + bessel(v + 1, z, order, scaled))
         if not scaled:
             return slope
-        return slope - (ops.sign(z) if sign > 0 else -1) * own(v, z, order, scaled)
+        return slope - (ops.sign(z) if sign > 0 else -1) * bessel(v, z, order, scaled)
 
     def by_v(ops, v, z, order, scaled):
         return getattr(ops, name)(v, z, order + 1, scaled)
@@ -189,7 +189,7 @@ _modified(
 # integrals of exponentials and related functions ---------------------------------------------------------------------
 
 
-def _own(name, partial, doc):
+def _declare(name, partial, doc):
     """Declare a function of one argument under the name that it has in SciPy, which may know it of complex ones."""
 
     def body(xp, input: Array):
@@ -199,20 +199,20 @@ def _own(name, partial, doc):
     elementwise(name=name, input=partial, dtypes="float", method=False, function=False)(body)
 
 
-_own("erfi", lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(input * input), "-i erf(i * input) (DLMF 7.2).")
-_own(
+_declare("erfi", lambda ops, input: TWO_OVER_ROOT_PI * ops.exp(input * input), "-i erf(i * input) (DLMF 7.2).")
+_declare(
     "dawsn",
     lambda ops, input, y: 1 - 2 * input * y if kind_of(input) == "c" else ops.dawsn_slope(input),
     "Dawson's integral (DLMF 7.10.4).",
 )
-_own(
+_declare(
     "erfcinv",
     lambda ops, input, y: growth_of_tail(ops, y, ops.minimum(input, 2 - input), -1 / TWO_OVER_ROOT_PI),
     "The inverse of erfc.",
 )
-_own("expi", lambda ops, input: ops.exp(input) / input, "The exponential integral Ei (DLMF 6.2.5).")
-_own("exp1", lambda ops, input: -ops.exp(-input) / input, "The exponential integral E1 (DLMF 6.2.1).")
-_own("spence", lambda ops, input: ops.log(input) / (1 - input), "The integral of log(t) / (1 - t) from 1 to input.")
+_declare("expi", lambda ops, input: ops.exp(input) / input, "The exponential integral Ei (DLMF 6.2.5).")
+_declare("exp1", lambda ops, input: -ops.exp(-input) / input, "The exponential integral E1 (DLMF 6.2.1).")
+_declare("spence", lambda ops, input: ops.log(input) / (1 - input), "The integral of log(t) / (1 - t) from 1 to input.")
 
 
 #: Coefficients k / (k + 1)! of the derivative of exprel by powers.
@@ -300,5 +300,5 @@ def _ellipe_partial(ops, input, y):
     return -_by_parameter(ops, input, (0.5, 1.5, 2.0), lambda m: (ops.ellipk(input) - y) / (2 * m))
 
 
-_own("ellipk", _ellipk_partial, "The complete elliptic integral of the first kind, of the parameter m = k ** 2.")
-_own("ellipe", _ellipe_partial, "The complete elliptic integral of the second kind, of the parameter m = k ** 2.")
+_declare("ellipk", _ellipk_partial, "The complete elliptic integral of the first kind, of the parameter m = k ** 2.")
+_declare("ellipe", _ellipe_partial, "The complete elliptic integral of the second kind, of the parameter m = k ** 2.")

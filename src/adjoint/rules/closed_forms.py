@@ -197,17 +197,17 @@ def _scaled_airy(other, factor, sign):
 
 
 def _by_equation(name, second):
-    """The slopes of a solution and of its slope. second: the second derivative, of (ops, z, own, value, slope)."""
+    """The slopes of a solution and of its slope. second(ops, z, parameters, value, slope): the second derivative."""
     return {
-        name: lambda f, ops, z, y, *own: f(name + "p", *own),
-        name + "p": lambda f, ops, z, y, *own: second(ops, z, own, f(name, *own), y),
+        name: lambda f, ops, z, y, *parameters: f(name + "p", *parameters),
+        name + "p": lambda f, ops, z, y, *parameters: second(ops, z, parameters, f(name, *parameters), y),
     }
 
 
 def _spheroidal(sign, is_radial):
     # DLMF 30.2.1 with the characteristic value lambda + gamma ** 2; oblate functions are prolate ones at i z
-    def second(ops, z, own, value, slope):
-        m, _, c, cv = own
+    def second(ops, z, parameters, value, slope):
+        m, _, c, cv = parameters
         turn = -1 if is_radial and sign < 0 else 1
         width = 1 - turn * z * z
         return turn * (2 * z * slope - (cv - sign * turn * c * c * z * z - m * m / width) * value) / width
@@ -217,29 +217,29 @@ def _spheroidal(sign, is_radial):
 
 def _of_mathieu(name):
     # DLMF 28.2.1 with an angle in degrees, and 28.20.1
-    def angular(ops, z, own, value, slope):
-        return -pi / 180 * (own[2] - 2 * own[1] * ops.cos(pi / 90 * z)) * value
+    def angular(ops, z, parameters, value, slope):
+        return -pi / 180 * (parameters[2] - 2 * parameters[1] * ops.cos(pi / 90 * z)) * value
 
-    def radial(ops, z, own, value, slope):
-        return (own[2] - 2 * own[1] * ops.cosh(2 * z)) * value
+    def radial(ops, z, parameters, value, slope):
+        return (parameters[2] - 2 * parameters[1] * ops.cosh(2 * z)) * value
 
     if "mod" in name:
         return _by_equation(name, radial)
-    return _by_equation(name, angular) | {name: lambda f, ops, z, y, *own: pi / 180 * f(name + "p", *own)}
+    return _by_equation(name, angular) | {name: lambda f, ops, z, y, *parameters: pi / 180 * f(name + "p", *parameters)}
 
 
-def _of_second_kind(ops, z, own, value, slope):
+def _of_second_kind(ops, z, parameters, value, slope):
     # DLMF 14.2.2, of either normalization
-    m, n = own
+    m, n = parameters
     width = 1 - z * z
     return (2 * z * slope - (n * (n + 1) - m * m / width) * value) / width
 
 
 SLOPES = {
     # solutions of linear equations (DLMF 12.2.2, 12.14.1, 14.2.2)
-    **_by_equation("pbdv", lambda ops, z, own, value, slope: (0.25 * z * z - own[0] - 0.5) * value),
-    **_by_equation("pbvv", lambda ops, z, own, value, slope: (0.25 * z * z - own[0] - 0.5) * value),
-    **_by_equation("pbwa", lambda ops, z, own, value, slope: (own[0] - 0.25 * z * z) * value),
+    **_by_equation("pbdv", lambda ops, z, parameters, value, slope: (0.25 * z * z - parameters[0] - 0.5) * value),
+    **_by_equation("pbvv", lambda ops, z, parameters, value, slope: (0.25 * z * z - parameters[0] - 0.5) * value),
+    **_by_equation("pbwa", lambda ops, z, parameters, value, slope: (parameters[0] - 0.25 * z * z) * value),
     **_by_equation("lq", _of_second_kind),
     **{key: slope for name in SOLUTIONS if name.startswith("mathieu") for key, slope in _of_mathieu(name).items()},
     **{

@@ -485,7 +485,7 @@ def _(batch, operands, equation):
     arrays, axes = batch.strip(list(operands))
     inputs, output = contraction.split_equation(equation)
     letter = next(c for c in LETTERS if c not in equation)
-    labels = [own if axis is None else letter + own for own, axis in zip(inputs, axes, strict=True)]
+    labels = [letters if axis is None else letter + letters for letters, axis in zip(inputs, axes, strict=True)]
     return batch.join(batch.ops_for(arrays).einsum(arrays, f"{','.join(labels)}->{letter}{output}"))
 
 
@@ -607,8 +607,8 @@ def _plus(product, input, beta, alpha):
 
 def _plus_in_place(product, addend):
     # a new array would have to be brought into the cache
-    shape, own = product.shape, addend.shape
-    if shape[len(shape) - len(own) :] != own and broadcast_shapes(shape, own) != shape:
+    shape, addend_shape = product.shape, addend.shape
+    if shape[len(shape) - len(addend_shape) :] != addend_shape and broadcast_shapes(shape, addend_shape) != shape:
         return product + addend
     product += addend
     return product

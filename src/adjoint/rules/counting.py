@@ -108,16 +108,16 @@ def row_histogram(xp, input: Array, bins, min, max):
         raise RuntimeError(f"adjoint.histc: range of [{low[wrong][0]:g}, {high[wrong][0]:g}] is not finite")
     low, high = xp.where(low == high, low - 1, low), xp.where(low == high, high + 1, high)
     dtype, input = input.dtype, xp.astype(input, xp.float64, copy=False)
-    inside = (input >= low) & (input <= high)
-    every = not is_lazy(input) and bool(xp.all(inside))
-    element = input if every else xp.where(inside, input, low)
+    in_range = (input >= low) & (input <= high)
+    every = not is_lazy(input) and bool(xp.all(in_range))
+    element = input if every else xp.where(in_range, input, low)
     step = (high - low) / bins
     bin = xp.floor((element - low) / step)
     # rounding may have led across an edge
     bin = bin - xp.astype(element < low + bin * step, xp.float64)
     bin = xp.clip(bin + xp.astype(element >= low + (bin + 1) * step, xp.float64), 0, bins - 1)
     # elements outside are counted beyond the last part, and dropped
-    counts = _counts(xp, xp.astype(bin if every else xp.where(inside, bin, bins), xp.int64), None, bins + 1)
+    counts = _counts(xp, xp.astype(bin if every else xp.where(in_range, bin, bins), xp.int64), None, bins + 1)
     return xp.astype(counts[..., :bins], dtype)
 
 

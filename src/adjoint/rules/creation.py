@@ -38,9 +38,9 @@ for _rule in (zeros_like, ones_like, full_like):
 # random numbers: the replaced tensor, or the parameters of the distribution, get zeros as gradients ------------------
 
 
-def _drawn(name, node):
+def _declare_draw(name, node):
     @elementwise(name=f"drawn_{name}", input=0, dtypes="any", scalars=False, method=False, function=False, node=node)
-    def drawn(xp, input: Array, numbers: Constant):
+    def sample(xp, input: Array, numbers: Constant):
         """Random numbers that were drawn, in place of the input."""
         shape = broadcast_shapes(input.shape, numbers.shape)
         return xp.broadcast_to(xp.astype(numbers, input.dtype, copy=False), shape)
@@ -58,7 +58,7 @@ for _name, _node in {
     "random": "RandomBackward2",
     "uniform": "UniformBackward0",
 }.items():
-    _drawn(_name, _node)
+    _declare_draw(_name, _node)
 
 
 @elementwise(

@@ -1,4 +1,4 @@
-"""How a derivative is declared: once, by the kind of mathematics that the operation is.
+"""Declarations of derivatives: each derivative once, by the kind of mathematics of its operation.
 
 A declaration is a forward function on raw arrays, the *kernel*, and formulas. From the two come vjp, jvp, batch form,
 Tensor method, in-place variant, documentation and generated tests:
@@ -405,7 +405,7 @@ class Rule:
         self.runs_once = runs_once
         # formulas get None, not zeros, for those of several results that have no cotangent
         self.undefined = undefined
-        self.nodes_with_number = {input: own for input, own in names.items() if input}
+        self.nodes_with_number = {input: label for input, label in names.items() if input}
         self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
         self.check = check
         self.explain = explain
@@ -471,8 +471,8 @@ class Rule:
 
         A namespace may make its kernels itself, by a function `kernel_of` of the rule.
         """
-        own = getattr(xp, "kernel_of", None)
-        return self.kernel_on(xp) if own is None else own(self)
+        kernel_of = getattr(xp, "kernel_of", None)
+        return self.kernel_on(xp) if kernel_of is None else kernel_of(self)
 
     def kernel_on(self, xp: Any) -> Function:
         """The kernel as it is declared, on a namespace."""
@@ -669,8 +669,8 @@ def elementwise(kernel: str | None = None, /, *, name: str | None = None, **part
     options = {k: v for k, v in partials_and_options.items() if k in _OPTIONS}
     partials = {k: v for k, v in partials_and_options.items() if k not in _OPTIONS}
 
-    def declare(body: str | Function, own: str, arrays: tuple[str, ...] | None) -> Elementwise:
-        rule = Elementwise(own, body, arrays=arrays, **options)
+    def declare(body: str | Function, rule_name: str, arrays: tuple[str, ...] | None) -> Elementwise:
+        rule = Elementwise(rule_name, body, arrays=arrays, **options)
         for input, formula in partials.items():
             rule.partial(input, formula)
         TABLE.add(rule)

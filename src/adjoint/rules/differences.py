@@ -1,4 +1,4 @@
-"""Differences of special functions, each as a function of its own: of the values themselves all digits would cancel.
+"""Differences of special functions as functions of their own, since a subtraction would cancel all digits.
 
 They are the derivatives of scaled functions far out, where those are almost powers. There they are a power of the
 argument times a smooth function of its reciprocal, as a Chebyshev series. The coefficients come from mpmath's values

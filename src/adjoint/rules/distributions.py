@@ -177,8 +177,8 @@ def gamma_integral(xp, a, x, order):
         scale = x / (x - a + 1 + xp.sqrt(a))
         return -half_line(xp, lambda w: density((xp.log(x + w), x + w)), scale)
 
-    inside = (x > 0) & (a > 0) & (x < xp.inf)
-    return _where_needed(xp, inside & (x <= a), lower, a, x) + _where_needed(xp, inside & (x > a), upper, a, x)
+    in_domain = (x > 0) & (a > 0) & (x < xp.inf)
+    return _where_needed(xp, in_domain & (x <= a), lower, a, x) + _where_needed(xp, in_domain & (x > a), upper, a, x)
 
 
 def beta_integral(xp, a, b, x, orders):
@@ -194,12 +194,12 @@ def beta_integral(xp, a, b, x, orders):
         falls = a - (b - 1) * x / (1 - x) + xp.sqrt(xp.maximum(b - 1, 0) * x) / (1 - x)
         return half_line(xp, of_fall, 1 / falls)
 
-    inside = (x > 0) & (x < 1) & (a > 0) & (b > 0)
-    is_left = inside & (x * (a + b) <= a)
+    in_domain = (x > 0) & (x < 1) & (a > 0) & (b > 0)
+    is_left = in_domain & (x * (a + b) <= a)
     turned = tuple(reversed(orders))
     low = _where_needed(xp, is_left, lambda a, b, x: lower(a, b, x, orders, log_beta_density, beta_slope), a, b, x)
     high = _where_needed(
-        xp, inside & ~is_left, lambda a, b, x: lower(b, a, 1 - x, turned, log_beta_density, beta_slope), a, b, x
+        xp, in_domain & ~is_left, lambda a, b, x: lower(b, a, 1 - x, turned, log_beta_density, beta_slope), a, b, x
     )
     return low - high
 
@@ -217,9 +217,9 @@ def student_integral(xp, df, t, order):
         return -half_line(xp, lambda w: density((t + w,)), 1 / (slope + 1 / t))
 
     size = xp.abs(t)
-    inside = (size > 0) & (size < xp.inf) & (df > 0)
-    near = _where_needed(xp, inside & (size <= 1), inner, df, size)
-    return xp.sign(t) * (near + _where_needed(xp, inside & (size > 1), outer, df, size))
+    in_domain = (size > 0) & (size < xp.inf) & (df > 0)
+    near = _where_needed(xp, in_domain & (size <= 1), inner, df, size)
+    return xp.sign(t) * (near + _where_needed(xp, in_domain & (size > 1), outer, df, size))
 
 
 # the gamma distribution (DLMF 8.2) ----------------------------------------------------------------------------------
@@ -282,10 +282,10 @@ def _euler(name, factor, doc):
         real_only(name, a, b)
         return getattr(xp.special, name)(*alike(xp, a, b))
 
-    def by(own):
+    def by(parameter):
         def partial(ops, a, b, y):
             a, b = array_of(ops, a, y), array_of(ops, b, y)
-            slope = -(ops.digamma_difference(a, b) if own == "a" else ops.digamma_difference(b, a))
+            slope = -(ops.digamma_difference(a, b) if parameter == "a" else ops.digamma_difference(b, a))
             return y * slope if factor else slope
 
         return partial

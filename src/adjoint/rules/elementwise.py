@@ -494,8 +494,8 @@ minimum = elementwise(
 
 
 def _clamp_inside(input, min, max):
-    inside = True if min is None else input >= min
-    return inside if max is None else (input <= max) & inside
+    mask = True if min is None else input >= min
+    return mask if max is None else (input <= max) & mask
 
 
 def _clamp_below(input, min, max):
@@ -876,7 +876,7 @@ def _(ops, g, target, source):
     return ops.moved(g, source, target)
 
 
-def _written(xp, input, other):
+def _cast_to_input(xp, input, other):
     other = xp.asarray(other)
     if kind_of(other) == "c" and kind_of(input) not in "cb":
         warn_once(IMAGINARY_PART)
@@ -896,7 +896,7 @@ def _written(xp, input, other):
 )
 def copy(xp, input: Array, other: Array):
     """other, broadcast to the shape of input and cast to its type: the value that copy_ and item assignment write."""
-    return _written(xp, input, other)
+    return _cast_to_input(xp, input, other)
 
 
 @elementwise(
@@ -911,7 +911,7 @@ def copy(xp, input: Array, other: Array):
 )
 def fill(xp, input: Array, value: Array):
     """value everywhere: the value that fill_ writes."""
-    return _written(xp, input, value)
+    return _cast_to_input(xp, input, value)
 
 
 @elementwise(input=0, dtypes="any", method=False, function=False, inplace="zero_", repeats=True)

@@ -56,11 +56,11 @@ def _by_exponentials(xp, counted, power):
     of_zeros = sum([xp.where(value == 0, e, 0.0) for value, e in counted])
     allowed = sum([xp.where((value >= 0) & (value < xp.inf), 0, 1) for value, _ in counted]) == 0
     diverges = of_zeros >= power + 1
-    inside = allowed & ~diverges
-    values = [(xp.where(inside, value, 1.0), e) for value, e in counted]
+    in_domain = allowed & ~diverges
+    values = [(xp.where(in_domain, value, 1.0), e) for value, e in counted]
     # each element has places of its own, so that it does not depend on others
     smallest, largest = (_extreme(xp, [value for value, _ in values], which) for which in ("minimum", "maximum"))
-    rise = xp.where(inside, power + 1 - of_zeros, 1.0)
+    rise = xp.where(in_domain, power + 1 - of_zeros, 1.0)
     first = xp.floor((xp.log(smallest) - _FALL / rise) / _STEP)
     last = xp.ceil((xp.log(largest) + _FALL / (sum([e for _, e in values]) - power - 1)) / _STEP)
     total = xp.zeros_like(smallest)
@@ -70,7 +70,7 @@ def _by_exponentials(xp, counted, power):
         for value, e in values:
             term = _divided(xp, term, t + value, e)
         total = total + xp.where((k >= first) & (k <= last), term, 0.0)
-    return xp.where(inside, total, xp.where(allowed, xp.inf, xp.nan))
+    return xp.where(in_domain, total, xp.where(allowed, xp.inf, xp.nan))
 
 
 def r_d(ops, a, b, c):
@@ -197,10 +197,10 @@ def jacobi_elliptic(xp, u: Array, m: Array, which):
 # the arithmetic-geometric mean ----------------------------------------------------------------------------------------
 
 
-def _mean_by(own):
+def _mean_by(parameter):
     def partial(ops, a, b, y):
         # DLMF 19.22.1 with 19.18.1: y is pi / (2 R_F(0, a ** 2, b ** 2))
-        mine, other = (a, b) if own == "a" else (b, a)
+        mine, other = (a, b) if parameter == "a" else (b, a)
         return y * y * abs(mine) / (1.5 * pi) * r_d(ops, ops.zeros_like(y), other * other, mine * mine)
 
     return partial

@@ -10,7 +10,7 @@ from .activations import require_real
 from .declare import Array, Constant, constant, general, linear
 from .reduce import axes_of
 
-_own = {"method": False, "function": False}
+_HIDDEN = {"method": False, "function": False}
 
 # embedding ----------------------------------------------------------------------------------------------------------
 # `lead` axes in front of table and indices are those of a batch: each member has a table of its own. The indices of all
@@ -33,7 +33,7 @@ def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, l
         raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
 
 
-@linear(batching="joint", check=_check_embedding, **_own)
+@linear(batching="joint", check=_check_embedding, **_HIDDEN)
 def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_by_freq=False, sparse=False, lead=0):
     """The rows of a table that indices name; neither padding_idx nor scale_grad_by_freq changes them."""
     *batch, rows, width = weight.shape
@@ -64,7 +64,7 @@ def _(lead):
     return {"lead": lead + 1}
 
 
-@linear(batching="joint", node="EmbeddingDenseBackwardBackward0", **_own)
+@linear(batching="joint", node="EmbeddingDenseBackwardBackward0", **_HIDDEN)
 def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, scale_grad_by_freq=False, lead=0):
     """A table of so many rows: the sum of those of the input that indices name alike, none for padding_idx.
 
@@ -98,7 +98,7 @@ def _(lead):
     return {"lead": lead + 1}
 
 
-@constant(batching="joint", **_own)
+@constant(batching="joint", **_HIDDEN)
 def embedding_counts(xp, like: Constant, indices: Constant, rows, lead=0):
     """How often each index occurs among the indices, with an axis of size 1 behind, in the type of another array."""
     rows_of_indices = _through_all(xp, indices, rows, lead)
@@ -114,7 +114,7 @@ def _(lead):
 # attention ----------------------------------------------------------------------------------------------------------
 
 
-@general(axes=("dim",), **_own)
+@general(axes=("dim",), **_HIDDEN)
 def safe_softmax(xp, input: Array, dim):
     """softmax along an axis, and 0 where all elements are -inf: a query that may attend to nothing."""
     require_real("softmax_lastdim_kernel_impl", input)

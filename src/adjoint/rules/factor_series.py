@@ -46,8 +46,8 @@ def turning(ops: Any, rows: Rows, k: int) -> Any:
 
 def undefined(ops: Any, of_gaps: Any) -> Any:
     """NaN where two different values are equal, 0 elsewhere."""
-    own = ops.identity(of_gaps, *of_gaps.shape[-2:])
-    return ops.where(of_gaps + own == 0, nan, 0.0)
+    identity = ops.identity(of_gaps, *of_gaps.shape[-2:])
+    return ops.where(of_gaps + identity == 0, nan, 0.0)
 
 
 def eigh(step: Any) -> Any:
@@ -57,20 +57,20 @@ def eigh(step: Any) -> Any:
     of_gaps = gaps(values)
     start = ops.identity(vectors, *vectors.shape[-2:]) + ops.zeros_like(vectors)
     # those that the vectors have, and those that further ones are computed from
-    shown, turns, rows = [start], [start], [values]
+    result_turns, turns, rows = [start], [start], [values]
     for k in range(1, step.n):
-        known = a[k]
+        known_terms = a[k]
         for j in range(1, k):
-            known = known + a[j] @ turns[k - j] - turns[j] * rows[k - j][..., None, :]
-        rows.append(ops.real(diagonal(ops, known)))
-        turn = ops.divide_or_zero(known, of_gaps)
+            known_terms = known_terms + a[j] @ turns[k - j] - turns[j] * rows[k - j][..., None, :]
+        rows.append(ops.real(diagonal(ops, known_terms)))
+        turn = ops.divide_or_zero(known_terms, of_gaps)
         inner = half(inner_products(ops, turns, k))
         if ops.is_complex_array(turn):
             turn = turn + 1j * on_diagonal(ops, turning(ops, turns, k))
         turn = turn if inner is None else turn + on_diagonal(ops, diagonal(ops, inner))
-        shown.append(turn)
+        result_turns.append(turn)
         turns.append(turn + undefined(ops, of_gaps) if k == 1 else turn)
-    return ops.stack(rows, 0), vectors @ ops.stack(shown, 0)
+    return ops.stack(rows, 0), vectors @ ops.stack(result_turns, 0)
 
 
 def qr(step: Any) -> Any:
@@ -82,8 +82,8 @@ def qr(step: Any) -> Any:
     qs, rs = [q], [r[..., :m]]
     lower = H(ops, rs[0])
     for k in range(1, step.n):
-        known = less(a[k][..., :m], *[qs[j] @ rs[k - j] for j in range(1, k)])
-        scaled = H(ops, ops.linalg_solve_triangular(lower, H(ops, known), upper=False))
+        known_terms = less(a[k][..., :m], *[qs[j] @ rs[k - j] for j in range(1, k)])
+        scaled = H(ops, ops.linalg_solve_triangular(lower, H(ops, known_terms), upper=False))
         inner = half(inner_products(ops, qs, k))
         free = less(H(ops, q) @ scaled, inner)
         below = ops.tril(free, -1)
@@ -113,13 +113,13 @@ def svd(step: Any) -> Any:
     for k in range(1, step.n):
         products = [us[j] * ss[k - j][..., None, :] for j in range(1, k)]
         product = sum(products[1:], products[0]) if products else None
-        known = less(
+        known_terms = less(
             a[k],
             None if product is None else product @ vh,
             *[scaled[j] @ H(ops, vs[k - j]) for j in range(1, k)],
         )
         of_u, of_v = half(inner_products(ops, us, k)), half(inner_products(ops, vs, k))
-        right, left = known @ v, H(ops, known) @ u
+        right, left = known_terms @ v, H(ops, known_terms) @ u
         core = H(ops, u) @ right
         free = less(core, None if of_u is None else of_u * by_column, None if of_v is None else by_row * of_v)
         turned = H(ops, free)

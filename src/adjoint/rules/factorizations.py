@@ -106,13 +106,13 @@ def _(ops, t, y0, y1):
     inner = _by_upper(ops, square, left[..., :k])
     below, above = ops.tril(inner, -1), ops.triu(inner)
     lower, over = unit_lower(ops, y0), upper(ops, y0)
-    moved = lower[..., :k, :] @ below + above @ over[..., :k]
+    tangent = lower[..., :k, :] @ below + above @ over[..., :k]
     if columns > k:
-        moved = ops.cat([moved, left[..., k:] - below @ over[..., k:]], moved.ndim - 1)
+        tangent = ops.cat([tangent, left[..., k:] - below @ over[..., k:]], tangent.ndim - 1)
     if rows > k:
         low = _by_upper(ops, square, t[..., k:, :]) - lower[..., k:, :] @ above
-        moved = ops.cat([moved, low], moved.ndim - 2)
-    return moved, None, None
+        tangent = ops.cat([tangent, low], tangent.ndim - 2)
+    return tangent, None, None
 
 
 @constant(method=False, function=False, core="(m,n),(k)->(m,m)")
@@ -172,8 +172,8 @@ def _(ops, t, A):
 )
 def linalg_cholesky_ex(xp, A: Array, *, upper=False):
     """linalg_cholesky, and the order of the leading minor that is not positive (0: none) instead of an error."""
-    read = xp.conj(xp.matrix_transpose(A)) if upper else A
-    factor, info = xp.partial_cholesky(read)
+    triangle = xp.conj(xp.matrix_transpose(A)) if upper else A
+    factor, info = xp.partial_cholesky(triangle)
     return (xp.conj(xp.matrix_transpose(factor)) if upper else factor), info
 
 
@@ -198,8 +198,8 @@ def unread_triangle(xp, factor: Constant, upper):
 
 def _lower_factor(ops, factor, upper):
     """The lower triangular factor; a factor of zeros has a derivative too, as in PyTorch."""
-    read = factor - ops.unread_triangle(factor, upper)
-    return H(ops, read) if upper else read
+    triangle = factor - ops.unread_triangle(factor, upper)
+    return H(ops, triangle) if upper else triangle
 
 
 @general(core="(n,k),(n,n)->(n,k)", method=False, function=False, node="CholeskySolveBackward0")
@@ -230,8 +230,8 @@ def _(ops, t, factor, upper):
 
 @cholesky_solution.jvp("factor")
 def _(ops, t, factor, y, upper):
-    moved = (H(ops, t) if upper else t) @ H(ops, _lower_factor(ops, factor, upper))
-    return -ops.cholesky_solution((moved + H(ops, moved)) @ y, factor, upper)
+    change = (H(ops, t) if upper else t) @ H(ops, _lower_factor(ops, factor, upper))
+    return -ops.cholesky_solution((change + H(ops, change)) @ y, factor, upper)
 
 
 # without derivative ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Helpers of formulas that spare arrays: products that are added to, or summed, in one step."""
+"""Operations that save temporary arrays in formulas: a product is added to, or summed, in one step."""
 
 from math import prod
 from typing import Any
@@ -8,10 +8,10 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, elementwise, multilinear
 
-_own: dict[str, Any] = {"method": False, "function": False}
+_HIDDEN: dict[str, Any] = {"method": False, "function": False}
 
 
-@elementwise(input="factor", factor="input", addend=1, **_own)
+@elementwise(input="factor", factor="input", addend=1, **_HIDDEN)
 def multiply_add(xp, input: Array, factor: Array, addend: Array):
     """input * factor + addend, broadcast."""
     product = input * factor
@@ -22,7 +22,7 @@ def multiply_add(xp, input: Array, factor: Array, addend: Array):
     return product
 
 
-@multilinear(axes=("dims",), **_own)
+@multilinear(axes=("dims",), **_HIDDEN)
 def sum_product(xp, input: Array, other: Array, dims):
     """The sum of input * other over axes, which are kept with size 1; both have the same number of axes."""
     ndim = trailing = input.ndim

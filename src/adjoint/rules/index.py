@@ -68,8 +68,8 @@ def last_step(shape, index):
             del rest[dim]
             continue
         dim += 1
-    named = [step for step in steps if step[0] != slice(None)] or steps
-    return named[-1] if named else None
+    cuts = [step for step in steps if step[0] != slice(None)] or steps
+    return cuts[-1] if cuts else None
 
 
 def _shown_step(input_shape, index):
@@ -144,8 +144,8 @@ def written_at(xp, input: Array, index, source: Array):
 
 @written_at.batch
 def _(input, index, source):
-    named = [item for item in index if item is not Ellipsis]
-    ndim = input.ndim - 1 + named.count(None) - sum([not isinstance(item, slice) for item in named if item is not None])
+    items = [item for item in index if item is not Ellipsis]
+    ndim = input.ndim - 1 + items.count(None) - sum([not isinstance(item, slice) for item in items if item is not None])
     if hasattr(source, "ndim"):
         source = source[(slice(None), *(None,) * (ndim + 1 - source.ndim), ...)]
     return {"index": (slice(None), *index), "source": source}
@@ -288,8 +288,11 @@ def _axis_behind(ops, array, n):
 
 def same_dtype(input, other, message):
     """Raise RuntimeError, with both dtypes' names in the message, if a tensor has another dtype."""
-    own, others = getattr(input, "_array", input).dtype, getattr(getattr(other, "_array", other), "dtype", None)
-    if others is not None and others is not own and other.dtype != input.dtype:
+    input_dtype, other_dtype = (
+        getattr(input, "_array", input).dtype,
+        getattr(getattr(other, "_array", other), "dtype", None),
+    )
+    if other_dtype is not None and other_dtype is not input_dtype and other.dtype != input.dtype:
         raise RuntimeError(message.format(dtype_name(input), dtype_name(other)))
 
 
@@ -361,16 +364,16 @@ def _(values, indices, ndim):
 def _(batch, input, indices, values, accumulate):
     if of_batch(indices) is not None:
         return NotImplemented
-    (data, axis), (written, written_axis) = batch.strip(input), batch.strip(values)
-    ops = batch.ops_for([data, written])
-    size = (data if axis == 0 else written).shape[0]
+    (data, axis), (source, source_axis) = batch.strip(input), batch.strip(values)
+    ops = batch.ops_for([data, source])
+    size = (data if axis == 0 else source).shape[0]
     if axis is None:
         data = ops.expand(data, (size, *data.shape))
-    if written_axis == 0:
+    if source_axis == 0:
         shape = batch.ops_for([input]).index(input, indices).shape
-        written = written[(slice(None), *(None,) * (len(shape) + 1 - written.ndim))]
-        written = _axis_behind(ops, ops.expand(written, (size, *shape)), places_ndim(indices))
-    return batch.join(ops.index_put(data, (slice(None), *indices), written, accumulate))
+        source = source[(slice(None), *(None,) * (len(shape) + 1 - source.ndim))]
+        source = _axis_behind(ops, ops.expand(source, (size, *shape)), places_ndim(indices))
+    return batch.join(ops.index_put(data, (slice(None), *indices), source, accumulate))
 
 
 # indices along one axis -----------------------------------------------------------------------------------------------
@@ -598,10 +601,10 @@ def _declare_reduction(name, check):
             part = ops.getitem_slice(src, tuple(slice(n) for n in index.shape))
         ones = ops.ones_like(part)
         # 1 where the input's own value is one of the reduced values
-        own = ops.ones_like(input)
+        input_weight = ops.ones_like(input)
         if not include_self:
-            own = ops.scatter(own, dim, index, 0)
-        of_input, of_part = _FORMULAS[reduce](ops, g, y, input, part, own, ones, dim, index)
+            input_weight = ops.scatter(input_weight, dim, index, 0)
+        of_input, of_part = _FORMULAS[reduce](ops, g, y, input, part, input_weight, ones, dim, index)
         if is_number:
             return of_input, ops.reshape(of_part, tuple(src.shape))
         if tuple(index.shape) != tuple(src.shape):
@@ -611,33 +614,33 @@ def _declare_reduction(name, check):
     return rule
 
 
-def _of_sum(ops, g, y, input, part, own, ones, dim, index):
-    return g * own, ops.gather(g, dim, index)
+def _of_sum(ops, g, y, input, part, input_weight, ones, dim, index):
+    return g * input_weight, ops.gather(g, dim, index)
 
 
-def _of_mean(ops, g, y, input, part, own, ones, dim, index):
-    counts = ops.scatter_add(own, dim, index, ones)
+def _of_mean(ops, g, y, input, part, input_weight, ones, dim, index):
+    counts = ops.scatter_add(input_weight, dim, index, ones)
     share = g / counts
-    return share * own, ops.gather(share, dim, index)
+    return share * input_weight, ops.gather(share, dim, index)
 
 
-def _of_extreme(ops, g, y, input, part, own, ones, dim, index):
+def _of_extreme(ops, g, y, input, part, input_weight, ones, dim, index):
     # equal extremes share the cotangent evenly
-    of_input = where_equal(ops, input, y) * own
+    of_input = where_equal(ops, input, y) * input_weight
     of_part = where_equal(ops, part, ops.gather(y, dim, index))
     share = g / ops.maximum(ops.scatter_add(of_input, dim, index, of_part), ops.ones_like(input))
     return share * of_input, ops.gather(share, dim, index) * of_part
 
 
-def _of_product(ops, g, y, input, part, own, ones, dim, index):
+def _of_product(ops, g, y, input, part, input_weight, ones, dim, index):
     # The product of all other factors. With one zero among the factors, this is the product p of those that are not
     # zero for the zero, and p / x times the zero for any other x; with two it is p times the other zero for a zero.
     # The zeros enter as their sum, so that this can be differentiated again.
-    own_zero, part_zero = where_zero(ops, input) * own, where_zero(ops, part)
+    own_zero, part_zero = where_zero(ops, input) * input_weight, where_zero(ops, part)
     zeros = ops.scatter_add(own_zero, dim, index, part_zero)
     total = ops.scatter_add(input * own_zero, dim, index, part * part_zero)
     # a value outside the reduction counts as 1, and its cotangent is dropped below
-    input = ops.where(ops.ne(own, 0), input, 1)
+    input = ops.where(ops.ne(input_weight, 0), input, 1)
     product = ops.scatter_reduce(input + own_zero, dim, index, part + part_zero, "prod", True)
 
     def others(x, is_zero, zeros, total, product):
@@ -648,7 +651,7 @@ def _of_product(ops, g, y, input, part, own, ones, dim, index):
         return ops.conj(product / (x + is_zero) * (is_zero * of_zero + (1 - is_zero) * of_other))
 
     picked = [ops.gather(value, dim, index) for value in (zeros, total, product)]
-    of_input = others(input, own_zero, zeros, total, product) * own
+    of_input = others(input, own_zero, zeros, total, product) * input_weight
     return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *picked)
 
 
@@ -732,8 +735,8 @@ def _batched_slices(name):
         data = [batch.strip(array)[0] for array in (input, index, source)]
         rows = MemberRows(batch, data[1].shape[0], batch.ops_for(data))
         numbers = rows.numbers(index, input.shape[dim])
-        written = getattr(rows.ops, name)(rows.of(input, dim), 0, numbers, rows.of(source, dim), **others)
-        return rows.members(written, dim)
+        results = getattr(rows.ops, name)(rows.of(input, dim), 0, numbers, rows.of(source, dim), **others)
+        return rows.members(results, dim)
 
     return run
 
@@ -744,22 +747,22 @@ def _check_slices(operation, error, prefix, number):
         if operation == "index_copy" and numpy_dtype(index._array.dtype).itemsize < 8:
             name = index.dtype.long_name
             raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {name}")
-        own, other = input._array.shape, source._array.shape
-        n = own[dim] if own else 1
-        if operation == "index_add" and len(own) < 2:
+        input_shape, source_shape = input._array.shape, source._array.shape
+        n = input_shape[dim] if input_shape else 1
+        if operation == "index_add" and len(input_shape) < 2:
             check_indices(operation, index, n, error=IndexError, wording="index out of range in self")
         check_indices(operation, index, n, dim=dim, error=error, prefix=prefix)
-        size = other[dim] if other else 1
+        size = source_shape[dim] if source_shape else 1
         number_of_indices = prod(index._array.shape)
         if number_of_indices != size:
             raise error(
                 f"{operation}_(): Number of indices ({number_of_indices}) should be equal to source.size(dim)"
                 + number.format(size, dim)
             )
-        if own[:dim] != other[:dim] or own[dim + 1 :] != other[dim + 1 :]:
+        if input_shape[:dim] != source_shape[:dim] or input_shape[dim + 1 :] != source_shape[dim + 1 :]:
             raise RuntimeError(
                 "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                f"= {list(own)} source.shape = {list(other)}"
+                f"= {list(input_shape)} source.shape = {list(source_shape)}"
             )
         same_dtype(input, source, operation + "_(): self ({}) and source ({}) must have the same scalar type")
 

@@ -16,7 +16,7 @@ class Origin(NamedTuple):
     """The public operation of maps along axes: the name of its node, and the attributes that it shows."""
 
     node: str = "AlongAxesBackward0"
-    shown: tuple[tuple[str, Any], ...] = ()
+    attributes: tuple[tuple[str, Any], ...] = ()
 
     @property
     def transposed(self) -> "Origin":
@@ -38,7 +38,7 @@ _NODES_WITH_INPUT = tuple(
     function=False,
     dtypes="same",
     node=lambda input, maps, origin: origin.node,
-    attributes=lambda origin: dict(origin.shown),
+    attributes=lambda origin: dict(origin.attributes),
     shown={"maps": None, "origin": None},
     runs_once=_NODES_WITH_INPUT,
 )

@@ -193,8 +193,8 @@ def _(ops, g, A, y, upper, unitriangular, needs):
 
 @linalg_solve_triangular.jvp("A")
 def _(ops, t, A, y, upper, unitriangular):
-    moved = _triangle(ops, t, upper, unitriangular) @ y
-    return -ops.linalg_solve_triangular(A, moved, upper=upper, unitriangular=unitriangular)
+    product = _triangle(ops, t, upper, unitriangular) @ y
+    return -ops.linalg_solve_triangular(A, product, upper=upper, unitriangular=unitriangular)
 
 
 @linalg_solve_triangular.jvp("B")
@@ -429,10 +429,10 @@ def _(ops, g, A, y0):
 
 @linalg_slogdet.jvp("A")
 def _(ops, t, A, y0):
-    moved = ops.sum(diagonal(ops, ops.inverse_or_inf(A) @ t), (A.ndim - 2,))
+    trace = ops.sum(diagonal(ops, ops.inverse_or_inf(A) @ t), (A.ndim - 2,))
     if not ops.is_complex_array(A):
-        return ops.zeros_like(moved), moved
-    return y0 * ops.imag(moved) * 1j, ops.real(moved)
+        return ops.zeros_like(trace), trace
+    return y0 * ops.imag(trace) * 1j, ops.real(trace)
 
 
 # factorizations -----------------------------------------------------------------------------------------------------
@@ -488,8 +488,8 @@ def cholesky_jvp(ops, t, y, upper):
         y = H(ops, y)
     left = ops.linalg_solve_triangular(y, t, upper=False)
     inner = ops.linalg_solve_triangular(y, H(ops, left), upper=False)
-    moved = y @ _half_triangle(ops, H(ops, inner))
-    return H(ops, moved) if upper else moved
+    tangent = y @ _half_triangle(ops, H(ops, inner))
+    return H(ops, tangent) if upper else tangent
 
 
 linalg_cholesky.vjp("A")(cholesky_vjp)
@@ -552,10 +552,10 @@ def linalg_eig(xp, A: Array):
 def _(ops, g, y0, y1):
     turned = H(ops, y1)
     inner = turned @ g[1]
-    own = diagonal(ops, inner)
-    without_phase(ops, own, "linalg_eig_backward")
+    diagonal_part = diagonal(ops, inner)
+    without_phase(ops, diagonal_part, "linalg_eig_backward")
     # the vectors keep their length
-    inner = inner - (turned @ y1) * ops.real(own)[..., None, :]
+    inner = inner - (turned @ y1) * ops.real(diagonal_part)[..., None, :]
     core = ops.divide_or_zero(inner, ops.conj(gaps(y0))) + on_diagonal(ops, g[0])
     return ops.linalg_solve(turned, core @ turned)
 

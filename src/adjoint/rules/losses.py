@@ -14,7 +14,7 @@ from .activations import require_real
 from .declare import Array, Constant, Kernels, general, linear
 from .reduce import axes_of, count, dims_of, restore
 
-_own = {"method": False, "function": False}
+_HIDDEN = {"method": False, "function": False}
 
 # element by element ---------------------------------------------------------------------------------------------------
 
@@ -54,8 +54,8 @@ def _loss(name, message, value, by_input, by_target=None, node=None, parameter=N
         return _reduced(xp, value(xp, input, target, parameter), reduction, dim)
 
     kernel.__doc__ = f"{name.replace('_', ' ').capitalize()} of input and target."
-    shown = {"parameter": parameter, "dim": None, "reduction": None}
-    options = {"axes": ("dim",), "node": node, "shown": shown, "attributes": _shown_reduction, **_own}
+    node_names = {"parameter": parameter, "dim": None, "reduction": None}
+    options = {"axes": ("dim",), "node": node, "shown": node_names, "attributes": _shown_reduction, **_HIDDEN}
     rule = general(name=name, **options)(kernel)
 
     @rule.vjp("input", "target")
@@ -199,7 +199,7 @@ _loss(
 # a batch axis in front fits all of them.
 
 
-def _chosen(xp, target, weight, ignore_index, shape, dim, dtype):
+def _class_entries(xp, target, weight, ignore_index, shape, dim, dtype):
     """The index of each sample's class in an array of this shape, its weight (a number if it is 1 everywhere), and the
     mask of samples that count: None if all do."""
     if weight is not None:
@@ -245,7 +245,7 @@ def _check_nll(input, target, weight, ignore_index, reduction, dim, over):
     check=_check_nll,
     shown={"dim": None, "over": None, "reduction": None, "input_shape": None},
     attributes=_shown_reduction,
-    **_own,
+    **_HIDDEN,
 )
 def nll_loss(
     xp,
@@ -266,7 +266,7 @@ def nll_loss(
         # without classes every place is ignored
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)
     else:
-        where, weights, counts = _chosen(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
+        where, weights, counts = _class_entries(xp, target, weight, ignore_index, input.shape, dim, input.dtype)
         losses = _times(xp, -xp.getitem(input, where), weights, counts)
     if reduction == "none":
         return xp.squeeze(losses, axis=dim)
@@ -281,7 +281,7 @@ def _(ops, g, target, input_shape, weight, ignore_index, reduction, dim, over):
     return ops.nll_spread(g, target, input_shape, weight, ignore_index, reduction, dim, over)
 
 
-@linear(dtypes="same", batching="joint", **_own)
+@linear(dtypes="same", batching="joint", **_HIDDEN)
 def nll_spread(
     xp,
     input: Array,
@@ -297,7 +297,7 @@ def nll_spread(
     result = xp.zeros(shape, dtype=input.dtype)
     if not shape[dim]:
         return result
-    where, weights, counts = _chosen(xp, target, weight, ignore_index, shape, dim, input.dtype)
+    where, weights, counts = _class_entries(xp, target, weight, ignore_index, shape, dim, input.dtype)
     if over is None and reduction != "none":
         g = -input  # one number for all samples
     else:
@@ -329,7 +329,7 @@ def _(size, shape, dim, over):
 _NEVER = -1e30
 
 
-def _moved(ops, values, n):
+def _shift(ops, values, n):
     """Values of states n places further on (back for negative n); states that nothing moves to are never reached."""
     axis, size = values.ndim - 1, values.shape[-1]
     if abs(n) >= size:
@@ -352,7 +352,7 @@ def _reached(ops, emitted, skip, steps):
     scores = [ops.where((steps > 0)[..., None], entry, nothing)]
     for t in range(1, emitted.shape[0]):
         before = scores[-1]
-        ways = ops.stack([before, _moved(ops, before, 1), _moved(ops, before, 2) + skip], 0)
+        ways = ops.stack([before, _shift(ops, before, 1), _shift(ops, before, 2) + skip], 0)
         scores.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0) + emitted[t, ...], before))
     return scores
 
@@ -362,7 +362,7 @@ def _remaining(ops, emitted, skip, last, steps):
     scores = [last]
     for t in range(emitted.shape[0] - 1, 0, -1):
         onward = scores[-1] + emitted[t, ...]
-        ways = ops.stack([onward, _moved(ops, onward, -1), _moved(ops, onward + skip, -2)], 0)
+        ways = ops.stack([onward, _shift(ops, onward, -1), _shift(ops, onward + skip, -2)], 0)
         scores.append(ops.where((steps > t)[..., None], ops.logsumexp(ways, 0), scores[-1]))
     return scores[::-1]
 
@@ -387,7 +387,7 @@ def _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity):
     return ops.exp(log_probs) * counted - slope
 
 
-@general(batching="joint", shown=dict.fromkeys(("states", "skip", "last", "steps", "lead")), **_own)
+@general(batching="joint", shown=dict.fromkeys(("states", "skip", "last", "steps", "lead")), **_HIDDEN)
 def ctc_loss(
     xp, log_probs: Array, states, skip: Constant, last: Constant, steps: Constant, zero_infinity=False, lead=0
 ):

@@ -1,4 +1,4 @@
-"""A batch whose members are indexed along one axis, each with its own indices, as rows of one array."""
+"""Batches whose members have indices of their own along one axis: all members as rows of one array."""
 
 from adjoint.arrays.namespace import namespace, underlying
 

@@ -13,7 +13,7 @@ from .declare import Array, Numeric, general
 from .reduce import count
 
 _SHOWN = {"input": "input", "y1": None, "y2": None, "dims": None, "bias_shape": None}
-_own = {"axes": ("dims",), "method": False, "function": False, "shown": _SHOWN}
+_OPTIONS = {"axes": ("dims",), "method": False, "function": False, "shown": _SHOWN}
 
 
 def _standardize(message):
@@ -91,7 +91,7 @@ for _name, _message in (
     ("native_layer_norm", "LayerNormKernelImpl"),
     ("native_group_norm", "GroupNormKernelImpl"),
 ):
-    _rule = general(name=_name, outputs=("output", "mean", "var"), rounded=1, **_own)(_standardize(_message))
+    _rule = general(name=_name, outputs=("output", "mean", "var"), rounded=1, **_OPTIONS)(_standardize(_message))
     _rule.vjp("input", "weight", "bias")(_pulled)
     _rule.jvp("input")(_pushed)
 
@@ -104,7 +104,7 @@ for _name, _message in (
         return ops.expand(t, input_shape), None, None
 
 
-@general(outputs=("output", "mean_square"), rounded=1, **_own)
+@general(outputs=("output", "mean_square"), rounded=1, **_OPTIONS)
 def fused_rms_norm(xp, input: Array, weight: Array = None, dims=None, eps: Numeric = 1e-5):
     """The input over the root of its mean square plus eps, times weight; and the mean square."""
     require_real("rms_norm", input)
@@ -122,10 +122,10 @@ def _(ops, g, input, weight, y1, dims, eps, needs):
     of_weight = of_output * input * factor if needs[1] else None
     if not needs[0]:
         return None, of_weight
-    passed = of_output if weight is None else of_output * weight
-    moment = ops.sum_product(passed, input, dims)
+    of_normalized = of_output if weight is None else of_output * weight
+    moment = ops.sum_product(of_normalized, input, dims)
     slope = (2 * of_square - factor * factor * factor * moment) / max(count(input.shape, dims), 1)
-    return ops.multiply_add(passed, factor, input * slope), of_weight
+    return ops.multiply_add(of_normalized, factor, input * slope), of_weight
 
 
 @fused_rms_norm.jvp("input")

@@ -74,17 +74,17 @@ _check_weight = number_check()
 @passes_plain
 def _check_lerp(input, end, weight):
     _check_weight(input, end, weight)
-    own = input.dtype
-    named = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)
-    for name, tensor in named:
+    input_dtype = input.dtype
+    operands = (("end", end), ("weight", weight)) if hasattr(weight, "_array") else (("end", end),)
+    for name, tensor in operands:
         scalar_weight = name == "weight" and not tensor.ndim
-        if tensor.dtype is not own and not scalar_weight:
-            raise RuntimeError(f"expected dtype {own.c_name} for `{name}` but got dtype {tensor.dtype.c_name}")
+        if tensor.dtype is not input_dtype and not scalar_weight:
+            raise RuntimeError(f"expected dtype {input_dtype.c_name} for `{name}` but got dtype {tensor.dtype.c_name}")
     # a weight without axes may bring its type along
-    common = own if len(named) == 1 else common_dtype([input._array, weight._array], "same")
+    common = input_dtype if len(operands) == 1 else common_dtype([input._array, weight._array], "same")
     if not (common.is_floating_point or common.is_complex):
-        kernel = "lerp_kernel_scalar" if len(named) == 1 else "lerp_kernel_tensor"
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
+        kernel = "lerp_kernel_scalar" if len(operands) == 1 else "lerp_kernel_tensor"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input_dtype.long_name}'")
 
 
 @elementwise(

@@ -138,8 +138,8 @@ def places_in_drawn_windows(xp, input: Array, samples: Constant, kernel, results
     values = xp.reshape(xp.take_along_axis(flat, all_places, axis=-1), places.shape)
     missing = xp.isnan(values)
     last = prod(kernel) - 1 - xp.argmax(xp.flip(missing, axis=-1), axis=-1)
-    chosen = xp.where(xp.any(missing, axis=-1), last, xp.argmax(values, axis=-1))
-    return xp.reshape(xp.take_along_axis(places, chosen[..., None], axis=-1), (*outer, *results))
+    indices = xp.where(xp.any(missing, axis=-1), last, xp.argmax(values, axis=-1))
+    return xp.reshape(xp.take_along_axis(places, indices[..., None], axis=-1), (*outer, *results))
 
 
 # windows as columns ---------------------------------------------------------------------------------------------------

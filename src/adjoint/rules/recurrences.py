@@ -1,4 +1,4 @@
-"""How truncated Taylor series pass through operations: by kind, and a table of recurrences for single operations.
+"""Propagation of truncated Taylor series through operations: by kind, or by a table of recurrences.
 
 A series is an array of its normalised coefficients x[k] (derivative k divided by k!) along a new first axis, x[0] the
 value. Series without an end are those of constants; a result is known as far as all series that it depends on.
@@ -56,9 +56,9 @@ class Step:
         value = self.values[name]
         like = next(flat(self.series.values()))
         value = self.ops.zeros_like(like[0]) + value
-        return with_rank(self.ops, self.started(value, self.ops.zeros_like(value)[None]), self.y.ndim + 1)
+        return with_rank(self.ops, self.with_first(value, self.ops.zeros_like(value)[None]), self.y.ndim + 1)
 
-    def started(self, first: Any, rest: Any) -> Any:
+    def with_first(self, first: Any, rest: Any) -> Any:
         """The series of a first coefficient and of the others, n in all, which may be one to be repeated."""
         if self.n == 1:
             return first[None]
@@ -73,7 +73,7 @@ class Step:
             rest = self.ops.expand(with_rank(self.ops, rest, y.ndim + 1), (rest.shape[0], *y.shape))
         if kind_of(rest) != kind_of(y):
             y = y + self.ops.zeros_like(rest[0])
-        return self.started(y, rest)
+        return self.with_first(y, rest)
 
     def integral(self, rates: Any) -> Any:
         """The series of a result from that of its derivative."""
@@ -82,7 +82,7 @@ class Step:
     def constant(self, value: float, name: str) -> Any:
         """The series of a number, of the shape of that of an input."""
         zeros = self.ops.zeros_like(self.aligned(name))
-        return self.started(zeros[0] + value, zeros[1:])
+        return self.with_first(zeros[0] + value, zeros[1:])
 
 
 def flat(series: Any) -> Iterator[Any]:
@@ -132,8 +132,8 @@ def _linear(step: Step) -> Any:
     rest = {name: _rest(s) for name, s in step.series.items()}
     filled = {name: zeros_for(step.ops, values[name], rest.get(name)) for name in rule.inputs}
     if step.n == 1:
-        return _started_by_name(step, None)
-    return _started_by_name(step, step.level.over_orders(rule, {**values, **filled}, list(slots_of(step))))
+        return _with_first_by_name(step, None)
+    return _with_first_by_name(step, step.level.over_orders(rule, {**values, **filled}, list(slots_of(step))))
 
 
 def _has_all(step: Step, name: str) -> bool:
@@ -160,7 +160,7 @@ def zeros_for(ops: Any, value: Any, series: Any) -> Any:
     return 0 if isinstance(value, (bool, int, float, complex)) else ops.zeros_like(value)
 
 
-def _started_by_name(step: Step, rest: Any) -> Any:
+def _with_first_by_name(step: Step, rest: Any) -> Any:
     """The series of one or several results from the results y and the further coefficients."""
     if step.rule.outputs is None:
         return step.y[None] if rest is None else step.result(rest)
@@ -249,28 +249,28 @@ def _by_jvp(step: Step) -> Any:
     if not rule.vjps:
         return None
     if n == 1:
-        return _started_by_name(step, None)
+        return _with_first_by_name(step, None)
     rates = {name: derived(step, s) for name, s in step.series.items()}
     if not needs_result(step):
-        return _started_by_name(step, _integrated(step, _pushed(step, rates, step.y, n - 1)))
+        return _with_first_by_name(step, _integrated(step, _pushed(step, rates, step.y, n - 1)))
     outputs = (step.y,) if rule.outputs is None else step.y
-    known: list[Any] = [[y] if kind_of(y) in "fc" else None for y in outputs]
+    coefficients: list[Any] = [[y] if kind_of(y) in "fc" else None for y in outputs]
     for k in range(1, n):
         y = tuple(
-            output if own is None else step.level.tensor(step.ops.stack(own, 0))
-            for output, own in zip(outputs, known, strict=True)
+            output if rows is None else step.level.tensor(step.ops.stack(rows, 0))
+            for output, rows in zip(outputs, coefficients, strict=True)
         )
         pushed = _pushed(step, cut_all(rates, k), y[0] if rule.outputs is None else y, k)
-        for own, rate, output in zip(
-            known, (pushed,) if rule.outputs is None else pushed or (None,) * len(outputs), outputs, strict=True
+        for rows, rate, output in zip(
+            coefficients, (pushed,) if rule.outputs is None else pushed or (None,) * len(outputs), outputs, strict=True
         ):
-            if own is not None:
-                own.append(step.ops.zeros_like(output) if rate is None else _fit(step, rate[k - 1], output) / k)
-    series = tuple(None if own is None else step.ops.stack(own, 0) for own in known)
+            if rows is not None:
+                rows.append(step.ops.zeros_like(output) if rate is None else _expand_to(step, rate[k - 1], output) / k)
+    series = tuple(None if rows is None else step.ops.stack(rows, 0) for rows in coefficients)
     return series[0] if rule.outputs is None else series
 
 
-def _fit(step: Step, rate: Any, output: Any) -> Any:
+def _expand_to(step: Step, rate: Any, output: Any) -> Any:
     return rate if rate.shape == output.shape else step.ops.expand(rate, output.shape)
 
 
@@ -282,15 +282,15 @@ def cut_all(series: dict[str, Any], n: int) -> dict[str, Any]:
 def needs_result(step: Step) -> bool:
     """True if the jvp by the inputs that have series needs the result's own series, beside that of integers."""
     rule = step.rule
-    used = set()
+    needs = set()
     for name in step.series:
         formula = rule.jvps.get(name)
         formulas = [formula] if formula is not None else [f for f in rule.vjps if name in f.inputs]
-        used |= {need for f in formulas for need in f.needs}
+        needs |= {need for f in formulas for need in f.needs}
     outputs = (step.y,) if rule.outputs is None else step.y
     names = ["y"] if rule.outputs is None else [f"y{i}" for i in range(len(outputs))]
-    return any(name in used and kind_of(y) in "fc" for name, y in zip(names, outputs, strict=True)) or (
-        rule.outputs is not None and "y" in used
+    return any(name in needs and kind_of(y) in "fc" for name, y in zip(names, outputs, strict=True)) or (
+        rule.outputs is not None and "y" in needs
     )
 
 
@@ -418,9 +418,9 @@ def _power_of_series(step: Step) -> Any:
     if step.n == 1:
         return step.y[None]
     rates = ops.series_quotient(derived(step, x), x[:-1], 0) / step.level.numbers(x[1:])
-    logarithm = step.started(ops.log(x[0]), rates)
+    logarithm = step.with_first(ops.log(x[0]), rates)
     product = ops.series_product(exponent, logarithm, 0)
-    return step.y * ops.series_riccati(step.started(ops.zeros_like(product[0]), product[1:]), "exp", 0)
+    return step.y * ops.series_riccati(step.with_first(ops.zeros_like(product[0]), product[1:]), "exp", 0)
 
 
 def _power(step: Step) -> Any:
@@ -509,8 +509,8 @@ def _solve(step: Step) -> Any:
     a, b = step.series.get("A"), step.series.get("B")
     rows = [step.y]
     for k in range(1, step.n):
-        known = None if a is None else -_convolved_at(a, rows, k)
-        rows.append(step.ops.linalg_solve(step.values["A"], plus(known, None if b is None else b[k])))
+        known_term = None if a is None else -_convolved_at(a, rows, k)
+        rows.append(step.ops.linalg_solve(step.values["A"], plus(known_term, None if b is None else b[k])))
     return step.ops.stack(rows, 0)
 
 
@@ -554,7 +554,7 @@ def _det(step: Step) -> Any:
     if step.n == 1:
         return step.y[None]
     exponent = _integrated(step, _logarithmic_rate(step))
-    exponent = step.started(step.ops.zeros_like(exponent[0]), exponent)
+    exponent = step.with_first(step.ops.zeros_like(exponent[0]), exponent)
     return step.y * step.ops.series_riccati(exponent, "exp", 0)
 
 
@@ -567,7 +567,7 @@ def _slogdet(step: Step) -> Any:
     if kind_of(exponent) != "c":
         return None, step.result(exponent, logarithm)
     turn = 1j * ops.imag(exponent)
-    phase = step.started(ops.zeros_like(turn[0]), turn)
+    phase = step.with_first(ops.zeros_like(turn[0]), turn)
     return sign * ops.series_riccati(phase, "exp", 0), step.result(ops.real(exponent), logarithm)
 
 
@@ -588,7 +588,7 @@ def _softmax(step: Step) -> Any:
 def _without_value(step: Step) -> Any:
     """The series of an input with 0 in the place of its value."""
     x = step.series["input"]
-    return step.started(step.ops.zeros_like(x[0]), x[1:])
+    return step.with_first(step.ops.zeros_like(x[0]), x[1:])
 
 
 def _log_softmax(step: Step) -> Any:

@@ -49,23 +49,23 @@ def _sums(values, others):
 
 
 @general(core="(m),(m),(n)->(n),(n),(m)", outputs=("hidden", "memory", "gates"), **_OPTIONS)
-def lstm_step(xp, own: Array, before: Array, memory: Array):
+def lstm_step(xp, input_part: Array, before: Array, memory: Array):
     """The next state and memory (.., n), and the gates (.., 4 n), from their parts by the input and by the state."""
-    results = gated_step(REMEMBER, (own, before, memory))
+    results = gated_step(REMEMBER, (input_part, before, memory))
     if results is not None:
         return results
-    states, gates = _remembered(xp, own, before, (None, memory))
+    states, gates = _remembered(xp, input_part, before, (None, memory))
     return *states, _joined(xp, gates, states[1].shape)
 
 
-def _remembered(xp, own, before, states):
-    i, f, c, o = _parts(own + before, 4)
+def _remembered(xp, input_part, before, states):
+    i, f, c, o = _parts(input_part + before, 4)
     gates = i, f, c, o = xp.expit(i), xp.expit(f), xp.tanh(c), xp.expit(o)
     following = f * states[1] + i * c
     return (o * xp.tanh(following), following), gates
 
 
-@lstm_step.vjp("own", "before", "memory")
+@lstm_step.vjp("input_part", "before", "memory")
 def _(ops, g, memory, y1, y2):
     of_hidden, of_next, of_gates = g
     of_hidden = ops.zeros_like(y1) if of_hidden is None else of_hidden
@@ -86,36 +86,36 @@ def _cotangents_of_parts(of_gates, n):
 
 def _remembered_back(ops, of_states, of_gates, before, states, gates):
     (of_hidden, of_next), (_, memory), (i, f, c, o) = of_states, before, gates
-    shown = ops.tanh(states[1])
-    passed = of_next + of_hidden * o * _of_tanh(shown)
-    parts = [passed * c, passed * memory, passed * i, of_hidden * shown]
+    tanh_memory = ops.tanh(states[1])
+    of_sum = of_next + of_hidden * o * _of_tanh(tanh_memory)
+    parts = [of_sum * c, of_sum * memory, of_sum * i, of_hidden * tanh_memory]
     slopes = (_of_sigmoid(i), _of_sigmoid(f), _of_tanh(c), _of_sigmoid(o))
     parts = [plus(part, more) * slope for part, more, slope in zip(parts, of_gates, slopes, strict=True)]
-    return parts, parts, (None, passed * f)
+    return parts, parts, (None, of_sum * f)
 
 
 # gated recurrent units: the gates of reset, update and candidate
 
 
 @general(core="(m),(m),(n)->(n),(m)", outputs=("hidden", "gates"), **_OPTIONS)
-def gru_step(xp, own: Array, before: Array, state: Array):
+def gru_step(xp, input_part: Array, before: Array, state: Array):
     """The next state (.., n) and the gates (.., 3 n), from their parts by the input and by the state."""
-    results = gated_step(UPDATE, (own, before, state))
+    results = gated_step(UPDATE, (input_part, before, state))
     if results is not None:
         return results
-    (following,), gates = _updated(xp, own, before, (state,))
+    (following,), gates = _updated(xp, input_part, before, (state,))
     return following, _joined(xp, gates[:3], following.shape)
 
 
-def _updated(xp, own, before, states):
+def _updated(xp, input_part, before, states):
     # the state's part of the candidate is kept beside the gates
-    own_parts, parts = _parts(own, 3), _parts(before, 3)
-    reset, update = (xp.expit(own_parts[k] + parts[k]) for k in range(2))
-    candidate = xp.tanh(own_parts[2] + reset * parts[2])
+    input_parts, parts = _parts(input_part, 3), _parts(before, 3)
+    reset, update = (xp.expit(input_parts[k] + parts[k]) for k in range(2))
+    candidate = xp.tanh(input_parts[2] + reset * parts[2])
     return (candidate + update * (states[0] - candidate),), (reset, update, candidate, parts[2])
 
 
-@gru_step.vjp("own", "before", "state")
+@gru_step.vjp("input_part", "before", "state")
 def _(ops, g, before, state, y1):
     of_next, of_gates = g
     of_next = ops.zeros_like(state) if of_next is None else of_next
@@ -124,28 +124,28 @@ def _(ops, g, before, state, y1):
         if cotangents is not None:
             return cotangents
     of_gates, gates = (*_cotangents_of_parts(of_gates, 3), None), (*_parts(y1, 3), _parts(before, 3)[2])
-    of_own, of_before, of_states = _updated_back(ops, (of_next,), of_gates, (state,), None, gates)
-    return ops.cat(of_own, y1.ndim - 1), ops.cat(of_before, y1.ndim - 1), of_states[0]
+    of_input_part, of_before, of_states = _updated_back(ops, (of_next,), of_gates, (state,), None, gates)
+    return ops.cat(of_input_part, y1.ndim - 1), ops.cat(of_before, y1.ndim - 1), of_states[0]
 
 
 def _updated_back(ops, of_states, of_gates, before, states, gates):
     (of_next,), (state,), (reset, update, candidate, part) = of_states, before, gates
     of_reset, of_update, of_candidate, of_part = of_gates
-    passed = plus(of_next * (1 - update), of_candidate) * _of_tanh(candidate)
-    first = plus(passed * part, of_reset) * _of_sigmoid(reset)
+    of_sum = plus(of_next * (1 - update), of_candidate) * _of_tanh(candidate)
+    first = plus(of_sum * part, of_reset) * _of_sigmoid(reset)
     second = plus(of_next * (state - candidate), of_update) * _of_sigmoid(update)
-    return [first, second, passed], [first, second, plus(passed * reset, of_part)], (of_next * update,)
+    return [first, second, of_sum], [first, second, plus(of_sum * reset, of_part)], (of_next * update,)
 
 
 # Elman's networks
 
 
-def _by_tanh(xp, own, before, states):
-    return (xp.tanh(own + before),), ()
+def _by_tanh(xp, input_part, before, states):
+    return (xp.tanh(input_part + before),), ()
 
 
-def _by_relu(xp, own, before, states):
-    total = own + before
+def _by_relu(xp, input_part, before, states):
+    total = input_part + before
     return (xp.where(total <= 0, xp.zeros_like(total), total),), ()
 
 
@@ -165,17 +165,17 @@ def _by_relu_back(ops, of_states, of_gates, before, states, gates):
 class Cell(NamedTuple):
     """One kind of network.
 
-    name: in `kernels/vectors.py`. states: how many it has. parts: how many `own` has. kept: how many gates it keeps.
-    step(xp, own, before, states): the next states and the gates, from the gates' parts by the input and by the state.
-    back(ops, of_states, of_gates, before, states, gates): from the cotangents of its results, the states before and its
-        results: the cotangents of the parts of `own` and of `before`, and those of the states before, or None, without
-        what passes through the product with the weight.
+    name: in `kernels/vectors.py`. states, n_gates: the number of states, and of gates that are saved. parts: the number
+    of parts of `input_part`. step(xp, input_part, before, states): the next states and the gates, from the parts of the
+    gates by the input and by the state. back(ops, of_states, of_gates, before, states, gates): takes the cotangents of
+    the results, the states before the step and the results. It gives the cotangents of the parts of `input_part` and of
+    `before`, and those of the states before the step, or None, without what passes through the product with the weight.
     """
 
     name: str
     states: int
     parts: int
-    kept: int
+    n_gates: int
     step: Any
     back: Any
 
@@ -188,9 +188,9 @@ ELMAN = {
 }
 
 
-def _moments(own, states, sizes, reverse):
+def _moments(input_part, states, sizes, reverse):
     # the rows of each moment, in the order in which they are read; a batch of no samples has one
-    rows, batch = own.shape[-2], states[0].shape[-2]
+    rows, batch = input_part.shape[-2], states[0].shape[-2]
     sizes = ((batch,) * (rows // batch) if batch else (0,)) if sizes is None else sizes
     moments = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
     return moments[::-1] if reverse else moments
@@ -217,20 +217,20 @@ def _leading(shape, like):
     return (*like.shape[:-2], *shape[-2:])
 
 
-def _sequence(xp, cell, own, weight, bias, start, projection, sizes, reverse):
+def _sequence(xp, cell, input_part, weight, bias, start, projection, sizes, reverse):
     # the states at all moments, and the gates
-    def join(before, begun):
-        return xp.concat([before, xp.broadcast_to(begun, _leading(begun.shape, before))], axis=-2)
+    def join(before, initial):
+        return xp.concat([before, xp.broadcast_to(initial, _leading(initial.shape, before))], axis=-2)
 
     across, results = xp.matrix_transpose(weight), []
     following = tuple([each[..., :0, :] for each in start])
-    moments = _moments(own, start, sizes, reverse)
+    moments = _moments(input_part, start, sizes, reverse)
     for rows in moments:
         n = rows.stop - rows.start
-        states = [_onward(join, each, begun, n) for each, begun in zip(following, start, strict=True)]
+        states = [_onward(join, each, initial, n) for each, initial in zip(following, start, strict=True)]
         before = states[0] @ across
         following, gates = cell.step(
-            xp, own[..., rows, :], before if bias is None else before + bias[..., None, :], states
+            xp, input_part[..., rows, :], before if bias is None else before + bias[..., None, :], states
         )
         if projection is not None:
             following = (following[0] @ xp.matrix_transpose(projection), *following[1:])
@@ -242,41 +242,47 @@ def _sequence(xp, cell, own, weight, bias, start, projection, sizes, reverse):
 
 
 def _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reverse):
-    # moment by moment, the last one first: the cotangents of `own` and of the state's parts, the states before, the
-    # cotangents of the first states and of the states that are results
-    def join(before, begun):
-        return ops.cat([before, begun], axis)
+    # moment by moment, the last one first: the cotangents of `input_part` and of the state's parts, the states before,
+    # the cotangents of the first states and of the states that are results
+    def join(before, initial):
+        return ops.cat([before, initial], axis)
 
     axis, n_states = results[0].ndim - 2, cell.states
     start = [ops.expand(each, _leading(each.shape, results[0])) for each in start]
-    of_all, of_gates = g[:n_states], g[n_states] if cell.kept else None
+    of_all, of_gates = g[:n_states], g[n_states] if cell.n_gates else None
     moments, befores, last = _moments(results[0], start, sizes, reverse), [], [each[..., :0, :] for each in start]
     for rows in moments:
         n = rows.stop - rows.start
-        befores.append([_onward(join, each, begun, n) for each, begun in zip(last, start, strict=True)])
+        befores.append([_onward(join, each, initial, n) for each, initial in zip(last, start, strict=True)])
         last = [_at(each, rows) for each in results[:n_states]]
     of_states, pulled = [ops.zeros_like(each) for each in start], []
     for rows, before in zip(moments[::-1], befores[::-1], strict=True):
         n = rows.stop - rows.start
         of = [plus(each[..., :n, :], _at(more, rows)) for each, more in zip(of_states, of_all, strict=True)]
-        shown = of[0]
+        of_output = of[0]
         if projection is not None:
-            of[0] = ops.matmul(shown, projection)
+            of[0] = ops.matmul(of_output, projection)
         states = [_at(each, rows) for each in results]
-        gates = _parts(states[-1], cell.kept) if cell.kept else ()
-        of_own, of_part, of_before = cell.back(
-            ops, of, _cotangents_of_parts(_at(of_gates, rows), cell.kept), before, states, gates
+        gates = _parts(states[-1], cell.n_gates) if cell.n_gates else ()
+        of_input_part, of_part, of_before = cell.back(
+            ops, of, _cotangents_of_parts(_at(of_gates, rows), cell.n_gates), before, states, gates
         )
-        of_own, of_part = ops.cat(of_own, axis + 1), ops.cat(of_part, axis + 1)
+        of_input_part, of_part = ops.cat(of_input_part, axis + 1), ops.cat(of_part, axis + 1)
         of_before = plus(ops.matmul(of_part, weight), of_before[0]), *of_before[1:]
         of_states = [
             new if each.shape[-2] == n else ops.cat([new, each[..., n:, :]], axis)
             for new, each in zip(of_before, of_states, strict=True)
         ]
-        pulled.append((of_own, of_part, shown))
+        pulled.append((of_input_part, of_part, of_output))
     columns = zip(*_in_order(pulled, not reverse), strict=True)
-    of_own, of_part, shown = [ops.cat(list(column), axis) for column in columns]
-    return of_own, of_part, ops.cat([each[0] for each in _in_order(befores, reverse)], axis), of_states, shown
+    of_input_part, of_part, of_output = [ops.cat(list(column), axis) for column in columns]
+    return (
+        of_input_part,
+        of_part,
+        ops.cat([each[0] for each in _in_order(befores, reverse)], axis),
+        of_states,
+        of_output,
+    )
 
 
 def _product_back(ops, of_results, inputs):
@@ -287,11 +293,11 @@ def _product_back(ops, of_results, inputs):
 def _check_sequence(cell):
     """Raise RuntimeError for shapes that do not fit."""
 
-    def check(own, weight, hidden, *_):
+    def check(input_part, weight, hidden, *_):
         rows, units = weight.shape[-2], hidden.shape[-1]
-        if own.shape[-1] != rows or weight.shape[-1] != units or rows % cell.parts:
+        if input_part.shape[-1] != rows or weight.shape[-1] != units or rows % cell.parts:
             raise RuntimeError(
-                f"{cell.name}_sequence: parts of gates of shape {list(own.shape)}, a weight of shape "
+                f"{cell.name}_sequence: parts of gates of shape {list(input_part.shape)}, a weight of shape "
                 f"{list(weight.shape)} and a state of shape {list(hidden.shape)} do not fit"
             )
 
@@ -300,69 +306,78 @@ def _check_sequence(cell):
 
 @general(core="(r,m),(m,p),(b,p),(b,n),(p,n)->(r,p),(r,n),(r,m)", outputs=("hiddens", "memories", "gates"), **_OPTIONS)
 def lstm_sequence(
-    xp, own: Array, weight: Array, hidden: Array, memory: Array, projection: Array = None, sizes=None, reverse=False
+    xp,
+    input_part: Array,
+    weight: Array,
+    hidden: Array,
+    memory: Array,
+    projection: Array = None,
+    sizes=None,
+    reverse=False,
 ):
     """All states (.., R, p), memories (.., R, n) and gates (.., R, 4 n), from the gates' parts by the inputs, the
     weight (.., 4 n, p) of the state, the first state (.., N, p) and memory (.., N, n), and what projects the state.
     """
     if projection is None:
-        results = run_sequence("lstm", own, weight, None, (hidden, memory), sizes, reverse)
+        results = run_sequence("lstm", input_part, weight, None, (hidden, memory), sizes, reverse)
         if results is not None:
             return results
-    return _sequence(xp, LSTM, own, weight, None, (hidden, memory), projection, sizes, reverse)
+    return _sequence(xp, LSTM, input_part, weight, None, (hidden, memory), projection, sizes, reverse)
 
 
-@lstm_sequence.vjp("own", "weight", "hidden", "memory", "projection")
+@lstm_sequence.vjp("input_part", "weight", "hidden", "memory", "projection")
 def _(ops, g, weight, hidden, memory, projection, y0, y1, y2, sizes, reverse):
-    of_own, of_part, before, of_states, shown = _cotangents(
+    of_input_part, of_part, before, of_states, of_output = _cotangents(
         ops, LSTM, g, weight, (hidden, memory), (y0, y1, y2), projection, sizes, reverse
     )
     of_projection = None
     if projection is not None:
-        of_projection = _product_back(ops, shown, _parts(y2, 4)[3] * ops.tanh(y1))
-    return of_own, _product_back(ops, of_part, before), *of_states, of_projection
+        of_projection = _product_back(ops, of_output, _parts(y2, 4)[3] * ops.tanh(y1))
+    return of_input_part, _product_back(ops, of_part, before), *of_states, of_projection
 
 
 @general(
     core="(r,m),(m,n),(b,n),(m)->(r,n),(r,k)", outputs=("hiddens", "gates"), check=_check_sequence(GRU), **_OPTIONS
 )
-def gru_sequence(xp, own: Array, weight: Array, hidden: Array, bias: Array = None, sizes=None, reverse=False):
+def gru_sequence(xp, input_part: Array, weight: Array, hidden: Array, bias: Array = None, sizes=None, reverse=False):
     """All states (.., R, n), and (.., R, 4 n) the gates and the state's part of the candidate, from the gates' parts by
     the inputs, the weight (.., 3 n, n) of the state, the first state (.., N, n) and the bias of the state's parts.
     """
-    results = run_sequence("gru", own, weight, bias, (hidden,), sizes, reverse)
-    return _sequence(xp, GRU, own, weight, bias, (hidden,), None, sizes, reverse) if results is None else results
+    results = run_sequence("gru", input_part, weight, bias, (hidden,), sizes, reverse)
+    return _sequence(xp, GRU, input_part, weight, bias, (hidden,), None, sizes, reverse) if results is None else results
 
 
-@gru_sequence.vjp("own", "weight", "hidden", "bias")
+@gru_sequence.vjp("input_part", "weight", "hidden", "bias")
 def _(ops, g, weight, hidden, bias, y0, y1, sizes, reverse):
-    of_own, of_part, before, of_states, _ = _cotangents(ops, GRU, g, weight, (hidden,), (y0, y1), None, sizes, reverse)
+    of_input_part, of_part, before, of_states, _ = _cotangents(
+        ops, GRU, g, weight, (hidden,), (y0, y1), None, sizes, reverse
+    )
     of_bias = None if bias is None else ops.sum(of_part, (of_part.ndim - 2,))
-    return of_own, _product_back(ops, of_part, before), *of_states, of_bias
+    return of_input_part, _product_back(ops, of_part, before), *of_states, of_bias
 
 
 @general(core="(r,n),(n,n),(b,n)->(r,n)", check=_check_sequence(ELMAN["tanh"]), **_OPTIONS)
-def rnn_sequence(xp, own: Array, weight: Array, hidden: Array, nonlinearity="tanh", sizes=None, reverse=False):
+def rnn_sequence(xp, input_part: Array, weight: Array, hidden: Array, nonlinearity="tanh", sizes=None, reverse=False):
     """All states (.., R, n) of Elman's network, from their parts by the inputs, the weight (.., n, n) of the state and
     the first state (.., N, n).
     """
-    results = run_sequence(nonlinearity, own, weight, None, (hidden,), sizes, reverse)
+    results = run_sequence(nonlinearity, input_part, weight, None, (hidden,), sizes, reverse)
     if results is None:
-        results = _sequence(xp, ELMAN[nonlinearity], own, weight, None, (hidden,), None, sizes, reverse)
+        results = _sequence(xp, ELMAN[nonlinearity], input_part, weight, None, (hidden,), None, sizes, reverse)
     return results[0]
 
 
-@rnn_sequence.vjp("own", "weight", "hidden")
+@rnn_sequence.vjp("input_part", "weight", "hidden")
 def _(ops, g, weight, hidden, y, nonlinearity, sizes, reverse):
-    of_own, of_part, before, of_states, _ = _cotangents(
+    of_input_part, of_part, before, of_states, _ = _cotangents(
         ops, ELMAN[nonlinearity], (g,), weight, (hidden,), (y,), None, sizes, reverse
     )
-    return of_own, _product_back(ops, of_part, before), *of_states
+    return of_input_part, _product_back(ops, of_part, before), *of_states
 
 
 def _cotangents(ops, cell, g, weight, start, results, projection, sizes, reverse):
     # what _sequence_back gives, by the loops in C where these can
-    if projection is None and (not cell.kept or g[-1] is None):
+    if projection is None and (not cell.n_gates or g[-1] is None):
         of_states = g[: cell.states]
         cotangents = native(run_sequence_back, cell.name, of_states, weight, start, results, sizes, reverse)
         if cotangents is not None:

@@ -288,9 +288,9 @@ def _(ops, t, y, input, dim, reverse):
     if input.shape[dim] < 2:
         return ops.zeros_like(t)
     early, late = part(dim, 0, -1), part(dim, 1)
-    kept, none = late if reverse else early, ops.zeros_like(t[part(dim, 0, 1)])
-    change = y[kept] * t[kept]
-    return ops.recurrence(input[kept], ops.cat([change, none] if reverse else [none, change], dim), dim, reverse)
+    span, none = late if reverse else early, ops.zeros_like(t[part(dim, 0, 1)])
+    change = y[span] * t[span]
+    return ops.recurrence(input[span], ops.cat([change, none] if reverse else [none, change], dim), dim, reverse)
 
 
 #: From this number of recurrences beside each other on, one step after the other is faster than recursive doubling.
@@ -355,8 +355,8 @@ def _variance(xp, input, dim, correction, keepdim):
     total, mean = _squared_distances(xp, input, dim, n, keepdim)
     if n > 1 and _may_be_rounding(xp, total, mean, n):
         # distances that may be rounding errors of the mean are taken again, from an element: those of equal ones are 0
-        named = dims_of(dim, input.ndim)
-        first = input[tuple([slice(1) if axis in named else slice(None) for axis in range(input.ndim)])]
+        dims = dims_of(dim, input.ndim)
+        first = input[tuple([slice(1) if axis in dims else slice(None) for axis in range(input.ndim)])]
         total, _ = _squared_distances(xp, input - first, dim, n, keepdim)
     return total / max(n - correction, 0)
 
@@ -452,8 +452,8 @@ def _with_mean(name, spread):
 
     kernel.__doc__ = f"The {spread.name} and the mean over axes."
     (of_spread,), change = spread.vjps, spread.jvps["input"]
-    shown = _dims if "y" in of_spread.needs else {**_dims, "y0": None}
-    options = {"outputs": (), "method": False, "function": False, "shown": shown, "undefined": True}
+    node_names = _dims if "y" in of_spread.needs else {**_dims, "y0": None}
+    options = {"outputs": (), "method": False, "function": False, "shown": node_names, "undefined": True}
     rule = general(name=name, axes=("dim",), **options)(kernel)
 
     @rule.vjp("input")
@@ -495,22 +495,22 @@ def _extremum(best, public, kernel_name):
 
 def _shares(ops, input, y, dim, keepdim):
     # which elements attain the extremum, and how many
-    chosen = input == restore(y, input.shape, dim, keepdim)
-    return chosen, _number(ops, chosen, input, dim, keepdim)
+    mask = input == restore(y, input.shape, dim, keepdim)
+    return mask, _number(ops, mask, input, dim, keepdim)
 
 
-def _number(ops, chosen, like, dim, keepdim):
+def _number(ops, mask, like, dim, keepdim):
     # how many are chosen, in the type of the numbers that will be divided by it
-    return ops.sum(ops.cast(chosen, from_numpy_dtype(like.dtype)), dim, keepdim)
+    return ops.sum(ops.cast(mask, from_numpy_dtype(like.dtype)), dim, keepdim)
 
 
 def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
     back = restore(y, input.shape, dim, keepdim)
-    chosen = (input == back) | ((input != input) & (back != back))
+    mask = (input == back) | ((input != input) & (back != back))
     # no elements share nothing, which is not 0 / 0
-    number = _number(ops, chosen, input, dim, keepdim) if prod(input.shape) else ops.ones_like(y)
-    return chosen, number
+    number = _number(ops, mask, input, dim, keepdim) if prod(input.shape) else ops.ones_like(y)
+    return mask, number
 
 
 def declare_attained(name, kernel, shares, **options):
@@ -528,15 +528,15 @@ def declare_attained(name, kernel, shares, **options):
 
 def _to_attained(ops, g, shares, input, dim, keepdim):
     # a cotangent, shared evenly by those that are the result
-    chosen, number = shares
+    mask, number = shares
     # not g * 0 for the others: g may be infinite; NaN where nothing equals the result, which then is NaN
     rest = restore(ops.where(number == 0, nan, 0), input.shape, dim, keepdim)
-    return ops.where(chosen, restore(g / number, input.shape, dim, keepdim), rest)
+    return ops.where(mask, restore(g / number, input.shape, dim, keepdim), rest)
 
 
 def _of_attained(ops, t, shares, dim, keepdim):
-    chosen, number = shares
-    return ops.sum(ops.where(chosen, t, 0), dim, keepdim) / number
+    mask, number = shares
+    return ops.sum(ops.where(mask, t, 0), dim, keepdim) / number
 
 
 _amax = _extremum("max", "amax", "max_values_cpu")
@@ -636,8 +636,8 @@ def norm_gradient(ops, scale, y, input, ord, dim, keepdim):
         return direction * back(scale)
     size = ops.abs(input)
     if ord in (inf, -inf):
-        chosen, number = _shares(ops, size, y, dim, keepdim)
-        return direction * ops.where(chosen, back(scale / number), 0)
+        mask, number = _shares(ops, size, y, dim, keepdim)
+        return direction * ops.where(mask, back(scale / number), 0)
     zero = size == 0
     ratio = ops.where(zero, 1, size) * back(ops.inverse_or_zero(y))
     flat = zero | (ratio == 0)

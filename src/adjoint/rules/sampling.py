@@ -1,4 +1,4 @@
-"""Sampling images between their elements: each result is a weighted sum of a few elements at places of its own.
+"""Sampling of images between their elements: each result is a weighted sum of a few elements.
 
 Images have shape (.., C, S), all their axes in one; places and weights (.., P, T) name T elements for each of P
 results. A place of -1 is none. The three operations are one trilinear form with one of its arrays left out, so the
@@ -81,8 +81,8 @@ def _bounded(ops, position, slope, n, padding, align_corners):
     if padding == "reflection":
         position, slope = _reflected(ops, position, slope, n, align_corners)
     if padding != "zeros":
-        inside = (position > 0) & (position < n - 1)
-        slope = ops.where(inside, slope, 0)
+        interior = (position > 0) & (position < n - 1)
+        slope = ops.where(interior, slope, 0)
         position = ops.where(position <= 0, 0, ops.where(position >= n - 1, n - 1, position))
     # NaN has no position
     there = ops.abs(position) < 2.0**31
@@ -176,12 +176,12 @@ def grid_corners(xp, points: Array, lengths, mode, padding, align_corners):
     weights, places = [], []
     for corner in _corners(axes):
         weights.append(_product([factors[i] for i, (_, factors, _) in zip(corner, axes, strict=True)]))
-        flat = inside = None
+        flat = in_image = None
         for i, (elements, _, _), n in zip(corner, axes, lengths, strict=True):
             number = xp.astype(elements[i], xp.int64)
             flat = number if flat is None else flat * n + number
-            inside = number >= 0 if inside is None else inside & (number >= 0)
-        places.append(xp.where(inside, flat, -1))
+            in_image = number >= 0 if in_image is None else in_image & (number >= 0)
+        places.append(xp.where(in_image, flat, -1))
     return row_major(xp.stack(weights, axis=-1)), row_major(xp.stack(places, axis=-1))
 
 
@@ -193,10 +193,10 @@ def _(ops, g, points, lengths, mode, padding, align_corners):
         return cotangent
     axes = _of_axes(ops, points, lengths, (mode, padding, align_corners))
     of_coordinates = []
-    for own in range(len(axes)):
+    for dim in range(len(axes)):
         total = None
         for t, corner in enumerate(_corners(axes)):
-            parts = [axis[2 if k == own else 1][i] for k, (i, axis) in enumerate(zip(corner, axes, strict=True))]
+            parts = [axis[2 if k == dim else 1][i] for k, (i, axis) in enumerate(zip(corner, axes, strict=True))]
             total = plus(total, _product(parts) * g[0][..., t])
         of_coordinates.append(total)
     return ops.stack(of_coordinates[::-1], points.ndim - 1)

@@ -119,8 +119,8 @@ def _squeeze(name, node):
     @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node, keeps=keeps)
     def squeeze(xp, input: Array, dim):
         """A view without those of the named axes whose length is one."""
-        named = dim if isinstance(dim, tuple) else (dim,)
-        return xp.squeeze(input, axis=tuple(d for d in named if input.ndim and input.shape[d] == 1))
+        dims = dim if isinstance(dim, tuple) else (dim,)
+        return xp.squeeze(input, axis=tuple(d for d in dims if input.ndim and input.shape[d] == 1))
 
     @squeeze.vjp("input", native=RESHAPE)
     def _(ops, g, input_shape):
@@ -613,34 +613,43 @@ def _(ops, g, offset, dim1, dim2):
 # views of memory ------------------------------------------------------------------------------------------------------
 
 
-_OF_LAYOUT = {"shape": "size", "strides": "stride", "offset": "storage_offset", "own": None, "input_shape": None}
+_OF_LAYOUT = {
+    "shape": "size",
+    "strides": "stride",
+    "offset": "storage_offset",
+    "old_strides": None,
+    "input_shape": None,
+}
 
 
 @linear(view=True, method=False, function=False, shown=_OF_LAYOUT)
-def as_strided(xp, input: Array, shape, strides, offset, own):
-    """A view of the input's memory with strides and an offset from its start; where its strides are not `own`, a copy
-    with the elements of that view.
+def as_strided(xp, input: Array, shape, strides, offset, old_strides):
+    """A view of the input's memory with strides and an offset from its start.
+
+    It is a copy of the elements of that view where the strides of the input are not `old_strides`.
     """
-    if not hasattr(input, "strides") or not has_steps(input, own):
-        return restrided(xp, input, (input.shape, own, 0), (shape, strides, offset), 0)
+    if not hasattr(input, "strides") or not has_steps(input, old_strides):
+        return restrided(xp, input, (input.shape, old_strides, 0), (shape, strides, offset), 0)
     return xp.as_strided(input, shape, strides, offset)
 
 
 @as_strided.vjp("input")
-def _(ops, g, input_shape, shape, strides, offset, own):
-    return ops.restride(g, (shape, strides, offset), (input_shape, own, 0), 1)
+def _(ops, g, input_shape, shape, strides, offset, old_strides):
+    return ops.restride(g, (shape, strides, offset), (input_shape, old_strides, 0), 1)
 
 
 @as_strided.batch
-def _(size, input, shape, strides, offset, own):
-    apart = cells((input.shape[1:], own, 0), (shape, strides, offset)).stop
-    return {"shape": (size, *shape), "strides": (apart, *strides), "own": (apart, *own)}
+def _(size, input, shape, strides, offset, old_strides):
+    apart = cells((input.shape[1:], old_strides, 0), (shape, strides, offset)).stop
+    return {"shape": (size, *shape), "strides": (apart, *strides), "old_strides": (apart, *old_strides)}
 
 
-def has_steps(array, own):
+def has_steps(array, old_strides):
     """True if an array has strides, in elements, but for those of axes of one element, which lead nowhere."""
     steps = tuple([k // array.itemsize for k in array.strides])
-    return steps == own or all(n == 1 or k == step for n, k, step in zip(array.shape, steps, own, strict=True))
+    return steps == old_strides or all(
+        n == 1 or k == step for n, k, step in zip(array.shape, steps, old_strides, strict=True)
+    )
 
 
 def cells(*layouts):

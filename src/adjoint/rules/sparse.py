@@ -1,4 +1,4 @@
-"""Sparse matrices and arrays: products with their values, and the way between arrays and their values.
+"""Sparse matrices and arrays: products, and conversion between arrays and their values.
 
 A product is linear in the values, which stand in a layout, and in the other factor; a sampled product is its transpose.
 `elements_at` takes the elements of an array at the places of a pattern, and `sparse_array` is its transpose. All other
@@ -9,13 +9,13 @@ from adjoint.arrays.libraries.sparse_arrays import SparseArray, dense_at
 
 from .declare import Array, linear, multilinear
 
-_OWN = {"method": False, "function": False}
+_HIDDEN = {"method": False, "function": False}
 
 
 def _check_product(values, input, layout):
-    shape, own = tuple(input._array.shape), tuple(values._array.shape)
-    if own != (layout.nnz,):
-        raise RuntimeError(f"sparse product: expected {layout.nnz} stored values, got shape {list(own)}")
+    shape, values_shape = tuple(input._array.shape), tuple(values._array.shape)
+    if values_shape != (layout.nnz,):
+        raise RuntimeError(f"sparse product: expected {layout.nnz} stored values, got shape {list(values_shape)}")
     if len(shape) not in (1, 2) or shape[0] != layout.shape[1]:
         m, n = layout.shape
         raise RuntimeError(
@@ -24,7 +24,7 @@ def _check_product(values, input, layout):
         )
 
 
-@multilinear(batching="loop", check=_check_product, **_OWN)
+@multilinear(batching="loop", check=_check_product, **_HIDDEN)
 def sparse_product(xp, values: Array, input: Array, layout):
     """The sparse matrix times a vector, or a matrix."""
     return layout.product(xp, values, input)
@@ -85,7 +85,7 @@ def _check_sampled(left, right, layout):
         )
 
 
-@multilinear(batching="loop", check=_check_sampled, **_OWN)
+@multilinear(batching="loop", check=_check_sampled, **_HIDDEN)
 def sampled_product(xp, left: Array, right: Array, layout):
     """The product of left and the transpose of right, at the places of a sparse matrix."""
     return layout.sampled(xp, left, right)
@@ -121,7 +121,7 @@ def _refuse_batch(batch, **arguments):
     )
 
 
-@linear(batching="loop", node="ValuesBackward0", **_OWN)
+@linear(batching="loop", node="ValuesBackward0", **_HIDDEN)
 def elements_at(xp, input: Array, pattern):
     """The elements of a sparse array (a tangent may be dense) at the places of a pattern, in the shape of values."""
     return input.at(pattern) if isinstance(input, SparseArray) else dense_at(input, pattern)
@@ -133,11 +133,11 @@ def _(ops, g, pattern):
 
 
 def _node_of_array(values, pattern):
-    own = "CompressedTensor" if pattern.layout.is_compressed else "CooTensorWithDimsAndTensors"
-    return f"Sparse{own}Backward0"
+    stem = "CompressedTensor" if pattern.layout.is_compressed else "CooTensorWithDimsAndTensors"
+    return f"Sparse{stem}Backward0"
 
 
-@linear(batching="loop", node=_node_of_array, **_OWN)
+@linear(batching="loop", node=_node_of_array, **_HIDDEN)
 def sparse_array(xp, values: Array, pattern):
     """The sparse array with these values at the places of a pattern; values in the same place are added."""
     return SparseArray(pattern, values)
@@ -159,7 +159,7 @@ def _of_cotangent(ops, g, pattern):
 sparse_array.batched(_refuse_batch)
 
 
-@linear(batching="loop", node="ToDenseBackward0", **_OWN)
+@linear(batching="loop", node="ToDenseBackward0", **_HIDDEN)
 def strided_of(xp, input: Array, pattern):
     """A sparse array as a dense one; its gradient has values at the places of the pattern, or is dense for None."""
     return input.to_dense() if isinstance(input, SparseArray) else input

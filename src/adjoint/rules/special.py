@@ -166,12 +166,12 @@ entr = unary(
 
 def _logit_partial(ops, g, input, eps):
     if eps is None:
-        inside = (input >= 0) & (input <= 1)
+        in_domain = (input >= 0) & (input <= 1)
         nan = float("nan")
-        return ops.where(inside, g / (input * (1 - input)), nan)
-    inside = (input >= eps) & (input <= 1 - eps)
-    safe = ops.where(inside, input, 0.5)
-    return ops.where(inside, g / (safe * (1 - safe)), 0)
+        return ops.where(in_domain, g / (input * (1 - input)), nan)
+    in_domain = (input >= eps) & (input <= 1 - eps)
+    safe = ops.where(in_domain, input, 0.5)
+    return ops.where(in_domain, g / (safe * (1 - safe)), 0)
 
 
 @elementwise(input=_logit_partial, dtypes="float", inplace=True)
@@ -416,11 +416,11 @@ def hurwitz_zeta(xp, input: Array, other: Array, order=0):
         return xp.special.zeta(input, other)
     with xp.errstate(all="ignore"):
         s, a = xp.broadcast_arrays(*[xp.asarray(value, dtype=xp.float64) for value in (input, other)])
-        inside = (s > -0.6) & (s != 1) & (a > 0)
-        s, a = xp.where(inside, s, 2.0), xp.where(inside, a, 1.0)
+        in_domain = (s > -0.6) & (s != 1) & (a > 0)
+        s, a = xp.where(in_domain, s, 2.0), xp.where(in_domain, a, 1.0)
         terms = [(-xp.log(a + k)) ** order * (a + k) ** -s for k in range(_TERMS_OF_ZETA)]
         total = sum(terms) + _tail_of_zeta(xp, s, a + _TERMS_OF_ZETA, order)
-        return xp.astype(xp.where(inside, total, xp.nan), input.dtype)
+        return xp.astype(xp.where(in_domain, total, xp.nan), input.dtype)
 
 
 def riemann_slope(ops, input):
@@ -468,8 +468,8 @@ def _second_order(xp, input, zeroth, first, sign):
 
 
 def _j(ops, input, order):
-    named = {0: ops.special_bessel_j0, 1: ops.special_bessel_j1}
-    return named[order](input) if order in named else ops.bessel_j(input, order)
+    operations = {0: ops.special_bessel_j0, 1: ops.special_bessel_j1}
+    return operations[order](input) if order in operations else ops.bessel_j(input, order)
 
 
 @elementwise(
@@ -485,10 +485,10 @@ def bessel_j(xp, input: Array, order):
 
 
 def _i(ops, input, order, scaled):
-    named = {
+    name = {
         (0, False): "i0", (1, False): "special_i1", (0, True): "special_i0e", (1, True): "special_i1e"
     }.get((order, scaled))  # fmt: skip
-    return getattr(ops, named)(input) if named else ops.bessel_i(input, order, scaled)
+    return getattr(ops, name)(input) if name else ops.bessel_i(input, order, scaled)
 
 
 def _i_partial(ops, input, order, scaled):

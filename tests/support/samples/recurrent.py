@@ -8,14 +8,14 @@ REAL_ONLY = {"lstm_step", "lstm_sequence", "gru_step", "gru_sequence", "rnn_sequ
 
 SAMPLES: dict[str, list[Sample]] = {
     "lstm_step": [
-        {"own": draw(2, 12), "before": draw(2, 12), "memory": draw(2, 3)},
-        {"own": draw(4), "before": draw(4), "memory": draw(1)},
+        {"input_part": draw(2, 12), "before": draw(2, 12), "memory": draw(2, 3)},
+        {"input_part": draw(4), "before": draw(4), "memory": draw(1)},
     ],
     "lstm_sequence": [
-        {"own": draw(6, 8), "weight": draw(8, 2), "hidden": draw(2, 2), "memory": draw(2, 2)},
-        {"own": draw(5, 8), "weight": draw(8, 2), "hidden": draw(3, 2), "memory": draw(3, 2), "sizes": (3, 2)},
+        {"input_part": draw(6, 8), "weight": draw(8, 2), "hidden": draw(2, 2), "memory": draw(2, 2)},
+        {"input_part": draw(5, 8), "weight": draw(8, 2), "hidden": draw(3, 2), "memory": draw(3, 2), "sizes": (3, 2)},
         {
-            "own": draw(4, 8),
+            "input_part": draw(4, 8),
             "weight": draw(8, 1),
             "hidden": draw(2, 1),
             "memory": draw(2, 2),
@@ -25,9 +25,9 @@ SAMPLES: dict[str, list[Sample]] = {
         },
     ],
     "gru_sequence": [
-        {"own": draw(4, 6), "weight": draw(6, 2), "hidden": draw(2, 2)},
+        {"input_part": draw(4, 6), "weight": draw(6, 2), "hidden": draw(2, 2)},
         {
-            "own": draw(5, 6),
+            "input_part": draw(5, 6),
             "weight": draw(6, 2),
             "hidden": draw(3, 2),
             "bias": draw(6),
@@ -36,9 +36,9 @@ SAMPLES: dict[str, list[Sample]] = {
         },
     ],
     "rnn_sequence": [
-        {"own": draw(6, 3), "weight": draw(3, 3), "hidden": draw(2, 3), "nonlinearity": "tanh"},
+        {"input_part": draw(6, 3), "weight": draw(3, 3), "hidden": draw(2, 3), "nonlinearity": "tanh"},
         {
-            "own": draw(4, 2),
+            "input_part": draw(4, 2),
             "weight": draw(2, 2),
             "hidden": draw(3, 2),
             "nonlinearity": "relu",
@@ -47,7 +47,7 @@ SAMPLES: dict[str, list[Sample]] = {
         },
     ],
     "gru_step": [
-        {"own": draw(2, 9), "before": draw(2, 9), "state": draw(2, 3)},
-        {"own": draw(3), "before": draw(3), "state": draw(1)},
+        {"input_part": draw(2, 9), "before": draw(2, 9), "state": draw(2, 3)},
+        {"input_part": draw(3), "before": draw(3), "state": draw(1)},
     ],
 }
