@@ -61,7 +61,7 @@ class Watch(importlib.abc.MetaPathFinder):
         return [
             (kind, key)
             for kind, (module, name) in tables.items()
-            for key in getattr(getattr(sys.modules.get(module), name, None), "entered", list)()
+            for key in getattr(getattr(sys.modules.get(module), name, None), "present_keys", list)()
         ]
 
 

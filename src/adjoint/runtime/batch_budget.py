@@ -1,4 +1,4 @@
-"""The bytes that the members of a batch may take which run at a time, where a transformation chooses how many."""
+"""The memory that members of a batch may use at a time, where a transformation chooses their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State that a child process has to renew: locks that another thread of its parent held, and the work of such threads.
+"""State that a forked child renews: locks that other threads of its parent held, and the work of these threads.
 
 After os.fork() only the thread that called it goes on. A lock that another one held would never be released, so every
 lock of this package is made here, and one function renews them all in the child, in the order in which they were
@@ -26,15 +26,15 @@ def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
 
 def new_lock() -> Any:
     """A lock that is free in a child process, whoever held it in the parent."""
-    return _known(threading.Lock)
+    return _register(threading.Lock)
 
 
 def new_rlock() -> Any:
     """The same for a lock that its owner may take again."""
-    return _known(threading.RLock)
+    return _register(threading.RLock)
 
 
-def _known(make: Callable[[], Any]) -> Any:
+def _register(make: Callable[[], Any]) -> Any:
     try:
         lock = make()
     except RuntimeError as error:

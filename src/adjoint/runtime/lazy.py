@@ -43,7 +43,7 @@ class LazyTable(dict[K, V]):
         """Enter a value where there is none yet; returns that of the table, whichever thread entered it."""
         return super().setdefault(key, value)
 
-    def entered(self) -> list[K]:
+    def present_keys(self) -> list[K]:
         """The names that have entries by now."""
         return list(super().__iter__())
 
@@ -68,7 +68,7 @@ class LazyTable(dict[K, V]):
         """The names in the order of their homes, then those without one."""
         for home in dict.fromkeys(self.homes.values()):
             self._load(home)  # type: ignore[misc]
-        entries = dict.fromkeys(self.entered())
+        entries = dict.fromkeys(self.present_keys())
         return iter([key for key in dict.fromkeys([*self.homes, *entries]) if key in entries])
 
     def __len__(self) -> int:

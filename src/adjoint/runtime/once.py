@@ -14,9 +14,9 @@ def warn_once(message: str, *, stacklevel: int = 1, key: str | None = None) -> N
     stacklevel: 1 is the caller of the function that warns.
     """
     key = key or message
-    own = object()
+    marker = object()
     # of several threads that come at once, one is the first
-    if _earlier_keys.setdefault(key, own) is not own and not _always:
+    if _earlier_keys.setdefault(key, marker) is not marker and not _always:
         return
     warnings.warn(message, UserWarning, stacklevel=stacklevel + 2)
 
