@@ -1,4 +1,4 @@
-"""The accelerator of this machine, whatever it is, under torch.accelerator's names: a CUDA device, or none."""
+"""torch.accelerator's names: the accelerator of this machine is a CUDA device, or there is none."""
 
 import typing as _typing
 

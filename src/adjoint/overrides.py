@@ -1,4 +1,4 @@
-"""What classes with `__torch_function__` are asked for, under torch.overrides' names."""
+"""The functions that classes with `__torch_function__` can override, under torch.overrides' names."""
 
 from __future__ import annotations
 
@@ -185,13 +185,13 @@ def get_overridable_functions() -> dict[Any, list[_Callable[..., Any]]]:
     """
     from importlib import import_module
 
-    found: dict[Any, list[_Callable[..., Any]]] = {
+    functions: dict[Any, list[_Callable[..., Any]]] = {
         import_module(f"{_printed.module}.{space}".rstrip(".")): list(_functions[space].values())
         for space in _functions
     }
     methods = (getattr(_Tensor, name, None) for name in dir(_Tensor) if not name.startswith("_"))
-    found[_Tensor] = [each for each in methods if callable(each)]
-    return found
+    functions[_Tensor] = [each for each in methods if callable(each)]
+    return functions
 
 
 if not _typing.TYPE_CHECKING:

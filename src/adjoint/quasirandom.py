@@ -74,10 +74,10 @@ class SobolEngine:
             points = from_numpy(self._sequence.random(n))
         self.num_generated += n
         kind: _dtype = _get_default_dtype() if dtype is None else _as_dtype(dtype)
-        drawn: Tensor = points.to(kind)
+        sample: Tensor = points.to(kind)
         if out is None:
-            return drawn
-        return out.resize_as_(drawn).copy_(drawn)
+            return sample
+        return out.resize_as_(sample).copy_(sample)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next 2**m points. Raises ValueError if the number of points so far and these is no power of 2."""

@@ -1,4 +1,4 @@
-"""The classes of several results under their names, as `max`, `sort` and `linalg.svd` give them.
+"""The classes of several results, as `max`, `sort` and `linalg.svd` return them.
 
 >>> import adjoint
 >>> adjoint.sort(adjoint.tensor([3.0, 1.0]))

@@ -66,10 +66,10 @@ def modules() -> list[str]:
 def operation_examples() -> dict[str, str]:
     """Docstrings that doctest does not find in a module: of operations, and of functions that other functions made."""
     load_all()
-    made = [each.function for each in COMPOSITES.values() if inspect.isfunction(each.function)]
+    functions = [each.function for each in COMPOSITES.values() if inspect.isfunction(each.function)]
     return {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.items() if public_name(rule)} | {
         f"{function.__module__}.{function.__name__}": function.__doc__ or ""
-        for function in made
+        for function in functions
         if ">>> " in (function.__doc__ or "")
         and not hasattr(importlib.import_module(function.__module__), function.__name__)
     }
@@ -106,10 +106,10 @@ def run_examples() -> Iterator[tuple[str, str]]:
 
 def report(test: doctest.DocTest) -> str:
     """What goes wrong in an example; "absent: PACKAGE" if all that is missing is a package."""
-    runner, written = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), io.StringIO()
+    runner, output = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), io.StringIO()
     with warnings.catch_warnings(action="ignore"):
-        failed = runner.run(test, out=written.write).failed
-    report = written.getvalue()
+        failed = runner.run(test, out=output.write).failed
+    report = output.getvalue()
     absent = report.rpartition("ModuleNotFoundError: ")[2] if failed and "ModuleNotFoundError: " in report else ""
     return f"absent: {absent.splitlines()[0]}" if absent else report if failed else ""
 

@@ -1,4 +1,4 @@
-"""Programs and libraries written for torch run on adjoint, which stands under the name torch.
+"""adjoint under the name torch, for programs and libraries that import torch.
 
     python -m adjoint.as_torch script.py arguments
     python -m adjoint.as_torch -m pytest tests

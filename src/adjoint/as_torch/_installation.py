@@ -1,4 +1,4 @@
-"""The name torch: a finder of its modules, and the modules themselves, each in front of one of adjoint's.
+"""The module torch: an import finder, and modules that take their names from modules of adjoint.
 
 A module `torch.X` looks its names up in the tables of `_names.py`, then in `adjoint.X`: switches each time anew, so
 that both agree, and all others once. What is set in it is set in `adjoint.X`.
@@ -44,9 +44,9 @@ class TorchModule(ModuleType):
         return value
 
     def _value(self, name: str) -> Any:
-        own = vars(self)["_own"]
-        if name in own:
-            module, _, attribute = own[name].rpartition(":")
+        names = vars(self)["_own"]
+        if name in names:
+            module, _, attribute = names[name].rpartition(":")
             return getattr(import_module(module), attribute) if module else import_module(attribute)
         full = f"{self.__name__}.{name}"
         try:

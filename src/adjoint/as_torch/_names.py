@@ -1,4 +1,4 @@
-"""Where the names of torch are in adjoint, for those whose place differs, and the version that torch says it is.
+"""The places in adjoint of those of torch's names whose place differs, and the version that torch reports.
 
 Public names and modules are here; private names are in `_private.py`.
 """

@@ -1,4 +1,4 @@
-"""DataParallel, which libraries derive classes from: on the one device that there is, the module itself."""
+"""DataParallel, from which libraries derive classes: it runs the module on one device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of torch without a promise that libraries lean on all the same, and for whom they are here.
+"""Private names of torch that libraries use, and the libraries that use them.
 
 They exist under the name torch alone. Each row of the table is a name of torch, its place in adjoint, and the libraries
 that use it; what has no place elsewhere is declared below it.
@@ -91,9 +91,9 @@ utils.hooks.RemovableHandle                 adjoint.core.hooks:RemovableHandle  
 def _read(rows: str) -> dict[str, dict[str, str]]:
     names: dict[str, dict[str, str]] = {}
     for row in rows.strip().splitlines():
-        full, place, _ = row.split(maxsplit=2)
+        full, target, _ = row.split(maxsplit=2)
         module, _, name = full.rpartition(".")
-        names.setdefault(f"torch.{module}".rstrip("."), {})[name] = place.replace("HERE", __name__)
+        names.setdefault(f"torch.{module}".rstrip("."), {})[name] = target.replace("HERE", __name__)
     return names
 
 
@@ -129,8 +129,8 @@ class TorchVersion(str):
         >>> TorchVersion.numbers("2.10.0+cpu")
         (2, 10)
         """
-        found = re.match(r"[\d.]*", text.partition("+")[0])
-        numbers = [int(part) for part in (found[0] if found else "").split(".") if part]
+        match = re.match(r"[\d.]*", text.partition("+")[0])
+        numbers = [int(part) for part in (match[0] if match else "").split(".") if part]
         while numbers and not numbers[-1]:
             numbers.pop()
         return tuple(numbers)
@@ -368,8 +368,8 @@ single, pair, triple, quadruple = (
 
 def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
     """A block in which a module has other tensors in place of its parameters and buffers."""
-    own = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
-    return replaced(module, tied(parameters_and_buffers, own) if tie_weights else parameters_and_buffers)
+    members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
+    return replaced(module, tied(parameters_and_buffers, members) if tie_weights else parameters_and_buffers)
 
 
 def reversed_repeated(t: Sequence[Any], n: int) -> tuple[Any, ...]:

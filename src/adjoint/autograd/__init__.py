@@ -1,4 +1,4 @@
-"""Automatic differentiation: `backward`, `grad` and what belongs to them, under torch.autograd's names."""
+"""Automatic differentiation: `backward`, `grad` and related functions, under torch.autograd's names."""
 
 import sys as _sys
 import typing as _typing

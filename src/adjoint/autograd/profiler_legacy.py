@@ -1,4 +1,4 @@
-"""The profiler as it was before, under the names of torch.autograd.profiler_legacy."""
+"""The older profiler, under the names of torch.autograd.profiler_legacy."""
 
 from adjoint.tools.profiler.legacy import profile
 

@@ -110,20 +110,20 @@ class device:
 
     def __init__(self, device: Any) -> None:
         self.idx = -1 if device is None else device
-        self._inside: list[Any] = []
+        self._blocks: list[Any] = []
 
     def __enter__(self) -> None:
         if isinstance(self.idx, int) and self.idx < 0:
-            self._inside.append(None)
+            self._blocks.append(None)
             return
-        entered = cuda_of("device").Device(number_of(self.idx, "device", optional=False))
-        entered.__enter__()
-        self._inside.append(entered)
+        block = cuda_of("device").Device(number_of(self.idx, "device", optional=False))
+        block.__enter__()
+        self._blocks.append(block)
 
     def __exit__(self, *error: object) -> None:
-        entered = self._inside.pop()
-        if entered is not None:
-            entered.__exit__(*error)
+        block = self._blocks.pop()
+        if block is not None:
+            block.__exit__(*error)
 
 
 class device_of(device):

@@ -1,4 +1,4 @@
-"""When NVIDIA's profilers (Nsight Systems, nvprof) are to record, under torch.cuda.profiler's names."""
+"""Starts and stops recording by NVIDIA's profilers (Nsight Systems, nvprof), under torch.cuda.profiler's names."""
 
 from __future__ import annotations
 

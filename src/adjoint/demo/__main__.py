@@ -68,7 +68,7 @@ def run_nist(options: argparse.Namespace, console: Console) -> list[Check]:
 
     fits = nist.run(console)
     announce(console, pictures.draw_fits(fits, options.out / "regression.png"))
-    return [check for fit in fits for check in fit.checks()]
+    return [check for result in fits for check in result.checks()]
 
 
 def run_newton(options: argparse.Namespace, console: Console) -> list[Check]:

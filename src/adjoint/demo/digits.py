@@ -70,7 +70,7 @@ class Training:
                 computed=f"accuracy on {len(self.labels)} held-out images",
                 result=f"{self.accuracy:.2%}",
                 target=f"> {ACCURACY_TARGET:.0%}",
-                passed=self.accuracy > ACCURACY_TARGET,
+                is_met=self.accuracy > ACCURACY_TARGET,
                 step=f"{self.watch.per_lap()} / SGD step",
             )
         ]
@@ -168,8 +168,8 @@ def train(digits: Digits, console: Console, *, epochs: int = EPOCHS, seed: int =
             # the first of several epochs runs as it is, to show what the recording gains
             is_plain = epoch == 0 and epochs > 1
             run_step = step if is_plain else compiled
-            for chosen in batches(len(labels), rng):
-                index = adjoint.from_numpy(chosen)
+            for batch in batches(len(labels), rng):
+                index = adjoint.from_numpy(batch)
                 with plain if is_plain else watch:
                     losses.append(run_step(parameters, images[index], labels[index]).item())
             progress.update(task, advance=1, loss=losses[-1])

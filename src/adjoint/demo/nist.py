@@ -73,7 +73,7 @@ class Fit:
                 computed=f"{self.dataset.name}, start {self.start}, all {values} values",
                 result=f"{self.digits:.1f} digits",
                 target=f">= {DIGITS_TARGET:.0f} digits",
-                passed=self.digits >= DIGITS_TARGET,
+                is_met=self.digits >= DIGITS_TARGET,
                 step=f"{self.jacobians.per_lap()} / Jacobian",
             )
         ]

@@ -70,14 +70,14 @@ def draw_digits(training: Training, path: Path) -> Path:
     return path
 
 
-def draw_fit(axes: Axes, fit: Fit) -> None:
+def draw_fit(axes: Axes, result: Fit) -> None:
     """Draw a data set's observations and the fitted curve."""
-    dataset = fit.dataset
+    dataset = result.dataset
     x = np.linspace(dataset.x.min(), dataset.x.max(), 300)
-    curve = MODELS[dataset.name](adjoint.from_numpy(fit.parameters), adjoint.from_numpy(x)).numpy()
+    curve = MODELS[dataset.name](adjoint.from_numpy(result.parameters), adjoint.from_numpy(x)).numpy()
     axes.plot(x, curve, color="navy", label="fit")
     axes.plot(dataset.x, dataset.y, "o", color="darkorange", markersize=4, label="observed")
-    axes.set(xlabel="x", ylabel="y", title=f"{dataset.name}: {fit.parameter_digits:.1f} certified digits")
+    axes.set(xlabel="x", ylabel="y", title=f"{dataset.name}: {result.parameter_digits:.1f} certified digits")
     axes.legend()
 
 
@@ -85,10 +85,10 @@ def draw_fits(fits: Sequence[Fit], path: Path) -> Path:
     """Write one panel per data set, each with its fit from the first starting point; return the path."""
     from matplotlib.figure import Figure
 
-    shown = [fit for fit in fits if fit.start == 1]
-    figure = Figure(figsize=(5.5 * len(shown), 4), layout="constrained")
-    for axes, fit in zip(figure.subplots(1, len(shown), squeeze=False).flat, shown, strict=True):
-        draw_fit(axes, fit)
+    first_fits = [result for result in fits if result.start == 1]
+    figure = Figure(figsize=(5.5 * len(first_fits), 4), layout="constrained")
+    for axes, result in zip(figure.subplots(1, len(first_fits), squeeze=False).flat, first_fits, strict=True):
+        draw_fit(axes, result)
     figure.savefig(path, dpi=110)
     return path
 

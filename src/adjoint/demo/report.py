@@ -1,4 +1,4 @@
-"""What the three jobs have in common: a stopwatch, a check against a target, and the table at the end."""
+"""Parts that the three jobs share: a stopwatch, a check against a target, and the table at the end."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Stopwatch:
         """Start at zero laps."""
         self.laps = 0
         self.seconds = 0.0
-        self._started = 0.0
+        self._start = 0.0
 
     def __enter__(self) -> Stopwatch:
         """Begin a lap."""
-        self._started = time.perf_counter()
+        self._start = time.perf_counter()
         return self
 
     def __exit__(self, *exception: object) -> None:
         """End the lap; its time counts even if it raised."""
-        self.seconds += time.perf_counter() - self._started
+        self.seconds += time.perf_counter() - self._start
         self.laps += 1
 
     def per_lap(self) -> str:
@@ -66,7 +66,7 @@ class Check:
     computed: str
     result: str
     target: str
-    passed: bool
+    is_met: bool
     step: str
 
     def complaint(self) -> str:
@@ -76,7 +76,7 @@ class Check:
 
 def failures(checks: Iterable[Check]) -> list[str]:
     """Return one sentence for each check that missed its target."""
-    return [check.complaint() for check in checks if not check.passed]
+    return [check.complaint() for check in checks if not check.is_met]
 
 
 def table(checks: Iterable[Check]) -> Table:
@@ -94,7 +94,7 @@ def table(checks: Iterable[Check]) -> Table:
         new_job = check.job != previous
         if new_job and previous:
             layout.add_section()
-        mark = "[green]yes[/]" if check.passed else "[bold red]NO[/]"
+        mark = "[green]yes[/]" if check.is_met else "[bold red]NO[/]"
         job = check.job if new_job else ""
         layout.add_row(job, check.computed, check.result, check.target, check.step, mark)
         previous = check.job

@@ -1,4 +1,4 @@
-"""Which threads are in a block of `patched`, and whether the user's code or adjoint's own asks there."""
+"""The threads that are in a block of `patched`, and whether the caller there is the user's code or adjoint's."""
 
 from __future__ import annotations
 

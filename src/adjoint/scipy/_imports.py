@@ -1,4 +1,4 @@
-"""Imports in a block of `patched`: a module is run with the libraries' own functions, which it may store anywhere."""
+"""Imports in a block of `patched`: a module runs with the libraries' original functions, since it may store them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `patched` puts in the place of functions of NumPy, math and SciPy."""
+"""The replacements that `patched` makes for functions of NumPy, math and SciPy."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PACKAGES = (
 )
 
 
-def _replacement(original: Function, own: Function) -> Function:
+def _replacement(original: Function, replacement: Function) -> Function:
     """A function that is adjoint's in threads that are in a block, and the library's own in all others.
 
     What adjoint itself calls is the library's own, but for functions that the user has it call.
@@ -75,7 +75,7 @@ def _replacement(original: Function, own: Function) -> Function:
         caller = sys._getframe(1)
         if not thread.depth or (is_own(caller) and caller.f_code not in CALLERS):
             return original(*args, **kwargs)
-        return own(*args, **kwargs)
+        return replacement(*args, **kwargs)
 
     return function
 
@@ -83,14 +83,14 @@ def _replacement(original: Function, own: Function) -> Function:
 # NumPy ----------------------------------------------------------------------------------------------------------------
 
 
-def _to_be_filled(original: Function, own: Function) -> Function:
+def _to_be_filled(original: Function, replacement: Function) -> Function:
     """A function that makes an array of constants: a differentiable one where a differentiated function calls it."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if not thread.depth:
             return original(*args, **kwargs)
-        result = own(*args, **kwargs)
+        result = replacement(*args, **kwargs)
         if type(result) is not numpy.ndarray or result.dtype.char not in "fdFD":
             return result
         if not serves_differentiated_code(sys._getframe(1)):
@@ -114,14 +114,14 @@ def _plain_numpy() -> PlainNumpy:
     return module
 
 
-def _for_constants(original: Function, own: Function) -> Function:
+def _for_constants(original: Function, replacement: Function) -> Function:
     """A function that converts to an array: to a plain one for constants, in code that works on these alone."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         array = args[0] if args else None
         if isinstance(array, Array) and not depends(array) and not has_arrays(sys._getframe(2)):
             return original(array.__array__(), *args[1:], **kwargs)
-        return own(*args, **kwargs)
+        return replacement(*args, **kwargs)
 
     return call
 
@@ -149,12 +149,12 @@ _OWN = {"asarray_chkfinite": _checked_finite, "arange": _arange}
 
 def _of_numpy(name: str) -> Function:
     original: Function = getattr(numpy, name)
-    own: Function = _OWN.get(name) or getattr(own_numpy, name)
+    replacement: Function = _OWN.get(name) or getattr(own_numpy, name)
     if name in FILLED:
-        return _to_be_filled(original, own)
+        return _to_be_filled(original, replacement)
     if name in CONVERTING:
-        own = _for_constants(original, own)
-    return _replacement(original, own)
+        replacement = _for_constants(original, replacement)
+    return _replacement(original, replacement)
 
 
 def _takes_lists(original: Function) -> Function:
@@ -175,10 +175,10 @@ def _functions_of_arrays() -> Iterator[Function]:
 
 
 def _of_math(original: Function, of_arrays: Function) -> Function:
-    def own(*args: Any, **kwargs: Any) -> Any:
+    def replacement(*args: Any, **kwargs: Any) -> Any:
         return of_arrays(*args, **kwargs) if any(holds_array(value) for value in args) else original(*args, **kwargs)
 
-    return own
+    return replacement
 
 
 def _of_constants(original: Function) -> Function:
@@ -228,11 +228,11 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
     for package in PACKAGES:
         theirs, ours = (importlib.import_module(f"{root}.{package}") for root in ("scipy", "adjoint.scipy"))
         for name in ours.__all__:
-            original, own = getattr(theirs, name, None), getattr(ours, name)
-            if original is None or own is original:
+            original, replacement = getattr(theirs, name, None), getattr(ours, name)
+            if original is None or replacement is original:
                 continue
             is_function = callable(original) and not isinstance(original, type) and hasattr(original, "__name__")
-            yield original, _replacement(original, own) if is_function else own
+            yield original, _replacement(original, replacement) if is_function else replacement
 
 
 # all ------------------------------------------------------------------------------------------------------------------

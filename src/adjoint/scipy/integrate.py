@@ -10,7 +10,7 @@ from adjoint.interop.scipy_functions.functions_of_functions import integrals as 
 
 globals().update({name: getattr(_integrate, name) for name in _integrate.__all__})
 globals().update(_over_tensors("scipy.integrate.", _integrate))
-globals().update({name: _known_by(own, __name__, name) for name, own in _integrals(_integrate).items()})
+globals().update({name: _known_by(function, __name__, name) for name, function in _integrals(_integrate).items()})
 
 __all__ = list(_integrate.__all__)
 

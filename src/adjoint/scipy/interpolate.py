@@ -8,7 +8,7 @@ from adjoint.core.operations.naming import known_by as _known_by
 from adjoint.interop.scipy_functions.interpolation.face import functions as _functions
 
 globals().update({name: getattr(_interpolate, name) for name in _interpolate.__all__})
-globals().update({name: _known_by(own, __name__, name) for name, own in _functions(_interpolate).items()})
+globals().update({name: _known_by(function, __name__, name) for name, function in _functions(_interpolate).items()})
 
 __all__ = list(_interpolate.__all__)
 

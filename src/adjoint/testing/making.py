@@ -51,7 +51,7 @@ def make_tensor(
     numel = math.prod(size)
     spread = noncontiguous and numel > 1
     wide = (*size[:-1], 2 * size[-1]) if spread else tuple(size)
-    result = _drawn(wide, dtype, *bounds)
+    result = _random_values(wide, dtype, *bounds)
     if spread:
         result = result[..., ::2]
     elif memory_format is not None:
@@ -84,7 +84,7 @@ def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[
     return bounds[0], bounds[1]
 
 
-def _drawn(size: tuple[int, ...], dtype: dtype_class, low: float, high: float) -> Any:
+def _random_values(size: tuple[int, ...], dtype: dtype_class, low: float, high: float) -> Any:
     if not (dtype.is_floating_point or dtype.is_complex):
         return creation.randint(math.ceil(low), math.ceil(high), size, dtype=dtype)
     parts = (*size, 2) if dtype.is_complex else size

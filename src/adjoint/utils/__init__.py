@@ -1,4 +1,4 @@
-"""What torch.utils has for automatic differentiation."""
+"""The parts of torch.utils for automatic differentiation."""
 
 import typing as _typing
 

@@ -82,8 +82,8 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _IsLeaf 
 
 def tree_map_only(types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: _IsLeaf = None) -> Any:
     """A tree in which a function replaces the leaves of some types (or those of which a predicate is true)."""
-    chosen = types if callable(types) and not isinstance(types, type) else lambda leaf: isinstance(leaf, types)
-    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
+    predicate = types if callable(types) and not isinstance(types, type) else lambda leaf: isinstance(leaf, types)
+    return tree_map(lambda leaf: func(leaf) if predicate(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: _IsLeaf = None) -> bool:

@@ -262,24 +262,24 @@ class DataLoader(Generic[T]):
     def _in_order(self, tasks: list[Any], results: Any, workers: list[Any]) -> Iterator[Any]:
         """The results of numbered tasks in their order; each worker has a few tasks at a time, and takes turns."""
         orders, arrived = iter(self._orders()), dict[int, Any]()
-        sent = due = 0
+        n_sent = due = 0
         open_workers = set(range(len(tasks)))
         of_task: dict[int, int] = {}
 
         def send(worker: int) -> None:
-            nonlocal sent
+            nonlocal n_sent
             try:
                 indices = next(orders)
             except StopIteration:
                 return
-            tasks[worker].put((sent, indices))
-            of_task[sent] = worker
-            sent += 1
+            tasks[worker].put((n_sent, indices))
+            of_task[n_sent] = worker
+            n_sent += 1
 
         for _ in range(self.prefetch_factor or 2):
             for worker in range(len(tasks)):
                 send(worker)
-        while due < sent:
+        while due < n_sent:
             while due not in arrived:
                 number, result = self._received(results, workers)
                 arrived[number] = result

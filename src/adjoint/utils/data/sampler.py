@@ -120,8 +120,8 @@ class WeightedRandomSampler(Sampler[int]):
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = adjoint.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
-        yield from drawn.tolist()
+        sample = adjoint.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from sample.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
