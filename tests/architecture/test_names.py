@@ -1,0 +1,109 @@
+"""Names are nouns for things and verbs for actions: no name is a bare participle or another word that says nothing.
+
+`found` says that something was found, and not what: `match`, `indices`, `result` do. The test looks at variables,
+parameters, attributes, functions and classes. `left` is no word of the table, since it is a side in most places.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src/adjoint"
+#: Words that name nothing, in any use.
+REFUSED = {
+    "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
+    "given", "gone", "got", "heard", "held", "inside", "kept", "known", "made", "meant", "moved", "named", "own",
+    "passed", "said", "seen", "sent", "settled", "shaped", "shown", "spoken", "started", "taken", "told", "used",
+    "wanted", "written",
+}  # fmt: skip
+#: Words that are verbs too: good names of functions, and no names of values.
+VERBS = {"fit", "let", "place", "put", "read"}
+#: Names that stay, by file, each with its reason.
+EXCEPTIONS = {
+    ("rules/declare.py", "shown"): "an option of declarations, which the core reads",
+    ("tensor/creation.py", "shown"): "an attribute of the core's Generator",
+    ("rules/elementwise.py", "moved"): "the name of an operation, which compiled functions know",
+    ("tools/profiler/legacy.py", "entered"): "torch's attribute",
+    ("tools/profiler/profile.py", "entered"): "torch's attribute",
+    ("tools/profiler/ranges.py", "entered"): "torch's attribute",
+    ("tensor/creation.py", "read"): "an attribute of the core's Generator",
+}
+#: Folders that are not covered yet.
+NOT_YET = ("arrays/kernels", "compilation", "core", "program")
+FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*.py"))
+COVERED = [file for file in FILES if not any(file.is_relative_to(folder) for folder in NOT_YET)]
+
+
+def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
+    """The names that a file gives, with their lines; True for those of functions."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name, node.lineno, False
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name, node.lineno, False
+            case ast.arg(arg=name):
+                yield name, node.lineno, False
+            case ast.FunctionDef(name=name):
+                yield name, node.lineno, True
+            case ast.ClassDef(name=name):
+                yield name, node.lineno, False
+
+
+def refused(text: str) -> list[tuple[str, int]]:
+    """The refused names of a file, and their lines."""
+    return [
+        (word, line)
+        for name, line, is_function in names(ast.parse(text))
+        if (word := name.strip("_")) in REFUSED or (word in VERBS and not is_function)
+    ]
+
+
+@pytest.mark.parametrize("folder", sorted({file.parts[0] for file in COVERED}))
+def test_names_say_what_they_name(folder: str) -> None:
+    hits = [
+        f"{file}:{line}: {word}"
+        for file in COVERED
+        if file.parts[0] == folder
+        for word, line in refused((SOURCE / file).read_text())
+        if (file.as_posix(), word) not in EXCEPTIONS
+    ]
+    assert hits == []
+
+
+@pytest.mark.parametrize(("file", "name"), EXCEPTIONS, ids=str)
+def test_exceptions_are_needed(file: str, name: str) -> None:
+    assert name in [word for word, _ in refused((SOURCE / file).read_text())]
+
+
+@pytest.mark.parametrize("folder", NOT_YET)
+def test_folders_that_are_clean_are_covered(folder: str) -> None:
+    assert any(refused(file.read_text()) for file in (SOURCE / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "found = 1",
+        "def f(kept): pass",
+        "def f(*named): pass",
+        "lambda own: own",
+        "[chosen for chosen in x]",
+        "def _written(): pass",
+        "self._begun = 1",
+        "class A:\n    passed: bool",
+        "read = 1",
+        "for place in x: pass",
+    ],
+)
+def test_the_test_sees_a_refused_name(text: str) -> None:
+    assert refused(text)
+
+
+@pytest.mark.parametrize("text", ["def read(): pass", "left = 1", "found_at = 1", "x = kept", "f(own=1)"])
+def test_the_test_passes_other_names(text: str) -> None:
+    assert not refused(text)
