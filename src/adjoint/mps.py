@@ -1,4 +1,4 @@
-"""Apple's Metal: no array library here supports it, so that there are no such devices."""
+"""Apple's Metal: no array library here supports it, so no such device exists."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""MTIA: no array library here supports it, so that there are no such devices."""
+"""MTIA: no array library here supports it, so no such device exists."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""Intel's GPUs: no array library here supports them, so that there are no such devices."""
+"""Intel's GPUs: no array library here supports them, so no such device exists."""
 
 import typing as _typing
 

@@ -47,7 +47,8 @@ def register(kind: type, xp: Any, holds_arrays: bool = False) -> None:
 def native(function: Any, *args: Any) -> Any:
     """A function of NumPy's arrays, in C; None where it has no loop for them.
 
-    Arrays that note what is done to NumPy's arrays are taken by way of their namespace; those of others give None.
+    Arrays that record operations on NumPy's arrays are called through their namespace; arrays of other libraries give
+    None.
     """
     for value in args:
         value_namespace = _namespaces.get(type(value))

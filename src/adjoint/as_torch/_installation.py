@@ -173,7 +173,7 @@ def install() -> None:
 def uninstall() -> None:
     """Take the name torch back.
 
-    Modules that imported it keep what they have.
+    Modules that imported it keep their references.
     """
     Tensor.__module__, printed.module = Tensor.__init__.__module__, "adjoint"
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]

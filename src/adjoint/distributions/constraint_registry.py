@@ -20,14 +20,14 @@ class ConstraintRegistry:
         self._registry: dict[Any, Callable[[Any], Any]] = {}
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # those of this module are one each
+        # this module has one object of each
         registry_name = next((name for name in ("biject_to", "transform_to") if globals()[name] is self), None)
         return registry_name or super().__reduce_ex__(protocol)
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
         """Enter a function for a constraint, or for a class of them; without one, a decorator.
 
-        Raises TypeError for what is no constraint.
+        Raises TypeError unless given a constraint.
         """
         if factory is None:
             return lambda function: self.register(constraint, function)

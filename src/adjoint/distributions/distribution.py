@@ -253,7 +253,7 @@ class Parametric(Distribution):
         return new
 
     def _expand_others(self, new: Any, batch_shape: Size) -> None:
-        """Give an expanded distribution what it has besides its parameters."""
+        """Give an expanded distribution its attributes besides its parameters."""
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density, or of the probability, at a value. Raises ValueError outside of the support."""

@@ -23,7 +23,7 @@ _EULER = 0.57721566490153286060
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """A decorator that enters a function of two distributions for two classes. Raises TypeError for what is no class.
+    """A decorator that enters a function of two distributions for two classes. Raises TypeError unless given classes.
 
     >>> import adjoint
     >>> d = adjoint.distributions

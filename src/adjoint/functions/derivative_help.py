@@ -93,7 +93,9 @@ _NAMES: dict[str, str] = {
         "nn.functional.feature_alpha_dropout"
     ),
     "Derivative: that of the operation aminmax (saves max, min, self); see adjoint/rules/reduce.py.": "aminmax",
-    "Derivative: that of the operation as_strided; see adjoint/rules/shape.py.": "as_strided",
+    "Derivative, from the cotangent g of the result y of the operation as_strided:\n"
+    "    by input: ops.restride(g, (shape, strides, offset), (input_shape, steps, 0), 1) (saves nothing)":
+        "as_strided",
     "Derivative: the chain rule through the recorded operations: as_strided, clone_with_strides.": "as_strided_copy",
     "Derivative: the chain rule through the recorded operations: clone_with_strides, AsStridedScatterBackward0.":
         "as_strided_scatter",

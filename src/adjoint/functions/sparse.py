@@ -515,7 +515,7 @@ def _convert(self: Tensor, kind: Layout, block: Any = None, dense: int | None = 
 
 
 def _check_conversion(self: Tensor, kind: Layout, source: Layout, block: tuple[int, ...], dense: int) -> None:
-    """Raise RuntimeError for a conversion that there is not."""
+    """Raise RuntimeError for a conversion that does not exist."""
     if kind.has_blocks and len(block) != 2:
         raise RuntimeError(NO_BLOCKSIZE.format(a=source.kind, b=kind.kind))
     if block and not kind.has_blocks:

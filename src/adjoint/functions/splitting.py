@@ -33,7 +33,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     if isinstance(split_size_or_sections, (tuple, list)):
         return ops.split_with_sizes(tensor, tuple(split_size_or_sections), dim)
     try:
-        size = index(split_size_or_sections)  # type: ignore[arg-type]  # this finds what is no number
+        size = index(split_size_or_sections)  # type: ignore[arg-type]  # this raises for anything but a number
     except TypeError:
         raise TypeError(
             "split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not "

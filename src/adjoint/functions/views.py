@@ -102,7 +102,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return ops.reshape(ops.unfold(ops.reshape(input, (1,)), 0, size, step), (-1,))
 
 
-#: The types of sizes that need no look at what they hold.
+#: The types of sizes whose members need no check.
 _SIZES = frozenset((int, tuple))
 
 

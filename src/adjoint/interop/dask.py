@@ -158,7 +158,7 @@ def value_and_grad(
 
 
 class Shards:
-    """Pieces of data on workers, which are kept here, too: a worker that ends takes what it holds with it."""
+    """Pieces of data on workers, with copies here, since a worker that ends loses its pieces."""
 
     def __init__(self, shards: list[Any], client: Any) -> None:
         from distributed import Future
@@ -168,7 +168,7 @@ class Shards:
         self.futures = [s if isinstance(s, Future) else client.scatter([s], hash=False)[0] for s in shards]
 
     def renew(self, timeout: float | None) -> None:
-        """Send those again that are lost.
+        """Send lost pieces again.
 
         Raises RuntimeError for one that was given as a future, TimeoutError if there is no worker in time.
         """
@@ -184,7 +184,7 @@ class Shards:
 
 
 def send(data: list[Any], client: Any, timeout: float | None) -> list[Any]:
-    """Futures of data on workers; once more while the scheduler takes a worker that is lost for one that is there.
+    """Send data to workers, again while the scheduler still counts a lost worker; returns futures.
 
     Raises TimeoutError if there is no worker in time.
     """

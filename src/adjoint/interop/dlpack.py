@@ -66,7 +66,7 @@ class _Exchange:
         return _device_in(self.capsule)
 
 
-#: The kinds of devices that CuPy has arrays on, by DLPack's numbers: CUDA's own memory, and what it manages.
+#: The kinds of devices that CuPy has arrays on, by DLPack's numbers: CUDA's memory, and its managed memory.
 _ON_CUDA = (2, 13)
 #: Where a capsule's device stands in its memory, by the capsule's name: behind the address of the elements.
 _OFFSETS = {b"dltensor": 8, b"dltensor_versioned": 40}

@@ -83,7 +83,7 @@ class Bucket:
         return total
 
     def give_back(self, divisor: int) -> None:
-        """Write the sums, divided, into the gradients; a parameter that no rank used keeps what it has."""
+        """Write the sums, divided, into the gradients; a parameter that no rank used keeps its gradient."""
         start = 0
         for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size

@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 
 def to_tensors(value: Any) -> Any:
-    """Nested containers with Tensors in the place of arrays that hold one."""
+    """Nested containers in which Tensors replace arrays that hold one."""
     return exchanged(to_read, value)
 
 

@@ -74,7 +74,7 @@ class LRScheduler:
 
     last_epoch: the epoch to go on from; -1 begins with the rates of the optimizer.
 
-    Raises TypeError for what is no optimizer, KeyError to go on where no first rates are known.
+    Raises TypeError unless given an optimizer, KeyError if training resumes and the first rates are unknown.
 
     >>> from adjoint import ones, optim
     >>> class Halving(optim.lr_scheduler.LRScheduler):

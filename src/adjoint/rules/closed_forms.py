@@ -4,7 +4,7 @@
 Values are SciPy's own, also at poles, at infinity and for arguments so small that a formula would lose them. Each
 function has its name in SciPy; numbers that it takes before its variable (orders, degrees) are `parameters`.
 
-A slope is written in other functions of the tables, so that there are derivatives of any order. Equations are those of
+A slope uses other functions of the tables, so that derivatives of any order exist. Equations are those of
 the DLMF.
 """
 

@@ -527,7 +527,7 @@ class Rule:
 
     @property
     def has_derivative(self) -> bool:
-        """True unless the result is none of real or complex numbers, so that there is a derivative at most in place."""
+        """True if results are real or complex; other operations have a derivative in place at most."""
         return bool(self.vjps) and self.differentiable != (False,)
 
     @property

@@ -586,7 +586,7 @@ def _softmax(step: Step) -> Any:
 
 
 def _without_value(step: Step) -> Any:
-    """The series of an input with 0 in the place of its value."""
+    """The series of an input with 0 as its value."""
     x = step.series["input"]
     return step.with_first(step.ops.zeros_like(x[0]), x[1:])
 

@@ -613,42 +613,36 @@ def _(ops, g, offset, dim1, dim2):
 # views of memory ------------------------------------------------------------------------------------------------------
 
 
-_OF_LAYOUT = {
-    "shape": "size",
-    "strides": "stride",
-    "offset": "storage_offset",
-    "old_strides": None,
-    "input_shape": None,
-}
+_OF_LAYOUT = {"shape": "size", "strides": "stride", "offset": "storage_offset", "steps": None, "input_shape": None}
 
 
 @linear(view=True, method=False, function=False, shown=_OF_LAYOUT)
-def as_strided(xp, input: Array, shape, strides, offset, old_strides):
+def as_strided(xp, input: Array, shape, strides, offset, steps):
     """A view of the input's memory with strides and an offset from its start.
 
-    It is a copy of the elements of that view where the strides of the input are not `old_strides`.
+    It is a copy of the elements of that view where the strides of the input are not `steps`.
     """
-    if not hasattr(input, "strides") or not has_steps(input, old_strides):
-        return restrided(xp, input, (input.shape, old_strides, 0), (shape, strides, offset), 0)
+    if not hasattr(input, "strides") or not has_steps(input, steps):
+        return restrided(xp, input, (input.shape, steps, 0), (shape, strides, offset), 0)
     return xp.as_strided(input, shape, strides, offset)
 
 
 @as_strided.vjp("input")
-def _(ops, g, input_shape, shape, strides, offset, old_strides):
-    return ops.restride(g, (shape, strides, offset), (input_shape, old_strides, 0), 1)
+def _(ops, g, input_shape, shape, strides, offset, steps):
+    return ops.restride(g, (shape, strides, offset), (input_shape, steps, 0), 1)
 
 
 @as_strided.batch
-def _(size, input, shape, strides, offset, old_strides):
-    apart = cells((input.shape[1:], old_strides, 0), (shape, strides, offset)).stop
-    return {"shape": (size, *shape), "strides": (apart, *strides), "old_strides": (apart, *old_strides)}
+def _(size, input, shape, strides, offset, steps):
+    apart = cells((input.shape[1:], steps, 0), (shape, strides, offset)).stop
+    return {"shape": (size, *shape), "strides": (apart, *strides), "steps": (apart, *steps)}
 
 
-def has_steps(array, old_strides):
+def has_steps(array, steps):
     """True if an array has strides, in elements, but for those of axes of one element, which lead nowhere."""
-    steps = tuple([k // array.itemsize for k in array.strides])
-    return steps == old_strides or all(
-        n == 1 or k == step for n, k, step in zip(array.shape, steps, old_strides, strict=True)
+    array_steps = tuple([k // array.itemsize for k in array.strides])
+    return array_steps == steps or all(
+        n == 1 or k == step for n, k, step in zip(array.shape, array_steps, steps, strict=True)
     )
 
 
@@ -687,7 +681,7 @@ def restrided(xp, input, source, target, shared):
             xp.as_strided(memory, shape, strides, offset - reached.start) for shape, strides, offset in (source, target)
         ]
         xp.setitem(there, ..., input)
-        # what is read in order from end to end needs no other memory
+        # elements that are read in order from end to end need no other memory
         return xp.reshape(memory, target[0]) if lies_in_rows(back, n) else xp.asarray(back, copy=True)
     offsets = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
     counts = xp.bincount(offsets[shared], minlength=len(reached))

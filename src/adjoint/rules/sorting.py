@@ -146,7 +146,7 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     if not input.ndim:
         return _itself(xp, input)
     if not 0 < k < n or n <= _FEW:
-        # what is left of all elements in order is in order
+        # the first of all elements in order are in order
         indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
     else:
         last = n - k if largest else k - 1

@@ -11,7 +11,7 @@ _COLOURS = {LEAF: "#d7ecd9", ROOT: "#fbe3c0", CALL: "#f6dadf"}
 
 
 class Box(NamedTuple):
-    """A box: its text, and what it stands for."""
+    """A box: its text, and the object that it represents."""
 
     text: str
     kind: str = INNER

@@ -22,7 +22,7 @@ def warn_once(message: str, *, stacklevel: int = 1, key: str | None = None) -> N
 
 
 def set_warn_always(b: bool) -> None:
-    """Let warnings that are given once in a process be given every time, or no longer.
+    """Choose whether warnings that appear once in a process appear every time.
 
     >>> import adjoint
     >>> adjoint.set_warn_always(True)

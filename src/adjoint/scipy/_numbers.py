@@ -17,7 +17,7 @@ def class_in_numpy(array: Any) -> type:
 
 
 class ClassOfNumbers(type):
-    """A class in the place of `float` or `complex`: equal to it, with the same instances, and the same dtype.
+    """A class that replaces `float` or `complex`: equal to it, with the same instances, and the same dtype.
 
     Called with a differentiable array of one element it gives that element, where the class itself would lose the
     derivative.

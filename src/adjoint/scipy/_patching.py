@@ -19,7 +19,7 @@ from adjoint.scipy._numbers import CLASSES, class_in_numpy
 from adjoint.scipy._replacements import FOR_PYTHON, PlainNumpy, replacements
 
 _lock = new_rlock()
-#: While names are replaced: what is to stand again for each replacement, by its id.
+#: While names are replaced: the original object of each replacement, by the replacement's id.
 _originals: dict[int, Any] = {}
 
 #: How the files of compiled modules end.
@@ -83,7 +83,7 @@ def _namespaces(without: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _exchange(table: dict[int, Any]) -> None:
-    """Put other objects in the place of some, wherever a module has them under a name.
+    """Replace objects by others, wherever a module has them under a name.
 
     A class stays in the module that defines it, whose methods refer to it. Compiled modules keep what makes arrays, and
     know NumPy as it is, since they take its results as plain memory.

@@ -240,7 +240,7 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
 
 @cached()
 def replacements() -> dict[int, tuple[Any, Any]]:
-    """What is replaced, by id: the library's own function or distribution, and what stands for it."""
+    """Pairs of an original function or distribution and its replacement, by the id of the original."""
     pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]
     pairs += [(original, _takes_lists(original)) for original in _functions_of_arrays()]
     for original, of_arrays in _functions_of_math():

@@ -131,7 +131,7 @@ def halley_step(equation: Equation, x: Tensor, args: Tree, value: Tensor) -> Ten
 def newton(equation: Equation, start: Tensor, args: Tree, step_at: Any = newton_step) -> Tensor:
     """Newton's method; steps are halved until the residual shrinks. Members of a batch take their steps together.
 
-    step_at: what is taken off x in one step, see `newton_step`.
+    step_at: the step that is subtracted from x, see `newton_step`.
     """
     tol = precision(start) ** 0.5 if equation.tol is None else equation.tol
     x, value = start, equation.residual(start, args)
@@ -174,7 +174,7 @@ def newton(equation: Equation, start: Tensor, args: Tree, step_at: Any = newton_
 
 
 def iteration(equation: Equation, start: Tensor, args: Tree) -> Tensor:
-    """x - residual again and again, until it no longer changes."""
+    """Repeat x - residual until x stays the same."""
     tol = precision(start) ** 0.85 if equation.tol is None else equation.tol
     x = start
     for _ in range(equation.max_iter):

@@ -82,7 +82,7 @@ def solve_ivp(
     flat = model.flat
 
     def at(t: float) -> None:
-        """Move on to another time; what was recorded at the last one no longer holds."""
+        """Move on to another time; this drops the recording of the last one."""
         moment = time(t)
         if is_variable:
             is_other = not model.variables or model.variables[0].item() != t

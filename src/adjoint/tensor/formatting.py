@@ -132,7 +132,7 @@ def format_tensor(
 
 
 def _format_sparse(array: Any, suffixes: Sequence[str], options: PrintOptions | None, prefix: str) -> str:
-    """The text of a sparse tensor: its indices and values as tensors, and what is not seen there."""
+    """The text of a sparse tensor: its indices and values as tensors, then facts that these do not show."""
     pattern, opts = array.pattern, _options if options is None else options
     names = ["indices"]
     if pattern.layout.is_compressed:

@@ -10,7 +10,7 @@ import numpy
 POINTS, CELLS = 200, 24
 WIDTH, HEIGHT = 160, 60
 
-#: The colours of the smallest and of the largest value, and of what is not finite, as red, green and blue.
+#: The colours of the smallest and of the largest value, and of values that are not finite, as red, green and blue.
 LOW, HIGH, NOT_FINITE = (68, 1, 84), (253, 231, 37), (160, 160, 160)
 
 

@@ -27,7 +27,7 @@ protocols = Protocols()
 
 
 def leaves_product(frame: Any) -> bool:
-    """True in a conversion for a product of SciPy's sparse arrays, which leaves it to what is no array.
+    """True in a conversion for a product of SciPy's sparse arrays, which it leaves to operands that are no arrays.
 
     SciPy converts the other operand by numpy.asanyarray, and gives way to __rmatmul__ of what becomes an array of no
     axes that holds an object.

@@ -158,7 +158,7 @@ class Call:
 
 
 class _Draw(NamedTuple):
-    """Random numbers drawn outside of kernels, in the place of an operation."""
+    """Random numbers drawn outside of kernels, as if by an operation."""
 
     name: str
 
@@ -235,7 +235,7 @@ class Recorder(Interceptor):
         return operation.proceed(values, self.position)
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        """The kernel's call makes what is written; views of the same memory are no longer what a call made."""
+        """The call of the kernel makes the new values; views of the same memory are no longer the result of a call."""
         outer, self.target = self.target, values[0]
         try:
             result = operation.proceed_in_place(values, self.position)
@@ -308,7 +308,7 @@ class Recorder(Interceptor):
         call.cells = [weakref.ref(cell) for cell in cells]
         self.calls.append((call, cells))
         if self.plan is not None and not self.plan.fits(call.number, call.operation.name):
-            # the function does other things than it did: from here on all is kept
+            # the function differs from the measured run: from here on all arrays are kept
             self.plan = None
 
     def memory_of(self, out: Any, raw: list[Any]) -> tuple[int, Cell | None]:

@@ -333,7 +333,7 @@ class Region:
 
 
 def renewed(propagation: forward.Propagation | None) -> forward.Propagation | None:
-    """What propagates tangents at a level in the place of one that has ended."""
+    """The propagation of tangents at a level, which replaces one that has ended."""
     return None if propagation is None else type(propagation)()
 
 

@@ -45,7 +45,7 @@ def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> 
             and so on of the curve. All have the same length.
 
     Returns:
-        The value of func, and the same tree with a list of derivatives in the place of each Tensor.
+        The value of func, and the same tree with a list of derivatives for each Tensor.
 
     Raises:
         TypeError: primals is no tuple; a primal is no Tensor, or one of integers.

@@ -77,12 +77,12 @@ def positions_in(argnums: Any, n: int) -> tuple[int, ...]:
 
 
 def to_tensors(tree: Any, name: str) -> Any:
-    """A tree with Tensors in the place of arrays and numbers."""
+    """A tree in which Tensors replace arrays and numbers."""
     return pytree.map(lambda leaf: values.enter(leaf, name) if values.is_value(leaf) else leaf, tree)
 
 
 def tensor_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: str) -> tuple[list[Any], bool] | None:
-    """Arguments with Tensors in the place of arrays and numbers, and whether differentiable arrays were among these.
+    """Arguments in which Tensors replace arrays and numbers, and whether these included differentiable arrays.
 
     None if there are no arrays, or Tensors, which transformations want alone.
     """

@@ -70,7 +70,7 @@ def own_series(result, number, n):
 
 
 def taken_series(tensor: TensorBase, number):
-    """The series that a Tensor has at a level, which it has no longer; None where there is none."""
+    """Take the series of a Tensor at a level from it; None if it has none."""
     return None if tensor._tangents is None else tensor._tangents.pop(number, None)
 
 

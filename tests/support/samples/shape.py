@@ -75,9 +75,9 @@ SAMPLES: dict[str, list[Sample]] = {
         {"input": draw(3, 3), "offset": -1},
     ],
     "as_strided": [
-        {"input": draw(4, 3), "shape": (2, 2), "strides": (3, 1), "offset": 1, "old_strides": (3, 1)},
-        {"input": draw(2, 3), "shape": (3, 2), "strides": (1, 2), "offset": 1, "old_strides": (3, 1)},
-        {"input": draw(5), "shape": (2, 0), "strides": (1, 1), "offset": 0, "old_strides": (1,)},
+        {"input": draw(4, 3), "shape": (2, 2), "strides": (3, 1), "offset": 1, "steps": (3, 1)},
+        {"input": draw(2, 3), "shape": (3, 2), "strides": (1, 2), "offset": 1, "steps": (3, 1)},
+        {"input": draw(5), "shape": (2, 0), "strides": (1, 1), "offset": 0, "steps": (1,)},
     ],
     "restride": [
         {"input": draw(3, 2), "source": ((3, 2), (1, 2), 1), "target": ((2, 3), (3, 1), 0), "shared": 1},

@@ -64,7 +64,7 @@ class LeafNumber(int):
 class Task:
     """A call of a kernel on pieces of arrays, as dask's graphs keep it.
 
-    args, named: the arguments, with a `LeafNumber` in the place of each array. member: the number of one of several
+    args, kwargs: the arguments, with a `LeafNumber` for each array. member: the number of one of several
     results, or None.
     dask recognises equal tasks by the name and the arguments, and need not pickle the kernel for it.
     """
@@ -166,7 +166,7 @@ def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def placed(value: Any, kinds: Any, leaves: list[Any]) -> Any:
-    """Arguments with a number in the place of each array of some kinds, which is added to the leaves."""
+    """Arguments with a number for each array of some kinds; the arrays are added to the leaves."""
     if isinstance(value, dict):
         return {name: placed(item, kinds, leaves) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -178,7 +178,7 @@ def placed(value: Any, kinds: Any, leaves: list[Any]) -> Any:
 
 
 def filled(value: Any, pieces: tuple[Any, ...]) -> Any:
-    """An argument with arrays in their places."""
+    """An argument with arrays instead of their numbers."""
     if isinstance(value, (list, tuple)):
         return type(value)([filled(item, pieces) for item in value])
     return pieces[value] if isinstance(value, LeafNumber) else value

@@ -447,13 +447,13 @@ def is_basic(index: Any) -> bool:
 
 @composed
 def max_(xp: Namespace, array: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
-    """The largest elements; `initial` is the least that there is."""
+    """The largest elements; `initial` is the lower bound of results."""
     return _extremes(xp, "max", "maximum", array, axis, keepdims, initial)
 
 
 @composed
 def min_(xp: Namespace, array: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
-    """The smallest elements; `initial` is the largest that there is."""
+    """The smallest elements; `initial` is the upper bound of results."""
     return _extremes(xp, "min", "minimum", array, axis, keepdims, initial)
 
 

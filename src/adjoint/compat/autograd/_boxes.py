@@ -46,7 +46,7 @@ FOREIGN: set[type] = set()
 #: Box classes of values without coordinates: their vector spaces have no basis.
 OPAQUE: set[type] = set()
 
-#: What is to be done when a box or a space is registered for a type.
+#: Functions that are called when a box or a space is registered for a type.
 CONNECT: list[Callable[[type], None]] = []
 
 #: The namespace of boxes: adjoint.compat.autograd.numpy, which enters itself.

@@ -37,7 +37,7 @@ class PrimitiveWithMethods(Primitive):
         defvjp(self, gradfun, argnums=(argnum,))
 
     def defvjp_is_zero(self, argnums: Iterable[int] = (0,)) -> None:
-        """Say that there is no derivative by some arguments."""
+        """Declare that some arguments have no derivative."""
         _warn("defvjp_is_zero", "extend.defvjp with None")
         for argnum in argnums:
             defvjp(self, None, argnums=(argnum,))

@@ -115,7 +115,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 class Call:
-    """One call of a primitive: where the boxes are, and how the arguments are made with others in their places."""
+    """One call of a primitive: the positions of the boxes, and the arguments with other values there."""
 
     def __init__(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.primitive = primitive

@@ -150,7 +150,7 @@ def vjp_of_leaves(fun: Function, leaves: list[Any], structure: TreeDef, create: 
 
 
 def joined(y: Any) -> Any:
-    """A result with boxes of arrays in the place of arrays of boxes, which a plain array that was filled may be.
+    """A result in which boxes of arrays replace arrays of boxes, such as a plain array that was filled with boxes.
 
     Raises TypeError for such an array whose elements are no numbers.
     """

@@ -95,7 +95,7 @@ class Independent(Distribution):
 class TransformedDistribution(Distribution):
     """The distribution of a transform, or of a chain of transforms, of a random value.
 
-    Raises ValueError for what is no transform.
+    Raises ValueError unless given transforms.
 
     >>> import adjoint
     >>> d = adjoint.distributions

@@ -47,7 +47,7 @@ class LogitRelaxedBernoulli(Odds):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) in the place of truth values, nearer to 0 and 1 the lower the temperature.
+    """Numbers in (0, 1) instead of truth values: a lower temperature brings them nearer to 0 and 1.
 
     Parameters: probs: from 0 to 1; logits: real. Values: from 0 to 1.
     """
@@ -110,7 +110,7 @@ class ExpRelaxedCategorical(Parametric):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Points of the simplex in the place of vectors of categories, nearer to them the lower the temperature.
+    """Points of the simplex instead of vectors of categories: a lower temperature brings them nearer to these.
 
     Parameters: probs: points of the simplex; logits: real vectors. Values: points of the simplex.
     """
@@ -135,7 +135,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Points of the simplex, whose fractions of what is left have normal log odds.
+    """Points of the simplex: each number, as a fraction of the remaining sum, has normal log odds.
 
     Parameters: loc: real; scale: positive. Values: points of the simplex.
     """

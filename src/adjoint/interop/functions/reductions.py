@@ -111,7 +111,7 @@ def cumulative_prod(x: Array, /, *, axis=None, dtype=None, out=None, include_ini
 
 
 def filled(a, value):
-    """The Tensor with a number in the place of NaN."""
+    """The Tensor with a number instead of NaN."""
     return ops.where(ops.isnan(a), number(value, kind_of(a)), a) if kind_of(a).kind in "fc" else a
 
 

@@ -34,7 +34,7 @@ from adjoint.tensor.table import ops
 
 
 def _positions(of_numpy, rows, q, method, weights):
-    """Where in the order of each row the quantiles lie: NumPy's answer for the ranks in the place of the values."""
+    """The position of the quantiles in the order of each row: NumPy's quantiles of the ranks."""
     n = rows.shape[-1]
     ordinary = of_numpy is numpy.quantile or not numpy.isnan(rows).any()
     if ordinary and weights is None:
@@ -48,7 +48,7 @@ def _positions(of_numpy, rows, q, method, weights):
     return numpy.moveaxis(numpy.reshape(positions, (-1, *rows.shape[:-1])), 0, -1)
 
 
-#: Methods whose quantiles are values that there are.
+#: Methods whose quantiles are values of the sample.
 _PICKING = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 
 

@@ -41,7 +41,7 @@ class NumpyArray(MemoryAccess):
     __slots__ = ()
     __array_priority__ = 100.0
 
-    # what it is
+    # class and dtype
 
     @property
     def _value(self) -> Any:

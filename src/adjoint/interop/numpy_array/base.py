@@ -73,7 +73,7 @@ def raw(tensor: Tensor) -> Any:
 
 
 def in_double(value: Any) -> Any:
-    """A value or dtype with double precision in the place of NumPy's extended one, of which there are no Tensors."""
+    """A value or dtype in double precision if it was in NumPy's extended one, which no Tensor has."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return _shortened(value, value.dtype)
     if isinstance(value, numpy.dtype) or value is numpy.longdouble or value is numpy.clongdouble:
@@ -128,12 +128,12 @@ def exchanged(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 def values(value: Any) -> Any:
-    """Nested containers with plain values in the place of arrays that hold Tensors."""
+    """Nested containers in which plain values replace arrays that hold Tensors."""
     return exchanged(lambda array: array._value, value)
 
 
 def unwrap(value: Any) -> Any:
-    """Nested containers with Tensors in the place of the arrays that hold them.
+    """Nested containers in which Tensors replace the arrays that hold them.
 
     All other values stay as they are.
     """

@@ -118,7 +118,7 @@ def is_plain_target(function: Function, args: Any, kwargs: Any) -> bool:
 
 def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: Any, out: Any) -> Any:
     targets = inputs[:1] if method == "at" else out if type(out) is tuple else (out,)
-    # read first: what is written over may be among the operands
+    # read first: the target may be among the operands
     first = 1 if method == "at" else 0
     operands = _arguments(inputs[first:], [])
     for array in targets:

@@ -36,7 +36,7 @@ _NODES, _WEIGHTS = 0.5 * (_NODES + 1), 0.5 * _WEIGHTS
 
 
 def constant(value: Any) -> Any:
-    """Nested containers with Tensors detached and plain values in the place of Arrays."""
+    """Nested containers with detached Tensors, and plain values instead of Arrays."""
     return mapped(lambda tensor: tensor.detach(), TensorBase, values(value))
 
 

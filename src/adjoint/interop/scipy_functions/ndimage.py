@@ -323,7 +323,7 @@ def _spline_values(x, columns, order, mode):
 
 
 def _cardinal(t, order):
-    """The centred B-spline of a degree at t, by powers of what is cut off at 0 (de Boor 1978, chapter IX)."""
+    """The centred B-spline of a degree at t, by truncated powers (de Boor 1978, chapter IX)."""
     half = 0.5 * (order + 1)
     if order == 0:
         return constants((values_of(t) >= -0.5) & (values_of(t) < 0.5), t)

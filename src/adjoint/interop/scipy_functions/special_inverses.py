@@ -94,7 +94,7 @@ def _of_f(dfn: Tensor, dfd: Tensor, x: Tensor) -> Tensor:
     return ops.betainc(0.5 * dfn, 0.5 * dfd, dfn * x / (dfn * x + dfd))
 
 
-#: By name: the place of the target, and the distribution function with what is sought in front of the other arguments.
+#: By name: the position of the target, and the distribution function with the unknown as its first argument.
 _FUNCTIONS: dict[str, tuple[int, Formula]] = {
     "btdtria": (0, lambda a, b, x: ops.betainc(a, b, x)),
     "btdtrib": (1, lambda b, a, x: ops.betainc(a, b, x)),

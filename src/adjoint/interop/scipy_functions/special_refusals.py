@@ -19,7 +19,7 @@ _FAMILIES = (
     "gegenbauer", "sh_legendre", "sh_chebyt", "sh_chebyu", "sh_jacobi",
 )  # fmt: skip
 
-#: Functions that SciPy 1.17 has no more, and what is in their place.
+#: Functions that SciPy 1.17 has removed, and their replacements.
 _GONE = {
     "clpmn": "assoc_legendre_p_all(n, m, z)",
     "lpmn": "assoc_legendre_p_all(n, m, z)",

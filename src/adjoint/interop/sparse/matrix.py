@@ -44,7 +44,7 @@ class SparseMatrix:
         self.layout, self.values, self.order = layout, data, order
         self._source, self._entries = source, entries
 
-    # what there is ----------------------------------------------------------------------------------------------------
+    # parts ----------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, int]:

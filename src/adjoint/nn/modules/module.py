@@ -805,7 +805,7 @@ class Module:
         return unexpected
 
     def _load_member(self, name: str, member: Tensor, value: Any, key: str, assign: bool) -> str | None:
-        """Copy or assign one value; returns what is wrong with it."""
+        """Copy or assign one value; returns a message if it does not fit, otherwise None."""
         if not isinstance(value, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected adjoint.Tensor or Tensor-like object from '

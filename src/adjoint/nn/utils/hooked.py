@@ -33,7 +33,7 @@ class _Hook:
         return getattr(module, f"{self.name}_{end}")
 
     def start(self, module: Module) -> None:
-        """Replace the parameter by what is computed, before each pass."""
+        """Replace the parameter by the computed weight, before each pass."""
         for hook in module._forward_pre_hooks.values():
             if type(hook) is type(self) and hook.name == self.name:
                 raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")

@@ -213,7 +213,7 @@ def on_labels(call: Call, arrays: dict[str, Any]) -> Any:
 
 
 def zeros_like(value: Any, kind: Any) -> Any:
-    """Zeros in the place of an input, of a type that holds labels, or fractions of them."""
+    """Zeros in the shape of an input, of a type that holds labels, or fractions of them."""
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, complex if value.dtype.kind == "c" else kind)
     if isinstance(value, (list, tuple)):

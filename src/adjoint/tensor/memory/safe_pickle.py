@@ -75,7 +75,7 @@ class SafeUnpickler(pickle._Unpickler):
         return getattr(importlib.import_module(module), name)
 
     def maker(self, function: Any) -> Callable[..., Any] | None:
-        """The function with checks that runs in the place of one in the file."""
+        """The function with checks that replaces one in the file."""
         checked_maker = _MAKERS.get(function)
         return function if checked_maker is None and getattr(function, "checks_arguments", False) else checked_maker
 
@@ -143,7 +143,7 @@ class SafeUnpickler(pickle._Unpickler):
         self.append(data)
 
     def with_list_on_top(self, instruction: Callable[[Any], None]) -> None:
-        """Add to a list that the file has made, which lies under what is added."""
+        """Add the objects on the stack to the list of the file's that lies below them."""
         target = self.stack[-2] if instruction is _PLAIN[pickle.APPEND[0]] else self.metastack[-1][-1]
         if type(target) is not list:
             raise _refusal(f"appends to {_type_name(target)}")
@@ -369,7 +369,7 @@ _IMPORTED = {
     ("adjoint.nn.parameter", "Parameter"),
     ("adjoint.functions.sparse_operations", "rebuilt"),
 }
-#: Names that a file may call, and the function with checks that runs in their place.
+#: Names that a file may call, and the function with checks that replaces each.
 _MAKERS: dict[Any, Callable[..., Any]] = {
     _rebuild: _tensor,
     Size: _size,

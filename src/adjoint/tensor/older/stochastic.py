@@ -95,7 +95,7 @@ def is_reinforced(tensor: Any) -> bool:
 
 
 def fitted(score: Array, gradient: Tensor) -> Tensor:
-    """A score in the place of a gradient."""
+    """A score instead of a gradient."""
     return new_tensor(project(score, gradient._array.shape, numpy_dtype(gradient._array.dtype)))
 
 

@@ -27,7 +27,7 @@ Map = Callable[..., Any]
 class WithPattern(Function):
     """A strided tensor as a sparse one of a pattern; of all places, if there is something elsewhere.
 
-    A sparse gradient is made strided: where it has no value, it says that there is no influence.
+    A sparse gradient is made strided, with 0 where it has no value.
     """
 
     @staticmethod
@@ -45,7 +45,7 @@ class WithPattern(Function):
 
 
 def with_strided_inputs(func: Map, inputs: tuple[Any, ...], masked: bool) -> tuple[Map, tuple[Any, ...]]:
-    """The function of strided tensors in the place of sparse ones that require a gradient, and these tensors.
+    """The function with strided arguments instead of sparse ones that require a gradient, and these arguments.
 
     masked: only the stored values are perturbed, and only their derivatives compared.
     """

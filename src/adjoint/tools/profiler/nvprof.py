@@ -38,7 +38,7 @@ KERNELS = """
 
 
 def check_tables(connection: Any) -> None:
-    """Raise unless what is read are plain tables: a view is a program that runs when it is read."""
+    """Raise unless all sources are plain tables: a view is a program that runs when it is read."""
     import sqlite3
 
     kinds = {row["name"]: row for row in connection.execute("SELECT name, type, sql FROM sqlite_master")}

@@ -135,7 +135,7 @@ class profile:
     profiler when a trace is complete. acc_events: keep the events of earlier cycles. The others as in
     `autograd.profiler.profile`.
 
-    Call `step()` at the end of each step. Raises AssertionError for activities that there are none of.
+    Call `step()` at the end of each step. Raises AssertionError for unknown activities.
 
     >>> import adjoint
     >>> from adjoint.profiler import profile, schedule

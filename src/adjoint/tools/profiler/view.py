@@ -60,7 +60,7 @@ def decompressed(path: str | Path) -> bytes:
 
 @contextlib.contextmanager
 def entries_of_a_trace() -> Iterator[None]:
-    """A block that reads entries; what is wrong with one is a ValueError."""
+    """A block that reads entries; faults in them become a ValueError."""
     try:
         yield
     except WRONG_ENTRY as error:

@@ -150,7 +150,7 @@ class Univariate(StandardForm):
         return self._evaluate(method, formula, z, shapes, scale, (outside, outside)), scale
 
     def _between(self, formula: Formula, outside: float) -> Formula:
-        """For counts: what is no whole number is outside."""
+        """For counts: numbers that are not whole are outside."""
         if not self.discrete:
             return formula
         return lambda k, *s: piecewise([plain(k) != numpy.floor(plain(k))], [outside, formula], k, *s)

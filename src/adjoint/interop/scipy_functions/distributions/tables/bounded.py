@@ -30,7 +30,7 @@ def _log_hypergeometric_beta(t: Tensor, a: Tensor, b: Tensor, c: Tensor, z: Tens
 def _hypergeometric_mass(a: Tensor, b: Tensor, c: Tensor, z: Tensor) -> Tensor:
     """B(a, b) * 2F1(c, a; a + b; -z) by Euler's integral (DLMF 15.6.1), which has derivatives by all of them.
 
-    It is taken from both ends, so that what is singular at an end is integrated from there.
+    The integral starts at both ends, since the integrand may be singular there.
     """
     zero, half = 0 * a, 0 * a + 0.5
     left = integral(lambda t, *s: ops.exp(_log_hypergeometric_beta(t, *s)), zero, half, INTERVAL, a, b, c, z)
@@ -86,7 +86,7 @@ def _trapezoid_moment(order: int, c: Tensor, d: Tensor) -> Tensor:
 
 
 def _circular_cdf(name: str, z: Tensor, kappa: Tensor) -> Tensor:
-    """By the integral of the density from 0, over what is left of full turns."""
+    """By the integral of the density from 0, over the rest beyond full turns."""
     import scipy.stats
 
     rest = z - constants(2 * math.pi * numpy.round(plain(z) / (2 * math.pi)), z)
