@@ -245,7 +245,7 @@ def fork(func: _Callable[..., T], *args: Any, **kwargs: Any) -> T:
 
 
 def wait(future: T) -> T:
-    """What `fork` returned.
+    """The result of `fork`.
 
     It is done already.
     """

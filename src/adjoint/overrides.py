@@ -97,7 +97,7 @@ def has_torch_function(relevant_args: _Iterable[Any]) -> bool:
 def handle_torch_function(
     public_api: _Callable[..., Any], relevant_args: _Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """What the classes of the relevant arguments make of a call, derived ones first.
+    """The answer of the classes of the relevant arguments to a call, derived classes first.
 
     Raises TypeError if all of them return NotImplemented.
     """

@@ -105,7 +105,7 @@ def run_examples() -> Iterator[tuple[str, str]]:
 
 
 def report(test: doctest.DocTest) -> str:
-    """What goes wrong in an example; "absent: PACKAGE" if all that is missing is a package."""
+    """The failure of an example, or "absent: PACKAGE" if only a package is missing."""
     runner, output = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), io.StringIO()
     with warnings.catch_warnings(action="ignore"):
         failed = runner.run(test, out=output.write).failed
@@ -128,7 +128,7 @@ def run_derivatives() -> Iterator[tuple[str, str]]:
 
 
 def foreign_package() -> str:
-    """What to do if the folder of the package belongs to another distribution too; nothing if it does not."""
+    """The remedy if the folder of the package belongs to another distribution too; otherwise nothing."""
     others = rivals()
     if not others:
         return ""

@@ -119,7 +119,7 @@ def row_major(array: Any) -> Any:
 
 
 def count_true(mask: Any) -> int:
-    """How many elements of a mask are true."""
+    """The number of true elements of a mask."""
     if type(mask) is numpy.ndarray:
         return int(numpy.count_nonzero(mask))
     return int(mask.sum() if hasattr(mask, "sum") else namespace(mask).count_nonzero(mask))

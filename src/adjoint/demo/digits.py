@@ -52,7 +52,7 @@ class Training:
 
     @property
     def gain(self) -> float:
-        """How many times as quick a compiled step is; 1 where none ran without."""
+        """The speedup of a compiled step; 1 where no step ran uncompiled."""
         if not self.plain.laps:
             return 1.0
         return (self.plain.seconds / self.plain.laps) / (self.watch.seconds / self.watch.laps)

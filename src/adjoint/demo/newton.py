@@ -55,7 +55,7 @@ class Solution:
 
     @property
     def loss_difference(self) -> float:
-        """How far the final loss is from the reference, relative to it."""
+        """The relative distance of the final loss from the reference."""
         return abs(self.steps[-1].loss - self.reference_loss) / self.reference_loss
 
     @property

@@ -143,7 +143,7 @@ class _Dependent(Constraint):
 
     @property
     def event_dim(self) -> int:
-        """How many axes an event has. Raises NotImplementedError if that was not said."""
+        """The number of axes of an event. Raises NotImplementedError if it was not given."""
         return int(self._require("event_dim", self._event_dim))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:

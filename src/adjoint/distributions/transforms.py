@@ -199,12 +199,12 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """That of the first part, with the axes that later parts need."""
+        """The domain of the first part, with the axes that later parts need."""
         return self._widened([(each.domain, each.codomain) for each in self.parts])
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """That of the last part, with the axes that earlier parts need."""
+        """The codomain of the last part, with the axes that earlier parts need."""
         return self._widened([(each.codomain, each.domain) for each in reversed(self.parts)])
 
     @staticmethod

@@ -192,7 +192,7 @@ def _check_bags(
 
 
 def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
-    """Where the bags begin, as an array, with one more entry: where the last one ends."""
+    """The starts of the bags, as an array, with the end of the last bag as one more entry."""
     starts = underlying(offsets._array)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")

@@ -81,7 +81,7 @@ def _summed_type(kind: dtype) -> dtype:
 
 
 def _count(input: Tensor, mask: Tensor | None, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """How many elements the mask picks."""
+    """The number of elements that the mask picks."""
     if mask is None:
         mask = ops.ones_like(input.detach()) != 0
     return ops.sum(mask, dims, keepdim)

@@ -22,7 +22,7 @@ State: TypeAlias = "tuple[Tensor, ...]"
 
 
 class Weights(NamedTuple):
-    """Those of one layer in one direction; w_hr projects the state of an lstm."""
+    """The weights of one layer in one direction; w_hr projects the state of an lstm."""
 
     w_ih: Tensor
     w_hh: Tensor
@@ -32,7 +32,7 @@ class Weights(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """How sequences lie in rows: those at the first moment, then those that go on at the second.
+    """The rows of sequences: all elements of the first moment, then those of the second.
 
     sizes: how many go on at each moment; None: all of them.
     """

@@ -70,7 +70,7 @@ def layout_of(tensor: Tensor) -> Any:
 
 
 def pattern_of(tensor: Tensor) -> SparsePattern:
-    """Where the values of a sparse tensor are, each place once."""
+    """The places of the values of a sparse tensor, each place once."""
     pattern = tensor._array.pattern
     return pattern if pattern.is_unique else pattern.coalesced
 
@@ -296,7 +296,7 @@ def zero(input: Tensor) -> Tensor:
 
 
 def copy(input: Tensor, other: Tensor) -> Tensor:
-    """What copy_() writes: another sparse tensor."""
+    """The source of copy_(): another sparse tensor."""
     if not (is_sparse(input) and is_sparse(other)):
         names = [t.type().replace("adjoint.", "torch.sparse." if is_sparse(t) else "torch.") for t in (input, other)]
         raise RuntimeError(COPY.format(own=names[0], other=names[1]))

@@ -192,7 +192,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
-    """How many numbers each output of a layer is computed from, and how many outputs each input has a part in."""
+    """The number of inputs of each output of a layer, and the number of outputs of each input."""
     if tensor.ndim < 2:
         raise ValueError(NO_FANS)
     field = math.prod(tensor.shape[2:])

@@ -20,7 +20,7 @@ Evaluate = Callable[[Any, float, Any], tuple[float, Tensor]]
 def _cubic_interpolate(
     x1: float, f1: float, g1: Any, x2: float, f2: float, g2: Any, bounds: tuple[float, float] | None = None
 ) -> float:
-    """Where the cubic with these values and derivatives at two points is least, between the bounds."""
+    """The minimum, between the bounds, of the cubic with these values and derivatives at two points."""
     low, high = bounds if bounds is not None else (x1, x2) if x1 <= x2 else (x2, x1)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1**2 - g1 * g2

@@ -70,7 +70,7 @@ def _set_rate(group: dict[str, Any], rate: Any) -> None:
 
 
 class LRScheduler:
-    """What all schedules share. A subclass has `get_lr`, or `_next` for the rate of one group.
+    """The base class of schedules. A subclass has `get_lr`, or `_next` for the rate of one group.
 
     last_epoch: the epoch to go on from; -1 begins with the rates of the optimizer.
 

@@ -79,7 +79,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """What all optimizers share. A subclass gives its options to `super().__init__(params, defaults)` and has `step`.
+    """The base class. A subclass gives its options to `super().__init__(params, defaults)` and has `step`.
 
     Args:
         params: parameters, pairs of a name and a parameter, or dictionaries with "params" and options of a group.

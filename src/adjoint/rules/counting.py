@@ -123,7 +123,7 @@ def row_histogram(xp, input: Array, bins, min, max):
 
 @constant(core="(n)->(m)", method=False, function=False)
 def nonzero_places(xp, input: Array, size):
-    """Where the first `size` elements are that are not zero; -1 where there are no more."""
+    """The places of the first `size` elements that are not zero; -1 after the last of them."""
     n = input.shape[-1]
     order = xp.argsort(xp.astype(input == 0, xp.uint8), axis=-1, stable=True)
     order = order[..., : min(size, n)]

@@ -458,7 +458,7 @@ class Rule:
 
     @property
     def n_outputs(self) -> int | None:
-        """How many results there are; None if that depends on the arguments."""
+        """The number of results; None if it depends on the arguments."""
         return 1 if self.outputs is None else len(self.outputs) or None
 
     @property
@@ -532,7 +532,7 @@ class Rule:
 
     @property
     def batching(self) -> str:
-        """How the arguments of a batch are made fit for one run: align, core, axes, joint, spread or loop."""
+        """The way to run the rule once for a whole batch: align, core, axes, joint, spread or loop."""
         if self._batching is not None:
             return self._batching
         if self.core is not None:

@@ -281,7 +281,7 @@ def _with_equal_ranks(rule: Rule, ops: Any, values: Values, dims: Values, size: 
 
 @cached()
 def core_ranks(rule: Rule) -> dict[str, int]:
-    """How many axes the core signature names for each array argument.
+    """The number of axes that the core signature names for each array argument.
 
     "(m,k),(k,n)->(m,n)" gives 2 and 2, "(),(n)->(n)" 0 and 1.
     """

@@ -836,7 +836,7 @@ def _(input, strides):
 
 
 def extent(shape, strides):
-    """How many elements lie between the first and the last of a strided array, both included."""
+    """The number of elements from the first to the last of a strided array, both included."""
     return 1 + sum([(n - 1) * abs(k) for n, k in zip(shape, strides, strict=True)])
 
 

@@ -121,7 +121,7 @@ def _quarter(ops, phi):
 
 
 def _turned(ops, turns, at_end):
-    """What whole turns add: nothing where there are none, though the complete integral be infinite."""
+    """The term of whole turns: 0 without turns, even if the complete integral is infinite."""
     still = turns == 0
     return ops.where(still, 0, 2 * turns * ops.where(still, 0, at_end))
 

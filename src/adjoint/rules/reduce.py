@@ -35,7 +35,7 @@ def dims_of(dim, ndim):
 
 
 def count(shape, dim):
-    """How many elements go into each result of a reduction."""
+    """The number of elements that each result of a reduction is computed from."""
     if dim is None or dim == ():
         return prod(shape)
     return prod([shape[axis] for axis in dims_of(dim, len(shape))])

@@ -17,7 +17,7 @@ from adjoint.runtime.caches import cached
 
 
 class Kind(NamedTuple):
-    """How one kind of container is taken apart and made.
+    """The way to take one kind of container apart, and to make it.
 
     keys: the names of its children; item: the child of that name; make: a container from (an example's type, keys,
     children, static fields); access: the text that follows the name of the container to access a child; show: the text
@@ -97,7 +97,7 @@ _KINDS = {tuple: _TUPLE, list: _LIST, dict: _MAPPING, OrderedDict: _MAPPING, typ
 
 
 def _kind_of(tree_type: type) -> Kind | None:
-    """How containers of this type are taken apart, or None for the type of a leaf."""
+    """The way to take containers of this type apart, or None for the type of a leaf."""
     kind = _KINDS.get(tree_type)
     return _kind_by_class(tree_type) if kind is None else kind
 
@@ -327,7 +327,7 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 
 def places(structure: TreeDef) -> list[str]:
-    """Where each leaf stands, as Python writes it after the name of the tree.
+    """The place of each leaf, as Python writes it after the name of the tree.
 
     >>> places(flatten({"a": 1, "b": (2, 3)})[1])
     ["['a']", "['b'][0]", "['b'][1]"]

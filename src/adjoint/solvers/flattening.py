@@ -42,7 +42,7 @@ def constant_error(name: str, what: str) -> RuntimeError:
 
 
 class Flat:
-    """How a tree of tensors lies in one real vector: leaf after leaf, row by row, complex numbers as pairs.
+    """The layout of a tree of tensors in one real vector: leaf after leaf, row by row, complex numbers as pairs.
 
     name: the name in messages of the function with this argument. kind: the vector's dtype; by default the leaves'
     own, promoted. Arrays and numbers count as tensors.
@@ -149,7 +149,7 @@ class Differentiable:
 
     @property
     def tensors(self) -> list[Tensor]:
-        """Those tensors."""
+        """The differentiable tensors of the tree."""
         return self.of(self.leaves)
 
     def of(self, leaves: list[Any]) -> list[Any]:

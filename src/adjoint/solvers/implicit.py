@@ -110,12 +110,12 @@ def everywhere(condition: Tensor) -> bool:
 
 
 def newton_step(equation: Equation, x: Tensor, args: Tree, value: Tensor) -> Tensor:
-    """What Newton's method takes off x."""
+    """The step that Newton's method subtracts from x."""
     return equation.solve_linear(x, args, value)
 
 
 def halley_step(equation: Equation, x: Tensor, args: Tree, value: Tensor) -> Tensor:
-    """What Halley's method takes off x: Newton's step n, turned by the second derivative along it.
+    """The step that Halley's method subtracts from x: Newton's step n, corrected by the second derivative along it.
 
     With c = inv(J) F''[n, n] / 2 it is n * n / (n - c), element by element (Cuyt and Rall, 1985). Where this is longer
     than twice Newton's step it is Newton's.

@@ -265,7 +265,7 @@ def stepper_for(method: str, rtol: float, atol: float, steps: int | None, max_st
 
 
 def spans(ends: list[float]) -> list[tuple[float, float]]:
-    """Where steps begin and end, as fractions, from where they end."""
+    """The begin and end of each step, as fractions, from the ends."""
     return list(pairwise([0.0, *ends]))
 
 

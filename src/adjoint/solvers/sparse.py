@@ -21,7 +21,7 @@ _MOST_FACTORS = 4
 
 
 class Pattern:
-    """Where the entries of a square sparse matrix are, and its factors for the values it was solved with.
+    """The pattern of a square sparse matrix, and its factors for the values it was solved with.
 
     A pattern and its transpose share their factors: those of A solve with the conjugate transpose of A, too.
     """

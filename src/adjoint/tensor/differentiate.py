@@ -229,7 +229,7 @@ def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
 
 
 def batch_size(roots: list[Target], cotangents: list[Any]) -> int:
-    """How many cotangents there are for each output. Raises where shapes do not fit or numbers differ."""
+    """The number of cotangents for each output. Raises where shapes do not fit or numbers differ."""
     for index, (root, g) in enumerate(zip(roots, cotangents, strict=False)):
         if g is None:
             check_implicit(sample_of(root))
@@ -315,7 +315,7 @@ def check_requires_grad(target: Target, index: int) -> None:
 
 
 def edges_of(targets: list[Target]) -> list[tuple[Any, int]]:
-    """Where the cotangents of these tensors are delivered."""
+    """The edges that receive the cotangents of these tensors."""
     for index, target in enumerate(targets):
         if not needs_gradient(target):
             raise errors.NO_GRAD_FN.error(index=index)

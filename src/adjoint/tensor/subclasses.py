@@ -63,7 +63,7 @@ def is_public(operation: Operation) -> bool:
 
 
 def _public(operation: Operation, in_place: bool) -> Any:
-    """What a class gets for an operation: the function that users call."""
+    """The function that a class gets for an operation: the one that users call."""
     if in_place:
         if operation not in _in_place:
             _in_place[operation] = make_inplace(operation, operation.name + "_")

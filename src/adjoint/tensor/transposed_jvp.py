@@ -62,7 +62,7 @@ def matched(rule: Rule, pulled: Any, values: Values, tangents: dict[str, Any]) -
 
 
 def needs(rule: Rule, tangents: dict[str, Any]) -> tuple[bool, ...]:
-    """Which inputs (members of a sequence) have a tangent."""
+    """The inputs (members of a sequence) that have a tangent."""
     if rule.sequence is not None:
         return tuple(t is not None for t in tangents[rule.sequence])
     return tuple(name in tangents for name in rule.inputs)

@@ -130,7 +130,7 @@ class Cell:
         return array
 
     def awaited(self, number: int) -> int:
-        """How often the pass with this number will still ask for the array."""
+        """The number of requests for the array that the pass with this number has still to make."""
         if self.pass_number != number:
             self.pass_number, self.waiting = number, self.n_saved
         return self.waiting
@@ -187,7 +187,7 @@ def unmodified(array: Any, counter: Any, version: int) -> Any:
 
 
 class Note(NamedTuple):
-    """What a plan knows of a cell: the numbers of its call and result, its size and time, and the cells it is made of.
+    """The facts of a cell for a plan: the numbers of its call and result, its size and time, and its sources.
 
     pinned: it cannot be computed again.
     """
@@ -383,7 +383,7 @@ class Recorder(Interceptor):
     # for the plan ---------------------------------------------------------------------------------------------------
 
     def notes(self) -> list[Note]:
-        """What a plan has to know of all cells, in their order."""
+        """The facts of all cells for a plan, in the order of the cells."""
         numbers: dict[int, int] = {}
         notes: list[Note] = []
         for call, cells in self.calls:
@@ -493,7 +493,7 @@ class Choice(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How a function and its backward pass go by a choice.
+    """The course of a function and its backward pass under a choice.
 
     timeline: the bytes that are there after each step. seconds: what the choice costs.
     """
@@ -510,7 +510,7 @@ class Family(NamedTuple):
 
 
 class Plan:
-    """Which saved arrays are kept, computed again, or written to disk.
+    """The saved arrays that are kept, computed again, or written to disk.
 
     notes: of all cells. kept, stored: the places of cells that are kept, and that are on disk. nbytes: what all saved
     arrays take together. limit: the budget in bytes. timeline: the bytes that are there while the function and its
@@ -543,7 +543,7 @@ class Plan:
         return max(self.timeline)
 
     def families(self) -> Iterator[Family]:
-        """What choices are made of: only cheap calls are made again, or all; or a disk takes what it is quicker for."""
+        """The options of choices: repeat cheap calls alone, or all; or write to disk where that is faster."""
         notes = self.notes
         free = {i for i in self.saved if not notes[i].pinned}
         rates = sorted(notes[i].seconds / notes[i].nbytes for i in free)
@@ -557,7 +557,7 @@ class Plan:
             yield Family(rest, rest)
 
     def seconds_again(self, i: int) -> float:
-        """How long it takes to compute a cell again from saved ones."""
+        """The time to compute a cell again from saved ones."""
         return sum(self.notes[k].seconds for k in self.needed(i, set(self.saved) - {i}))
 
     def needed(self, i: int, *there: set[int]) -> set[int]:
@@ -622,12 +622,12 @@ class Plan:
         return self.operations.get(number, operation) == operation
 
     def rows(self) -> list[tuple[str, int, str]]:
-        """What happens to each saved array: the operation that made it, its bytes, "keep", "recompute" or "disk"."""
+        """The fate of each saved array: the operation that made it, its bytes, "keep", "recompute" or "disk"."""
         notes = self.notes
         return [(notes[i].operation, notes[i].nbytes, self.fate(notes[i].key)) for i in self.saved]
 
     def fate(self, key: tuple[int, int]) -> str:
-        """What happens to the saved array of a place."""
+        """The fate of the saved array with this key."""
         return "keep" if key in self.in_memory else "disk" if key in self.stored else "recompute"
 
     def __str__(self) -> str:

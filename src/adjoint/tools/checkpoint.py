@@ -317,7 +317,7 @@ class Region:
             )
 
     def explained(self, notes: list[Note]) -> str:
-        """Which operation was the first to differ, and with debug, all operations of both runs."""
+        """The first operation that differs, and with debug, all operations of both runs."""
         runs = {"first run": self.notes, "recomputation": notes}
         n = min(map(len, runs.values()))
         first = next((i for i in range(n) if not self.notes[i].fits(notes[i])), n)
@@ -521,7 +521,7 @@ def _chain(steps: Sequence[Callable[[Any], Any]], start: int, end: int, snapshot
 
 
 def _left_part(n: int, snapshots: int) -> int:
-    """How many of n steps the binomial schedule puts before the next snapshot.
+    """The number of n steps that the binomial schedule puts before the next snapshot.
 
     >>> _left_part(10, 1), _left_part(10, 3)
     (9, 4)

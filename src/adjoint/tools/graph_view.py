@@ -87,7 +87,7 @@ def _label(node: Node) -> str:
 
 
 class Placement(NamedTuple):
-    """What a packed value tells of itself, by its method `placement`.
+    """The facts that a packed value gives by its method `placement`.
 
     array: None where it is not in memory. fate: "keep", "recompute" or "disk". plan: the plan that said so; it has a
     method `picture`. memory: what several packed values of one array have in common.
@@ -225,7 +225,7 @@ def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
 
 
 def _placement_of(saved: Any) -> Placement:
-    """Where a saved value is. Of a value that other hooks have packed nothing is known."""
+    """The place of a saved value; unknown if other hooks have packed it."""
     tell = getattr(saved.packed, "placement", None) if isinstance(saved, SavedTensor) else None
     if tell is not None:
         return tell()  # type: ignore[no-any-return]
@@ -234,7 +234,7 @@ def _placement_of(saved: Any) -> Placement:
 
 
 def placement_of(array: Any) -> Placement:
-    """Where an array in memory is."""
+    """The place of an array in memory."""
     owner = _memory(array)
     nbytes = int(getattr(owner, "nbytes", array.size * array.dtype.itemsize))
     return Placement(array, tuple(array.shape), array.dtype, nbytes, "", None, owner)

@@ -52,7 +52,7 @@ def sum_of_seconds(func: Callable[..., Any], x: Tensor, directions: Tensor) -> T
 
 
 class CollapsedLevel(TaylorLevel):
-    """How rows of first derivatives and the sum of second ones pass through operations at one level."""
+    """Propagation of rows of first derivatives, and of the sum of second ones, at one level."""
 
     of_series = False
 

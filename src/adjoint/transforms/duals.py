@@ -138,7 +138,7 @@ def is_all_plain(values: list):
 @cython.final
 @cython.cclass
 class Derivative:
-    """How the tangent of an operation with one result follows from those of its inputs, by positions.
+    """The tangent of an operation with one result from those of its inputs, by positions.
 
     kind: none, a sum of products with partial derivatives, the operation on the tangent, or a sum of that over inputs.
     """

@@ -55,7 +55,7 @@ class level(ModeBlock):
 
 
 class Propagation:
-    """How the tangents of a level pass through operations: here as tangents, in Taylor mode as series.
+    """Propagation of the tangents of a level: here as tangents, in Taylor mode as series.
 
     number: that of the level.
     """
@@ -82,7 +82,7 @@ class Propagation:
 
 
 def propagation_of(number: int) -> Propagation | None:
-    """How the tangents of a level pass through operations; None for the usual ones."""
+    """The propagation of the tangents of a level; None for the usual one."""
     return propagations.get(number)
 
 

@@ -387,7 +387,7 @@ def check_tensors(name: str, role: str, leaves: list[Any], structure: TreeDef) -
 
 
 def describe_position(structure: TreeDef, index: int) -> str:
-    """Where a leaf stands: "index 1" in a flat tuple."""
+    """The place of a leaf: "index 1" in a flat tuple."""
     flat = structure.type is tuple and all(child.is_leaf for child in structure.children)
     return f"index {index}" if flat else pytree.places(structure)[index]
 

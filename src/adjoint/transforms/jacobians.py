@@ -103,7 +103,7 @@ class Job:
     def _batches(
         self, tensor: Tensor, unit: complex, progress: Progress, move: Pull | Push, number: int
     ) -> Iterator[tuple[Sequence[Any], int]]:
-        """What becomes of the basis of the space of a tensor times unit, in batches, and the size of each."""
+        """The images of the basis of a tensor's space times unit, in batches, and the size of each batch."""
         chunks = within_budget(tensor, tensor.numel(), self.step)
         for start, stop in chunks:
             yield chunks.run(move, number, basis(tensor, start, stop, unit)), stop - start
@@ -203,7 +203,7 @@ def units(tensor: Tensor) -> tuple[complex, ...]:
 
 
 def n_directions(tensors: Sequence[Tensor]) -> int:
-    """How many vectors it takes to treat every element of these tensors."""
+    """The number of vectors for all elements of these tensors."""
     return sum(tensor.numel() * len(units(tensor)) for tensor in tensors)
 
 

@@ -219,7 +219,7 @@ def check_lengths(name: str, curves: list[list[Tensor]]) -> None:
 
 
 def rows_of(series: Any, structure: TreeDef) -> list[Any]:
-    """What a tree of series has in the places of a structure's leaves."""
+    """The parts of a tree of series at the leaves of a structure."""
     if structure.is_leaf:
         return [series]
     children, series_structure = flatten(series, lambda part: part is not series)

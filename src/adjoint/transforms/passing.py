@@ -31,7 +31,7 @@ def calls_back(function: T) -> T:
 
 
 class Values:
-    """How values that are no Tensors go into transformations and come out. `load` fills in the other functions.
+    """The conversion of values that are no Tensors to Tensors and back. `load` fills in the other functions.
 
     is_value: whether something is an array or a number. enter(value, name): its Tensor. enter_quickly(value): the same
     for a plain array of floating-point numbers, None for anything else. is_held(value): whether it is a differentiable
@@ -120,7 +120,7 @@ def has_tensor_leaf(tree: Any) -> bool:
 
 
 def to_results(result: Any, has_aux: bool = False) -> Any:
-    """What a function returned, as the transformation takes it; with has_aux, constants stay in the second part."""
+    """The result of a function, as the transformation takes it; with has_aux, constants stay in the second part."""
     if has_aux and type(result) is tuple and len(result) == 2:
         return to_results(result[0]), pytree.map(values.take, result[1])
     if values.is_held(result):
@@ -129,7 +129,7 @@ def to_results(result: Any, has_aux: bool = False) -> Any:
 
 
 class Leaving:
-    """How the results of one call come out: as differentiable arrays if some went in, else as plain ones."""
+    """The form of the results of one call: differentiable arrays if some went in, otherwise plain ones."""
 
     def __init__(self, is_held: bool) -> None:
         self.is_held = is_held

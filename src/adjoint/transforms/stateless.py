@@ -176,7 +176,7 @@ class Entry:
 
 
 def _holder(owner: Any, name: str) -> Any:
-    """What holds the attribute of an object: the object, or a table of parameters or buffers."""
+    """The owner of an attribute: the object, or its table of parameters or buffers."""
     state = getattr(owner, "__dict__", {})
     tables = [state.get(table) for table in ("_parameters", "_buffers")]
     return next((Entry(table) for table in tables if isinstance(table, dict) and name in table), owner)

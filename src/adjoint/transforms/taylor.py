@@ -31,7 +31,7 @@ from adjoint.transforms.tangents import is_alone, own_series, with_series
 
 
 class TaylorLevel(forward.Propagation):
-    """How series pass through operations at one level.
+    """Propagation of series at one level.
 
     number: that of the level.
     """

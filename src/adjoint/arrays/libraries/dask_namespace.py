@@ -58,7 +58,7 @@ def kernel_of(rule: Any) -> Callable[..., Any]:
 
 
 class LeafNumber(int):
-    """Where, among the arrays of a call, an argument stands."""
+    """The position of an argument among the arrays of a call."""
 
 
 class Task:

@@ -39,7 +39,7 @@ def unsupported(name: str, kind: str) -> NotImplementedError:
 
 
 class SparsePattern:
-    """Where the stored values of a sparse array are.
+    """The places of the stored values of a sparse array.
 
     indices: for `sparse_coo` one array of shape (sparse axes, values); for a compressed layout two, where each row (or
     column) begins among the values, and the columns (or rows) of these. dense_dim: the number of axes at the end that
@@ -236,7 +236,7 @@ class SparsePattern:
 
 
 def index_names(kind: layout) -> tuple[str, str]:
-    """How the two arrays of indices of a compressed layout are called."""
+    """The names of the two arrays of indices of a compressed layout."""
     return ("ccol_indices", "row_indices") if kind.by_columns else ("crow_indices", "col_indices")
 
 
@@ -568,11 +568,11 @@ class SparseNamespace:
         return False
 
     def isnan(self, array: Any) -> Any:
-        """Where the values are NaN."""
+        """A mask of values that are NaN."""
         return numpy.isnan(array.values)
 
     def isfinite(self, array: Any) -> Any:
-        """Where the values are finite."""
+        """A mask of values that are finite."""
         return numpy.isfinite(array.values)
 
     def kernel_of(self, rule: Any) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 
 
 def vjp_by_nodes(fun: Function, x: Any, leaves: list[Any]) -> tuple[Function, Any] | None:
-    """What `make_vjp` gives for an opaque x, or one with traced values in it; None for all others.
+    """The result of `make_vjp` for an opaque x, or one with traced values in it; None for all others.
 
     leaves: the numbers, arrays and other values in x.
     """

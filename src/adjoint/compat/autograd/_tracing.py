@@ -54,7 +54,7 @@ class DifferentiatesInside(Exception):
 
 
 class _Depth(threading.local):
-    """How many functions are being run on boxes in this thread, and whether a graph of calls is being made."""
+    """The number of functions that run on boxes in this thread, and whether a graph of calls is made."""
 
     count = 0
     in_graph = False

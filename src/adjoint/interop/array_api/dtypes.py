@@ -116,7 +116,7 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> device:
-        """Where Tensors are made."""
+        """The device of new Tensors."""
         return CPU
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Dtype]:

@@ -74,7 +74,7 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
 
 
 def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """How many singular values are not nearly 0."""
+    """The number of singular values that are not nearly 0."""
     return FUNCTIONS["linalg.matrix_rank"](x, rtol=rtol)
 
 

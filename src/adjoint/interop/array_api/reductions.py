@@ -92,22 +92,22 @@ def _constant(array: Any) -> Tensor:
 
 
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the maximum along an axis stands."""
+    """The index of the maximum along an axis."""
     return _constant(numpy.argmax(values_of(x), axis, keepdims=keepdims))
 
 
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """Where the minimum along an axis stands."""
+    """The index of the minimum along an axis."""
     return _constant(numpy.argmin(values_of(x), axis, keepdims=keepdims))
 
 
 def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """How many elements along axes are not 0."""
+    """The number of elements along axes that are not 0."""
     return _constant(numpy.count_nonzero(values_of(x), axis, keepdims=keepdims))
 
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
-    """Where elements are not 0: one Tensor of places for each axis."""
+    """The indices of elements that are not 0: one Tensor for each axis."""
     if not x.ndim:
         raise ValueError("nonzero is not defined for zero-dimensional arrays; reshape to one axis first")
     return tuple(_constant(each) for each in numpy.nonzero(values_of(x)))

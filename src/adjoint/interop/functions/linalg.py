@@ -124,7 +124,7 @@ def cond(x: Array, p=None):
 
 @function("linalg.matrix_rank")
 def matrix_rank(A: Array, tol=None, hermitian=False, *, rtol=None):
-    """How many singular values are not nearly 0."""
+    """The number of singular values that are not nearly 0."""
     return new_tensor(numpy.asarray(numpy.linalg.matrix_rank(values_of(A), plain(tol), hermitian, rtol=plain(rtol))))
 
 

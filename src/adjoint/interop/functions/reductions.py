@@ -163,7 +163,7 @@ def nanmin(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=T
 
 
 def count_along(a, axis, keepdims, where):
-    """How many elements there are along axes: a number, or where some are left out a Tensor."""
+    """The number of elements along axes; a Tensor where some are left out."""
     axes = axes_of(axis, a.ndim)
     if where is True:
         n = 1

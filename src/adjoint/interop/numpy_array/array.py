@@ -33,7 +33,7 @@ NAMESPACES: list[Any] = []
 
 
 class NumpyArray(MemoryAccess):
-    """What every differentiable array has: ndarray's attributes, indexing and protocols.
+    """The base class of differentiable arrays: ndarray's attributes, indexing and protocols.
 
     `operators` adds the operators, and the methods that are functions of NumPy.
     """
@@ -88,12 +88,12 @@ class NumpyArray(MemoryAccess):
 
     @property
     def flags(self) -> Any:
-        """How the elements lie in memory."""
+        """The layout of the elements in memory."""
         return self._tensor._array.flags
 
     @property
     def device(self) -> str:
-        """Where the elements are: "cpu"."""
+        """The device of the elements: "cpu"."""
         return self._tensor._array.device
 
     @property

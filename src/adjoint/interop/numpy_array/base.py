@@ -141,7 +141,7 @@ def unwrap(value: Any) -> Any:
 
 
 def wrapped(kind: type[ArrayHolder], value: Any) -> Any:
-    """What an operation on Tensors gave, as users of a class of arrays see it."""
+    """The result of an operation on Tensors, for users of a class of arrays."""
     if isinstance(value, TensorBase):
         return kind._wrap(value)  # type: ignore[arg-type]
     if isinstance(value, (list, tuple, dict)):

@@ -65,7 +65,7 @@ def enter_quickly(leaf: Any) -> TensorBase | None:
 
 
 def give(tensor: Any) -> Any:
-    """What a function gets: a number for a Tensor without axes, else an array."""
+    """The argument of a function: a number for a Tensor without axes, else an array."""
     return Array._new(tensor)
 
 
@@ -81,7 +81,7 @@ def take(value: Any, constants: bool = False) -> Any:
 
 
 def leave(tensor: Any, is_held: bool) -> Any:
-    """What the caller gets: a differentiable array if derivatives or a batch go on, else a plain array or number."""
+    """The result for the caller: a differentiable array if derivatives or a batch go on, otherwise plain."""
     array = tensor._array
     if is_held or carries_derivative(tensor) or (type(array) is not numpy.ndarray and hasattr(array, "batches")):
         return Array._wrap(tensor)

@@ -63,7 +63,7 @@ def _eigen(constant: Any, linear: Any, parameter: Tensor) -> tuple[Tensor, Tenso
 
 
 def _size(count: int, strength: float) -> int:
-    """How many rows the first eigenvectors, up to a number of them, need to have all digits."""
+    """The number of rows that the first eigenvectors, up to a number of them, need for all digits."""
     return count + 20 + math.ceil(1.5 * math.sqrt(strength))
 
 

@@ -157,7 +157,7 @@ def _relu(input: Tensor) -> Tensor:
 
 
 class _TransformerLayer(Module):
-    """What the layers of encoder and decoder share: the block with two linear layers, the order of norms."""
+    """The base class of encoder and decoder layers: the block with two linear layers, the order of norms."""
 
     def _make(
         self,

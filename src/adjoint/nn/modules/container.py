@@ -16,7 +16,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class _Row(Module):
-    """What Sequential and ModuleList share: submodules under the names "0", "1" and so on."""
+    """The base class of Sequential and ModuleList: submodules under the names "0", "1" and so on."""
 
     def _name_at(self, index: Any) -> str:
         """The name of the submodule at a position, which may count from the end."""

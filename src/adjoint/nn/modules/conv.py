@@ -18,7 +18,7 @@ PADDING_MODES = ("zeros", "circular", "reflect", "replicate")
 
 
 class _ConvNd(Module):
-    """What convolutions share: sizes for each axis, weight and bias."""
+    """The base class of convolutions: sizes for each axis, weight and bias."""
 
     _axes = 0
     _function = ""

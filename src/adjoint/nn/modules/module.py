@@ -681,7 +681,7 @@ class Module:
     # state -----------------------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What state_dict() has of this module besides tensors: a subclass defines it, with set_extra_state().
+        """The part of state_dict() that is no tensor: a subclass defines it, with set_extra_state().
 
         >>> from adjoint import nn
         >>> class Counted(nn.Module):
@@ -1040,7 +1040,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What the text of the module shows of its arguments: a subclass defines it.
+        """The arguments in the text of the module: a subclass defines it.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).extra_repr()

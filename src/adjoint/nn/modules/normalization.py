@@ -13,7 +13,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _Affine(Module):
-    """What these layers share: a weight that begins with ones, a bias that begins with zeros, both optional."""
+    """The base class of these layers: a weight that begins with ones, a bias that begins with zeros, both optional."""
 
     weight: Tensor | None
     bias: Tensor | None

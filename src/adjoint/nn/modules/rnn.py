@@ -21,7 +21,7 @@ LAYERS = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn
 
 
 class RNNBase(Module):
-    """What recurrent layers share: weights under torch's names, checks, packed sequences.
+    """The base class of recurrent layers: weights under torch's names, checks, packed sequences.
 
     mode: "RNN_TANH", "RNN_RELU", "GRU" or "LSTM".
 
@@ -271,7 +271,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What cells share: the weights of one step.
+    """The base class of cells: the weights of one step.
 
     >>> from adjoint import nn
     >>> nn.modules.rnn.RNNCellBase(2, 3, True, 1)

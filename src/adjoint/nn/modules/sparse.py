@@ -14,7 +14,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _Table(Module):
-    """What both share: a weight (num_embeddings, embedding_dim) of normal numbers, with zeros at padding_idx."""
+    """The base class of both: a weight (num_embeddings, embedding_dim) of normal numbers, with zeros at padding_idx."""
 
     weight: Tensor
     padding_idx: int | None

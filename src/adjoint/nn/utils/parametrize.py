@@ -117,7 +117,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, name) for name in names]
 
     def _inverted(self, value: Any, strict: bool) -> Any:
-        """What the functions make a value of; strict: those without right_inverse are an error, not passed over."""
+        """The value after the right_inverse of the functions; strict: an error if one has none."""
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):

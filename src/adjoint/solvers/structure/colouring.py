@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 class Pattern:
-    """Where a sparse matrix may have entries: rows in compressed form, columns sorted and without repetitions.
+    """The possible entries of a sparse matrix: rows in compressed form, columns sorted and without repetitions.
 
     >>> Pattern.of([[1, 0], [1, 1]]).indices
     array([0, 0, 1])

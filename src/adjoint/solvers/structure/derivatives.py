@@ -68,7 +68,7 @@ class SparseDerivative:
 
     @property
     def pattern(self) -> Any:
-        """Where the matrix may have entries, as a csr_array of booleans."""
+        """The possible entries of the matrix, as a csr_array of booleans."""
         return self.places.matrix(np.ones(self.nnz, dtype=bool))
 
     @property
@@ -128,7 +128,7 @@ class SparseDerivative:
         )
 
     def info(self) -> dict[str, Any]:
-        """What the matrix takes: products, colours, entries."""
+        """The cost of the matrix: products, colours, entries."""
         return {"passes": self.colors + (not self.is_traced), "colors": self.colors, "nnz": self.nnz}
 
     def __repr__(self) -> str:
@@ -293,7 +293,7 @@ class OfTrees:
 
     @property
     def pattern(self) -> Any:
-        """Where the matrix may have entries, as a scipy.sparse.csr_array of booleans."""
+        """The possible entries of the matrix, as a scipy.sparse.csr_array of booleans."""
         return self.derivative.pattern
 
     @property

@@ -155,7 +155,7 @@ class Tracer(Interceptor):
         return result
 
     def call(self, operation: Operation, values: list[Any], sources: list[Source], array: Array, number: int) -> Call:
-        """What the forms of dependence need to know of a call."""
+        """The facts of a call from which its dependence follows."""
         names = operation.arguments.names
         return Call(
             operation.rule,

@@ -237,7 +237,7 @@ class _Archive:
 
 
 def _length(file: Any) -> int:
-    """How many bytes a file has."""
+    """The size of a file in bytes."""
     position = file.tell()
     length: int = file.seek(0, io.SEEK_END)
     file.seek(position)
@@ -327,7 +327,7 @@ for _module, _name, _maker in (
 
 
 def _torch_object(module: str, name: str) -> Any:
-    """What stands for a name of torch's; None for other names."""
+    """The object here for one of torch's names; None for other names."""
     if module == "torch" and name in DTYPES:
         return _dtype_named(name)
     return NAMES.get((module, name))

@@ -40,7 +40,7 @@ class Units:
         return flat
 
     def label(self, k: int) -> str:
-        """How a perturbation along a vector is called in messages."""
+        """The name in messages of a perturbation along a vector."""
         at = numpy.unravel_index(k, self.shape)
         return f"on index {tuple(int(i) for i in at)} "
 
@@ -68,5 +68,5 @@ class Ray(Units):
         return (flat @ self.direction.reshape(-1))[..., None]
 
     def label(self, k: int) -> str:
-        """How a perturbation along the vector is called in messages."""
+        """The name in messages of a perturbation along the vector."""
         return ""

@@ -168,7 +168,7 @@ def a_factor(case: Case) -> str | None:
 
 
 def repetitions(case: Case) -> int:
-    """How many elements of the output an element of the input takes part in."""
+    """The number of output elements that depend on one input element."""
     rows, columns = case.numerical.shape
     return columns // rows if columns % rows == 0 else 1
 

@@ -33,7 +33,7 @@ def central(evaluate: Evaluation, x: Tensor, direction: Array, eps: float, label
 
 
 def length_along(above: Array, below: Array, direction: Array) -> float:
-    """How far apart two points lie along a direction: with few digits, another distance than was meant."""
+    """The distance of two points along a direction: in few digits it differs from the planned one."""
     kind = complex if above.dtype.kind == "c" else float
     difference = above.astype(kind) - below.astype(kind)
     return float(numpy.vdot(direction, difference).real / (numpy.vdot(direction, direction).real or 1.0))
@@ -66,7 +66,7 @@ def ladder(x: Tensor, eps: float, defined: bool) -> list[float]:
 
 
 def rounding_of(evaluate: Evaluation) -> list[Array]:
-    """How exact the values of the outputs are, as they are stored."""
+    """The precision of the outputs, as they are stored."""
     digits = [finfo(y.dtype).eps for y in evaluate.outputs.values()]
     return [eps * numpy.abs(y) for eps, y in zip(digits, evaluate(), strict=True)]
 

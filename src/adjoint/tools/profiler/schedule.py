@@ -53,7 +53,7 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Which steps to note: skip `skip_first`, then again and again wait, warm up, and note `active` steps.
+    """The schedule of a profile: skip `skip_first` steps, then repeatedly wait, warm up, and note `active` steps.
 
     repeat: the number of these cycles, 0 for no limit. skip_first_wait: other than 0, the first cycle does not wait.
     Returns a function from the number of a step to the profiler's action.

@@ -189,7 +189,7 @@ def _is_none(value: Any) -> bool:
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    """How messages call a function."""
+    """The name of a function in messages."""
     if isinstance(func, partial):
         return f"functools.partial({name_of(func.func)}, ...)"
     return getattr(func, "__name__", None) or repr(func)
@@ -285,7 +285,7 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 
 def checked_out_dims(func: Callable[..., Any], out_dims: Dims, results: Any, structure: TreeDef) -> list[int | None]:
-    """Where the batch axis goes in each leaf of the results. Raises ValueError where out_dims do not fit."""
+    """The position of the batch axis in each leaf of the results. Raises ValueError where out_dims do not fit."""
     name = name_of(func)
     if not all(dim is None or isinstance(dim, int) for dim in flatten(out_dims, _is_none)[0]):
         raise ValueError(

@@ -254,7 +254,7 @@ class _ByRules(Function):
 
     @classmethod
     def forward(cls, structure: TreeDef, *leaves: Any) -> Any:
-        """What the function returns, leaf by leaf, and its structure."""
+        """The leaves of the function's result, and its structure."""
         signature = cls.custom.signature
         bound = inspect.BoundArguments(signature, structure.unflatten(leaves))
         outputs, shape = flatten(cls.custom.function(*bound.args, **bound.kwargs))

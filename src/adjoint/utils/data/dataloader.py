@@ -74,7 +74,7 @@ def default_convert(data: Any) -> Any:
 
 
 class WorkerInfo(NamedTuple):
-    """Which worker of how many a process is, its seed, and its copy of the data set.
+    """The number of a worker, the number of workers, its seed, and its copy of the data set.
 
     id counts from 0.
     """
@@ -89,7 +89,7 @@ _worker: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker this process is; None in the process that has the loader.
+    """The facts of this worker process; None in the process that has the loader.
 
     A data set with an order of its own asks for its part by it.
     """
@@ -119,7 +119,7 @@ class _Source:
 
 
 class _End:
-    """What a worker sends when its samples are at an end."""
+    """The message of a worker whose samples are at an end."""
 
 
 class _WorkerError(NamedTuple):

@@ -20,6 +20,6 @@ def to_array(tensor: Tensor) -> Any:
 
 
 def to_tensor(value: Any) -> Tensor:
-    """What a function of arrays gave, as a Tensor."""
+    """The result of a function of arrays, as a Tensor."""
     value = unwrap(value)
     return value if isinstance(value, TensorBase) else new_tensor(numpy.asarray(value))  # type: ignore[return-value]

@@ -27,7 +27,7 @@ ROOT_TWO_PI = 2.5066282746310002
 
 
 def probability(limits: Tensor, cov: Tensor, integral: Integral) -> Tensor:
-    """That all of n normal numbers of mean 0 are below limits of shape (m, n). integral: the function for n > 2."""
+    """The probability that n normal numbers of mean 0 are below limits (m, n). integral: the function for n > 2."""
     n = cov.shape[0]
     if n == 0:
         return ops.zeros_like(limits.sum(1)) + 1

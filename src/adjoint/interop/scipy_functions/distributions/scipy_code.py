@@ -40,7 +40,7 @@ def over_tensors(of_scipy: Any, method: str) -> Formula:
 
 
 def values(of_scipy: Any, method: str, *tensors: Any) -> Any:
-    """What SciPy's code gives for the values of Tensors."""
+    """The results of SciPy's code for the values of Tensors."""
     arrays = [numpy.asarray(plain(t) if is_tensor(t) else t, float) for t in tensors]
     flat = numpy.broadcast_arrays(*arrays)
     with numpy.errstate(all="ignore"):

@@ -130,7 +130,7 @@ class Univariate(StandardForm):
         return piecewise([~numpy.isfinite(value)], branches, constants(value, z), z, *shapes)
 
     def _allowed(self, shapes: Any, scale: Tensor) -> Any:
-        """Where parameters are allowed."""
+        """A mask of allowed parameters."""
         return numpy.asarray(self.of_scipy._argcheck(*shapes), bool) & (plain(scale) > 0)
 
     @staticmethod

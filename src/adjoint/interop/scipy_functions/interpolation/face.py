@@ -27,7 +27,7 @@ CLASSES: dict[str, Function] = {
 
 
 class Interpolant:
-    """What one of the classes made: SciPy's own object, if all was plain, and its counterpart over Tensors.
+    """An interpolant: SciPy's own object, if all data are plain, and its counterpart over Tensors.
 
     It is called with places, and has the methods of SciPy's object. With a Tensor in the data or among the places the
     results are Tensors, with an Array Arrays.

@@ -65,7 +65,7 @@ def layer(
 
 
 class Layer(Module):
-    """What the classes made by layer() share: the text of their attributes.
+    """The base class of those that layer() makes: the text of their attributes.
 
     >>> from adjoint import nn
     >>> nn.LeakyReLU().extra_repr()

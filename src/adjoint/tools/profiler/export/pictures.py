@@ -67,7 +67,7 @@ def picture(events: Any) -> Picture:
 
 
 def span(calls: list[Any]) -> tuple[float, float]:
-    """From when to when there are calls, in microseconds; a span of no length is given one."""
+    """The span of time that has calls, in microseconds; it is never of length 0."""
     first = min((event.time_range.start for event in calls), default=0.0)
     last = max((event.time_range.end for event in calls), default=0.0)
     return first, max(last, first + 1.0)
