@@ -388,7 +388,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
 
 
-# max pooling, which returns no indices here, but for adaptive_max_pool1d(), which always does ------------------------
+# max pooling without indices; adaptive_max_pool1d() alone returns them -------------------------------------------------
 
 
 @_function

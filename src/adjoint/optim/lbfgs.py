@@ -65,7 +65,7 @@ def _strong_wolfe(
     point, before, n = _Point(t, value, grad, grad.dot(d)), start, 1
     bracket: list[_Point] | None = None
     is_done = False
-    # first, a bracket in which such a step lies
+    # first, a bracket that contains a step that meets the conditions
     for k in range(max_ls):
         if point.f > f + c1 * point.t * gtd or (k > 0 and point.f >= before.f):
             bracket = [before, point]

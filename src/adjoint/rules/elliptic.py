@@ -40,7 +40,7 @@ def carlson_integral(xp, a: Array, b: Array, c: Array, d: Array, exponents, powe
     """
     real_only("carlson_integral", a, b, c, d)
     variables = alike(xp, a, b, c, d)
-    # SciPy's functions are symmetric but for the last variable
+    # SciPy's functions are symmetric except in the last variable
     order = sorted(range(4), key=lambda i: exponents[i] or 9.0)
     name, n, factor = _NAMES.get(tuple([exponents[i] for i in order]), ("", 0, 0)) if not power else ("", 0, 0)
     if name:

@@ -120,7 +120,7 @@ def _(ops, g, input_shape, dim):
 
 
 # cosine and sine transforms -------------------------------------------------------------------------------------------
-# Their matrices are symmetric but for the ends; types 2 and 3 are each other's transpose but for the ends.
+# Their matrices are symmetric except at the ends. Types 2 and 3 are each other's transpose except at the ends.
 
 #: By name and type: the type of the transpose, and how often the first and last elements count, before and behind it.
 _TRANSPOSED = {

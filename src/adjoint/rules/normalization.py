@@ -44,7 +44,7 @@ def _standardize(message):
 
 
 def _constant_axes(shape, dims):
-    # those of the axes along which a parameter of this shape is one number
+    # the axes along which a parameter of this shape is one number
     return tuple([axis for axis in dims if shape[axis] == 1])
 
 

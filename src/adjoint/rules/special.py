@@ -449,7 +449,7 @@ def _series(xp, input, order, sign):
 
 @cached(16)
 def _coefficients(order):
-    # those of the series, from the last one on
+    # the terms of the series, from the last one on
     return [1 / (factorial(k) * factorial(k + order)) for k in range(9, -1, -1)]
 
 

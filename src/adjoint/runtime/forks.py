@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 _renewals: list[Callable[[], Any]] = []
-# locks are known weakly: those of single objects die with them
+# weak references, so that the locks of an object die with it
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

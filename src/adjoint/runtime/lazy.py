@@ -79,7 +79,7 @@ class LazyTable(dict[K, V]):
         self.get(key)
         return super().pop(key, *default)
 
-    # those of dict would look at the entries that are there
+    # the methods of dict would look at present entries alone
     get, setdefault = MutableMapping.get, MutableMapping.setdefault  # type: ignore[assignment]
     keys, values, items = MutableMapping.keys, MutableMapping.values, MutableMapping.items  # type: ignore[assignment]
     __eq__, __ne__ = MutableMapping.__eq__, object.__ne__

@@ -99,7 +99,7 @@ class GraphExecGroup:
     2
     """
 
-    _numbers = itertools.count(2**62)  # above those of passes
+    _numbers = itertools.count(2**62)  # above the numbers of passes
     _open = threading.local()
 
     def __enter__(self) -> None:

@@ -20,7 +20,7 @@ _ndarray = numpy.ndarray
 #: The form of an array without axes that is no number.
 ARRAY = "array"
 
-#: Double precision for NumPy's extended one, of which there are no Tensors.
+#: Double precision for NumPy's extended one, which no Tensor has.
 _DOUBLE = {"g": numpy.dtype(numpy.float64), "G": numpy.dtype(numpy.complex128)}
 
 

@@ -75,7 +75,7 @@ FUNCTIONS = {
 }
 #: How the functions of a namespace begin; those of `masked` are no operations in torch.
 NAMESPACES = {"": "", "(method)": "", "linalg": "linalg_", "fft": "fft_", "special": "special_", "nn.functional": ""}
-#: Functions that return properties of tensors and compute nothing, and those of which torch shows only the inside.
+#: Functions that only return properties of tensors, and functions of which torch shows the inner operations alone.
 QUIET = {
     "broadcast_shapes", "get_rng_state", "is_complex", "is_conj", "is_contiguous", "is_floating_point", "is_neg",
     "is_same_size", "is_set_to", "is_signed", "is_tensor", "numel", "result_type", "set_rng_state",

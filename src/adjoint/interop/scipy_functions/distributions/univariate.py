@@ -321,7 +321,7 @@ def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
 def _inside_support(z: Tensor, low: Any, high: Any) -> Tensor:
     """Places on the edge of the support moved to the next number inside, of which powers and logarithms are finite."""
     at = plain(z)
-    # its square and reciprocal are numbers, too, of which SciPy's functions know values
+    # SciPy's functions have values at its square and at its reciprocal
     tiny = numpy.cbrt(numpy.finfo(kind_of(z)).tiny)
     target = numpy.where(at == low, numpy.inf, numpy.where(at == high, -numpy.inf, at)).astype(at.dtype)
     steps = numpy.where(at == 0, numpy.copysign(tiny, target), numpy.nextafter(at, target) - at)
