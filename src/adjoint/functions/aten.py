@@ -388,7 +388,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     return slices.norm(pow, 1).reshape([n if i == axis else 1 for i, n in enumerate(v.shape)])
 
 
-# max pooling without indices; adaptive_max_pool1d() alone returns them -------------------------------------------------
+# max pooling without indices; adaptive_max_pool1d() alone returns them ----------------------------------------------
 
 
 @_function

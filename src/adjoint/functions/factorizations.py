@@ -230,8 +230,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 def _lu_solution(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     triangular, rows = ops.linalg_solve_triangular, LU.shape[-2]
     if adjoint:
-        turned = ops.conj_transpose(LU)
-        inner = triangular(turned, triangular(turned, B, upper=False), upper=True, unitriangular=True)
+        lu_h = ops.conj_transpose(LU)
+        inner = triangular(lu_h, triangular(lu_h, B, upper=False), upper=True, unitriangular=True)
         return in_order(ops, inner, ops.lu_order(pivots, rows, True))
     inner = in_order(ops, B, ops.lu_order(pivots, rows))
     return triangular(LU, triangular(LU, inner, upper=False, unitriangular=True), upper=True)
@@ -357,9 +357,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
         B = B[..., None]
     check_matrix("linalg.solve", B._array, "B")
     check_sides("linalg.solve", A._array, B._array, left)
-    turned = not (left or vector)
+    is_right = not (left or vector)
     result, info = (
-        ops.linalg_solve_ex(transpose_matrices(A), transpose_matrices(B)) if turned else ops.linalg_solve_ex(A, B)
+        ops.linalg_solve_ex(transpose_matrices(A), transpose_matrices(B)) if is_right else ops.linalg_solve_ex(A, B)
     )
     failed = _first_failure(info) if check_errors else None
     if failed is not None:
@@ -368,7 +368,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
     batch_slices = tuple([slice(0, n) for n in A.shape[:-2]])
-    return _SolveEx(transpose_matrices(result) if turned else result[..., 0] if vector else result, info[batch_slices])
+    return _SolveEx(
+        transpose_matrices(result) if is_right else result[..., 0] if vector else result, info[batch_slices]
+    )
 
 
 # LDL ----------------------------------------------------------------------------------------------------------------
@@ -589,12 +591,12 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     if not other.numel():
         return other.clone() if other.requires_grad else ops.independent(input if input.requires_grad else tau, other)
     V, T = _compact(input, tau)
-    turned = ops.conj_transpose(V)
+    v_h = ops.conj_transpose(V)
     if transpose:
         T = ops.conj_transpose(T)
     if left:
-        return other - V @ (T @ (turned @ other))
-    return other - ((other @ V) @ T) @ turned
+        return other - V @ (T @ (v_h @ other))
+    return other - ((other @ V) @ T) @ v_h
 
 
 def _check_ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool) -> None:

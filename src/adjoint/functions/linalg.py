@@ -76,10 +76,10 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     check_square("linalg.solve_triangular", A._array)
     check_matrix("linalg.solve_triangular", B._array, "B")
     check_sides("linalg.solve_triangular", A._array, B._array, left=False)
-    turned = ops.linalg_solve_triangular(
+    solution_t = ops.linalg_solve_triangular(
         transpose_matrices(A), transpose_matrices(B), upper=not upper, unitriangular=unitriangular
     )
-    return transpose_matrices(turned)
+    return transpose_matrices(solution_t)
 
 
 @results_of("triangular_solve")
@@ -601,13 +601,13 @@ def svd_lowrank(
     if niter is not None and niter > MOST_STEPS:
         raise ValueError(f"niter may be at most {MOST_STEPS}, as it counts the steps of a loop, but got {niter}")
     rows, columns = A.shape[-2:]
-    turned = rows < columns
-    if turned:
+    is_wide = rows < columns
+    if is_wide:
         A = A.mH
     Q = _random_basis(A, 6 if q is None else q, 2 if niter is None else niter)
     inner, S, Vh = ops.linalg_svd(Q.mH @ A, False)
     U, V = Q @ inner, Vh.mH
-    return (V, S, U) if turned else (U, S, V)
+    return (V, S, U) if is_wide else (U, S, V)
 
 
 def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
@@ -803,8 +803,8 @@ def matrix_norm(
         sums = ops.sum(ops.abs(A), (summed_axis,), True)
         result = _reduced(sums, reduction, other)
     else:
-        turned = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
-        values = _reduced(svdvals(turned), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
+        matrices = ops.permute(A, (*[i for i in range(A.ndim) if i not in (rows, columns)], rows, columns))
+        values = _reduced(svdvals(matrices), _BY_SINGULAR_VALUES[ord], A.ndim - 2)
         result = ops.reshape(values, tuple([1 if i in (rows, columns) else n for i, n in enumerate(A.shape)]))
     batch = [n for i, n in enumerate(A.shape) if i not in (rows, columns)]
     return result if keepdim else ops.reshape(result, tuple(batch))

@@ -177,9 +177,9 @@ def _check_normalized_shape(
             "normalized_shape = []"
         )
     if len(shape) > input.ndim or tuple(input.shape[-len(shape) :]) != shape:
-        listed = ", ".join(map(str, shape))
+        sizes = ", ".join(map(str, shape))
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{listed}], but got input of size"
+            f"Given normalized_shape={list(shape)}, expected input with shape [{star}{sizes}], but got input of size"
             f"{list(input.shape)}"
         )
     return shape

@@ -814,7 +814,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
     numbers, columns = numpy.meshgrid(numpy.arange(len(steps)), numpy.arange(rows.shape[1]), indexing="ij")
     lines = columns - steps[:, None]
     in_bounds = (columns < shape[1]) & (lines >= 0) & (lines < shape[0])
-    picked = ops.index(rows, (numbers[in_bounds], columns[in_bounds]))
+    entries = ops.index(rows, (numbers[in_bounds], columns[in_bounds]))
     pattern = SparsePattern(sparse_coo, tuple(shape), (numpy.stack([lines[in_bounds], columns[in_bounds]]),))
-    result = of_values(picked, pattern)
+    result = of_values(entries, pattern)
     return result if layout is None else _convert(result, layout)

@@ -269,14 +269,14 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     shape = (*input.shape[:dim], len(numbers), *input.shape[dim + 1 :])
     values = values_of(input, pattern)
     if dim >= n:
-        picked = ops.index_select(values, dim - n + 1, index)
-        return of_values(picked, SparsePattern(sparse_coo, shape, pattern.indices, pattern.dense_dim))
+        elements = ops.index_select(values, dim - n + 1, index)
+        return of_values(elements, SparsePattern(sparse_coo, shape, pattern.indices, pattern.dense_dim))
     (indices,) = pattern.indices
     sources, targets = meetings(numbers, indices[dim], length)
     rows = indices[:, targets].copy()
     rows[dim] = sources
-    picked = ops.index(values, (targets,))
-    return of_values(picked, SparsePattern(sparse_coo, shape, (rows,), pattern.dense_dim))
+    elements = ops.index(values, (targets,))
+    return of_values(elements, SparsePattern(sparse_coo, shape, (rows,), pattern.dense_dim))
 
 
 def meetings(first: Any, second: Any, n: int) -> tuple[Any, Any]:
@@ -453,14 +453,14 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     values = values_of(input, pattern)
     (indices,) = pattern.indices
     if dim >= n:
-        picked = ops.getitem_select(values, (slice(None),) * (dim - n + 1) + (index,))
-        return of_values(picked, SparsePattern(sparse_coo, shape, (indices,), pattern.dense_dim - 1))
+        elements = ops.getitem_select(values, (slice(None),) * (dim - n + 1) + (index,))
+        return of_values(elements, SparsePattern(sparse_coo, shape, (indices,), pattern.dense_dim - 1))
     numbers = numpy.flatnonzero(indices[dim] == index)
-    picked = ops.index(values, (numbers,))
+    elements = ops.index(values, (numbers,))
     if n == 1:
-        return ops.sum(picked, 0)
+        return ops.sum(elements, 0)
     rest = numpy.delete(indices[:, numbers], dim, 0)
-    return of_values(picked, SparsePattern(sparse_coo, shape, (rest,), pattern.dense_dim))
+    return of_values(elements, SparsePattern(sparse_coo, shape, (rest,), pattern.dense_dim))
 
 
 def getitem_select(input: Tensor, index: tuple[Any, ...]) -> Tensor:

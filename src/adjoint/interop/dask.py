@@ -147,9 +147,9 @@ def value_and_grad(
                 store.renew(remaining)
                 continue
             except TimeoutError:
-                waited = time.monotonic() - begin
+                elapsed = time.monotonic() - begin
                 raise RuntimeError(
-                    f"value_and_grad has waited {waited:.1f} s for {len(shard_list)} shards: workers are lost, or "
+                    f"value_and_grad has waited {elapsed:.1f} s for {len(shard_list)} shards: workers are lost, or "
                     "slower than timeout= allows"
                 ) from None
             return new_tensor(total[0]), tree.unflatten([new_tensor(array) for array in total[1:]])

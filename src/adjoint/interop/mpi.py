@@ -200,14 +200,14 @@ class GradientReducer:
             self._collect()
         begin = time.monotonic()
         while not self._proceed():
-            waited = time.monotonic() - begin
-            if self.timeout is not None and waited > self.timeout:
+            elapsed = time.monotonic() - begin
+            if self.timeout is not None and elapsed > self.timeout:
                 raise RuntimeError(
-                    f"rank {self.comm.Get_rank()} of {self.ranks} has waited {waited:.1f} s "
+                    f"rank {self.comm.Get_rank()} of {self.ranks} has waited {elapsed:.1f} s "
                     f"for bucket {self._completed + 1} of {len(self.buckets)}: "
                     "another rank has failed, or has not called wait() after this backward pass"
                 )
-            time.sleep(0 if waited < 0.01 else 0.001)
+            time.sleep(0 if elapsed < 0.01 else 0.001)
         with no_grad():
             for bucket in self.buckets:
                 bucket.give_back(self.divisor)

@@ -83,8 +83,8 @@ def _strong_wolfe(
         before, point, n = point, _Point(length, value, grad.clone(), grad.dot(d)), n + 1
     else:
         bracket = [start, point]
-    best, tried = _zoom(obj_func, x, d, f, gtd, bracket, is_done, width, c1, c2, tolerance_change, max_ls - (n - 1))
-    return best.f, best.g, best.t, n + tried
+    best, n_more = _zoom(obj_func, x, d, f, gtd, bracket, is_done, width, c1, c2, tolerance_change, max_ls - (n - 1))
+    return best.f, best.g, best.t, n + n_more
 
 
 def _zoom(
@@ -241,7 +241,7 @@ class LBFGS(Optimizer):
             slope = grad.dot(d)
             if slope > -group["tolerance_change"]:
                 break
-            tried = 0
+            n_evaluations = 0
             if group["line_search_fn"] is not None:
                 if group["line_search_fn"] != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
@@ -250,17 +250,17 @@ class LBFGS(Optimizer):
                 def evaluate(x: Any, t: Any, d: Tensor) -> tuple[float, Tensor]:
                     return self._directional_evaluate(closure, x, t, d)
 
-                loss, grad, t, tried = _strong_wolfe(evaluate, x, t, d, loss, grad, slope)
+                loss, grad, t, n_evaluations = _strong_wolfe(evaluate, x, t, d, loss, grad, slope)
                 self._add_grad(t, d)
             else:
                 self._add_grad(t, d)
                 if n_iter != group["max_iter"]:
                     loss = float(closure())
                     grad = self._gather_flat_grad()
-                    tried = 1
+                    n_evaluations = 1
             largest = grad.abs().max()
-            evaluations += tried
-            state["func_evals"] += tried
+            evaluations += n_evaluations
+            state["func_evals"] += n_evaluations
             if (
                 n_iter == group["max_iter"]
                 or evaluations >= group["max_eval"]

@@ -117,10 +117,10 @@ def _any_first_kind(xp, v, z, order, scaled):
     size = xp.abs(v)
     result = _first_kind(xp, xp.maximum(size, _TINY), z, order, scaled)
     odd = order % 2
-    turned = (v < 0) | ((size <= _TINY) & bool(odd))
-    if not xp.any(turned):
+    reflects = (v < 0) | ((size <= _TINY) & bool(odd))
+    if not xp.any(reflects):
         return result
-    reflection = _reflected(xp, xp.where(turned, size, 1.0), z, order, scaled)
+    reflection = _reflected(xp, xp.where(reflects, size, 1.0), z, order, scaled)
     below = -(result + reflection) if odd else result + reflection
     return xp.where(size <= _TINY, -0.5 * reflection if odd else result, xp.where(v < 0, below, result))
 

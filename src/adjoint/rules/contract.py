@@ -29,8 +29,8 @@ from .refusals import check_fits
 @linear(method=False, function=False)
 def conj_transpose(xp, input: Array):
     """Conjugate transpose of the last two axes; a real array is only transposed, without a copy."""
-    turned = xp.matrix_transpose(input)
-    return xp.conj(turned) if kind_of(turned) == "c" else turned
+    input_t = xp.matrix_transpose(input)
+    return xp.conj(input_t) if kind_of(input_t) == "c" else input_t
 
 
 @conj_transpose.vjp("input")
@@ -231,8 +231,8 @@ def _(ops, g, other, input_shape):
 @matmul.vjp("other", native=RIGHT_COTANGENT)
 def _(ops, g, input, other_shape):
     if input.ndim == 1:
-        turned = ops.conjugated(input)
-        return turned * g if len(other_shape) == 1 else turned[:, None] * g[..., None, :]
+        input_conj = ops.conjugated(input)
+        return input_conj * g if len(other_shape) == 1 else input_conj[:, None] * g[..., None, :]
     if input.ndim > 2 and len(other_shape) == 1:
         return ops.conj_transpose(stack_rows(ops, input)) @ ops.reshape(g, (prod(g.shape),))
     if input.ndim > 2 and len(other_shape) == 2:
@@ -683,8 +683,8 @@ def _added_jvp(ops, t, beta, y):
 
 
 def _left_vjp(ops, g, right, alpha):
-    turned = ops.conjugated(right) if right.ndim == 1 else ops.conj_transpose(right)
-    return _pulled(g[..., None] * turned if right.ndim == 1 else g @ turned, alpha)
+    right_h = ops.conjugated(right) if right.ndim == 1 else ops.conj_transpose(right)
+    return _pulled(g[..., None] * right_h if right.ndim == 1 else g @ right_h, alpha)
 
 
 def _right_vjp(ops, g, left, alpha):
@@ -783,8 +783,8 @@ def lies_in_rows(array):
 
 @linear_map.vjp("input")
 def _(ops, g, weight):
-    turned = ops.conjugated(weight)
-    return ops.linear(g, ops.transpose(turned, 0, 1)) if weight.ndim == 2 else g[..., None] * turned
+    weight_conj = ops.conjugated(weight)
+    return ops.linear(g, ops.transpose(weight_conj, 0, 1)) if weight.ndim == 2 else g[..., None] * weight_conj
 
 
 @linear_map.vjp("weight")

@@ -147,8 +147,8 @@ def _as_channels(ops, array, axis, size):
     """The channels of all members next to each other: (B, N, C, ..) as (N, B * C, ..); without batch axis repeated."""
     if axis is None:
         array = ops.expand(array, (size, *array.shape))
-    turned = ops.permute(array, (1, 0, *range(2, array.ndim)))
-    return ops.reshape(turned, (turned.shape[0], size * turned.shape[2], *turned.shape[3:]))
+    array_t = ops.permute(array, (1, 0, *range(2, array.ndim)))
+    return ops.reshape(array_t, (array_t.shape[0], size * array_t.shape[2], *array_t.shape[3:]))
 
 
 def _from_channels(ops, array, size):

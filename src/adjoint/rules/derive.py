@@ -67,8 +67,8 @@ def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bo
     for formula in rule.vjps:
         if not inputs_needed.intersection(formula.inputs):
             continue
-        pulled = formula.pull(ops, g, *[value_of(name) for name in formula.needs])
-        cotangents.update(zip(formula.inputs, pulled if len(formula.inputs) > 1 else (pulled,), strict=True))
+        results = formula.pull(ops, g, *[value_of(name) for name in formula.needs])
+        cotangents.update(zip(formula.inputs, results if len(formula.inputs) > 1 else (results,), strict=True))
     return {name: value for name, value in cotangents.items() if name in inputs_needed}
 
 
@@ -193,7 +193,7 @@ def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
 
 
 def batch(
-    rule: Rule, ops: Any, values: Values, in_dims: Values, looped: Callable[[Rule], None] | None = None
+    rule: Rule, ops: Any, values: Values, in_dims: Values, on_loop: Callable[[Rule], None] | None = None
 ) -> tuple[Any, int | None]:
     """Run the operation on a whole batch: the result (a tuple of several), and the place of its batch axis.
 
@@ -201,7 +201,7 @@ def batch(
     without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
     it without a batch. The batch axis of the result comes first; its place is None if no argument has one, or if the
     result is no array but, say, a truth value that holds for the whole batch.
-    looped: called for an operation that can only be run in a loop.
+    on_loop: called for an operation that can only be run in a loop.
 
     Raises ValueError for an empty batch of an operation that can only be run in a loop, and not on zeros.
     """
@@ -216,8 +216,8 @@ def batch(
     else:
         result = _of_points(rule, ops, values, dims, size)
         if result is None:
-            if looped is not None and size:
-                looped(rule)
+            if on_loop is not None and size:
+                on_loop(rule)
             result = _loop(rule, ops, values, dims, size)
     has_axis = isinstance(result, tuple) or bool(getattr(result, "ndim", None))
     return result, 0 if has_axis else None

@@ -66,9 +66,9 @@ def _(ops, g, y, x1, x2, p, by_product, needs):
         first = ops.sum(slopes, g.ndim - 1, False) if needs[0] else None
         return first, (-ops.sum(slopes, g.ndim - 2, False) if needs[1] else None)
     w = _weights(ops, g, y)
-    turned = ops.transpose(w, -2, -1)
+    w_t = ops.transpose(w, -2, -1)
     first = x1 * ops.sum(w, w.ndim - 1, True) - w @ x2 if needs[0] else None
-    return first, (x2 * ops.sum(turned, w.ndim - 1, True) - turned @ x1 if needs[1] else None)
+    return first, (x2 * ops.sum(w_t, w.ndim - 1, True) - w_t @ x1 if needs[1] else None)
 
 
 @cdist.jvp("x1")

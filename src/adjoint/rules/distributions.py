@@ -149,9 +149,9 @@ def _where_needed(xp, mask, function, *operands):
     """The function of vectors at the elements that a mask picks, 0 elsewhere."""
     result = xp.zeros(mask.shape, dtype=xp.float64)
     if xp.any(mask):
-        picked = [operand[mask] for operand in operands]
-        blocks = range(0, picked[0].shape[0], _AT_ONCE)
-        result[mask] = xp.concat([function(*[each[k : k + _AT_ONCE] for each in picked]) for k in blocks])
+        arguments = [operand[mask] for operand in operands]
+        blocks = range(0, arguments[0].shape[0], _AT_ONCE)
+        result[mask] = xp.concat([function(*[each[k : k + _AT_ONCE] for each in arguments]) for k in blocks])
     return result
 
 
@@ -196,10 +196,15 @@ def beta_integral(xp, a, b, x, orders):
 
     in_domain = (x > 0) & (x < 1) & (a > 0) & (b > 0)
     is_left = in_domain & (x * (a + b) <= a)
-    turned = tuple(reversed(orders))
+    swapped = tuple(reversed(orders))
     low = _where_needed(xp, is_left, lambda a, b, x: lower(a, b, x, orders, log_beta_density, beta_slope), a, b, x)
     high = _where_needed(
-        xp, in_domain & ~is_left, lambda a, b, x: lower(b, a, 1 - x, turned, log_beta_density, beta_slope), a, b, x
+        xp,
+        in_domain & ~is_left,
+        lambda a, b, x: lower(b, a, 1 - x, swapped, log_beta_density, beta_slope),
+        a,
+        b,
+        x,
     )
     return low - high
 

@@ -627,8 +627,8 @@ def _sgn_derivative(ops, t, input, y):
         return t * 0
     size = ops.abs(input)
     zero = size == 0
-    turned = t - y * ops.real(ops.conj(y) * t)
-    return ops.where(zero, 0, turned / ops.where(zero, 1, size))
+    transverse = t - y * ops.real(ops.conj(y) * t)
+    return ops.where(zero, 0, transverse / ops.where(zero, 1, size))
 
 
 @sgn.vjp("input")

@@ -87,10 +87,10 @@ def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, sca
 
 @embedding_sum.vjp("input")
 def _(ops, g, indices, rows, padding_idx, scale_grad_by_freq, lead):
-    picked = ops.embedding(g, indices, lead=lead)
+    of_rows = ops.embedding(g, indices, lead=lead)
     if scale_grad_by_freq:
-        picked = picked / ops.embedding_counts(picked, indices, rows, lead)
-    return picked if padding_idx < 0 else ops.where((indices == padding_idx)[..., None], 0, picked)
+        of_rows = of_rows / ops.embedding_counts(of_rows, indices, rows, lead)
+    return of_rows if padding_idx < 0 else ops.where((indices == padding_idx)[..., None], 0, of_rows)
 
 
 @embedding_sum.batch

@@ -122,9 +122,9 @@ def svd(step: Any) -> Any:
         right, left = known_terms @ v, H(ops, known_terms) @ u
         core = H(ops, u) @ right
         free = less(core, None if of_u is None else of_u * by_column, None if of_v is None else by_row * of_v)
-        turned = H(ops, free)
-        turn_u = ops.divide_or_zero(free * by_column + by_row * turned, squares)
-        turn_v = ops.divide_or_zero(by_row * free + turned * by_column, squares)
+        free_h = H(ops, free)
+        turn_u = ops.divide_or_zero(free * by_column + by_row * free_h, squares)
+        turn_v = ops.divide_or_zero(by_row * free + free_h * by_column, squares)
         if ops.is_complex_array(u):
             # both vectors turn, each by half of the angle between them
             angle = ops.divide_or_zero(ops.imag(diagonal(ops, free)), s)

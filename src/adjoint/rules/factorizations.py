@@ -208,8 +208,8 @@ def cholesky_solution(xp, B: Array, factor: Array, upper=False):
 
     Only one triangle of the factor is read. The derivative is that of (L H(L))^-1 B for any square L, at this one.
     """
-    turned = xp.conj(xp.matrix_transpose(factor))
-    lower, over = (turned, factor) if upper else (factor, turned)
+    factor_h = xp.conj(xp.matrix_transpose(factor))
+    lower, over = (factor_h, factor) if upper else (factor, factor_h)
     return xp.triangular_solution(over, xp.triangular_solution(lower, B, lower=True), lower=False)
 
 

@@ -250,8 +250,8 @@ def _(batch, input, indices):
         return NotImplemented
     data, _ = batch.strip(input)
     ops, n = batch.ops_for([data]), places_ndim(indices)
-    picked = ops.index(data, (slice(None), *indices))
-    return batch.join(ops.permute(picked, (n, *range(n), *range(n + 1, picked.ndim))))
+    elements = ops.index(data, (slice(None), *indices))
+    return batch.join(ops.permute(elements, (n, *range(n), *range(n + 1, elements.ndim))))
 
 
 @linear(method=False, function=False, node="IndexPutBackward0")
@@ -312,10 +312,10 @@ def _check_index_put(input, indices, values, accumulate):
 
 def _explain_index_put(error, input, indices, values, accumulate):
     if isinstance(error, (TypeError, ValueError)):  # NumPy has another error for masks
-        picked, values_shape = list(input[indices].shape), list(values.shape)
+        target_shape, values_shape = list(input[indices].shape), list(values.shape)
         return RuntimeError(
             f"shape mismatch: value tensor of shape {values_shape} cannot be broadcast to indexing result of shape "
-            f"{picked}"
+            f"{target_shape}"
         )
     return _explain_index(error, input, indices)
 
@@ -355,8 +355,10 @@ def _(values, indices, ndim):
         return None
     if getattr(values, "ndim", 0):
         # the axes that the arrays index are replaced by the axes of one array of places
-        picked = ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
-        values = values[(slice(None), *(None,) * (picked - values.ndim + 1))]
+        result_ndim = (
+            ndim + places_ndim(indices) - sum(covered(item) for item in indices if not isinstance(item, slice))
+        )
+        values = values[(slice(None), *(None,) * (result_ndim - values.ndim + 1))]
     return {"values": values, "indices": batched}
 
 
@@ -650,9 +652,9 @@ def _of_product(ops, g, y, input, part, input_weight, ones, dim, index):
         # a zero counts as 1 in the product; this changes the derivative by the zero alone
         return ops.conj(product / (x + is_zero) * (is_zero * of_zero + (1 - is_zero) * of_other))
 
-    picked = [ops.gather(value, dim, index) for value in (zeros, total, product)]
+    at_index = [ops.gather(value, dim, index) for value in (zeros, total, product)]
     of_input = others(input, own_zero, zeros, total, product) * input_weight
-    return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *picked)
+    return g * of_input, ops.gather(g, dim, index) * others(part, part_zero, *at_index)
 
 
 def where_zero(ops, a):
@@ -795,8 +797,8 @@ def _(g):
 
 @index_add.vjp("source")
 def _(ops, g, source_shape, dim, index, alpha):
-    picked = ops.reshape(ops.index_select(g, dim, index), source_shape)
-    return picked if alpha == 1 else picked * alpha
+    of_source = ops.reshape(ops.index_select(g, dim, index), source_shape)
+    return of_source if alpha == 1 else of_source * alpha
 
 
 @linear(axes=("dim",), inplace=True, check=_check_slices("index_copy", IndexError, "index_copy_(): ", " ({})"))
@@ -1087,9 +1089,9 @@ def _(batch, input, mask, source):
 def masked_gather(xp, input: Array, mask: Constant, shape):
     """The elements where the mask, broadcast to the input, is true, and zeros behind them to fill the shape."""
     result = xp.zeros(shape, dtype=input.dtype)
-    picked = xp.getitem(input, (xp.broadcast_to(mask, input.shape),))
+    elements = xp.getitem(input, (xp.broadcast_to(mask, input.shape),))
     flat = xp.reshape(result, (-1,))
-    flat[: picked.shape[0]] = picked
+    flat[: elements.shape[0]] = elements
     return xp.reshape(flat, shape)
 
 
@@ -1104,8 +1106,8 @@ def _(batch, input, mask, shape):
     mask = ops.reshape(ops.expand(mask, input.shape), (-1,))
     result = ops.zeros_of(input, (prod(shape),))
     if result.shape[0]:
-        picked = ops.where(mask, ops.reshape(input, (-1,)), 0)
-        result = ops.index_add(result, 0, _ranks(ops, mask), picked)
+        elements = ops.where(mask, ops.reshape(input, (-1,)), 0)
+        result = ops.index_add(result, 0, _ranks(ops, mask), elements)
     return ops.reshape(result, shape)
 
 

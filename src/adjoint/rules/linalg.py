@@ -262,8 +262,8 @@ for _rule in (linalg_inv, inverse_or_inf):
 
     @_rule.vjp("A")
     def _(ops, g, y):
-        turned = H(ops, y)
-        return -ops.matmul(ops.matmul(turned, g), turned)
+        y_h = H(ops, y)
+        return -ops.matmul(ops.matmul(y_h, g), y_h)
 
     @_rule.jvp("A")
     def _(t, y):
@@ -391,10 +391,10 @@ def _cofactors_derivative(ops, direction, A):
     finite = ops.isfinite(ops.sum(ops.abs(A), (A.ndim - 2, A.ndim - 1), True))
     u, s, vh = ops.linalg_svd(ops.where(finite, A, 0), False)
     phase = ops.conjugated(ops.linalg_det(u) * ops.linalg_det(vh))[..., None, None]
-    turned = vh @ H(ops, direction) @ u
+    inner = vh @ H(ops, direction) @ u
     pairs = _products_without_two(ops, s)
-    along = ops.sum(pairs * diagonal(ops, turned)[..., None, :], (pairs.ndim - 1,))
-    return ops.where(finite, phase * (u @ (on_diagonal(ops, along) - pairs * turned) @ vh), nan)
+    along = ops.sum(pairs * diagonal(ops, inner)[..., None, :], (pairs.ndim - 1,))
+    return ops.where(finite, phase * (u @ (on_diagonal(ops, along) - pairs * inner) @ vh), nan)
 
 
 @cofactors.vjp("A")
@@ -460,8 +460,8 @@ def linalg_cholesky(xp, A: Array, *, upper=False):
     Murray (2016), "Differentiation of the Cholesky decomposition".
     """
     if upper:
-        turned = xp.linalg.cholesky(xp.conj(xp.matrix_transpose(A)))
-        return xp.conj(xp.matrix_transpose(turned))
+        factor = xp.linalg.cholesky(xp.conj(xp.matrix_transpose(A)))
+        return xp.conj(xp.matrix_transpose(factor))
     return xp.linalg.cholesky(A)
 
 
@@ -474,12 +474,12 @@ def cholesky_vjp(ops, g, y, upper):
     """The cotangent of a matrix from that of its triangular factor y."""
     if upper:
         g, y = H(ops, g), H(ops, y)
-    turned = H(ops, y)
-    lower = ops.tril(turned @ g)
+    y_h = H(ops, y)
+    lower = ops.tril(y_h @ g)
     inner = 0.5 * (lower + H(ops, ops.tril(lower, -1)))
     # H(L)^-1 inner L^-1
-    left = ops.linalg_solve_triangular(turned, inner, upper=True)
-    return H(ops, ops.linalg_solve_triangular(turned, H(ops, left), upper=True))
+    left = ops.linalg_solve_triangular(y_h, inner, upper=True)
+    return H(ops, ops.linalg_solve_triangular(y_h, H(ops, left), upper=True))
 
 
 def cholesky_jvp(ops, t, y, upper):
@@ -550,14 +550,14 @@ def linalg_eig(xp, A: Array):
 
 @linalg_eig.vjp("A")
 def _(ops, g, y0, y1):
-    turned = H(ops, y1)
-    inner = turned @ g[1]
+    vectors_h = H(ops, y1)
+    inner = vectors_h @ g[1]
     diagonal_part = diagonal(ops, inner)
     without_phase(ops, diagonal_part, "linalg_eig_backward")
     # the vectors keep their length
-    inner = inner - (turned @ y1) * ops.real(diagonal_part)[..., None, :]
+    inner = inner - (vectors_h @ y1) * ops.real(diagonal_part)[..., None, :]
     core = ops.divide_or_zero(inner, ops.conj(gaps(y0))) + on_diagonal(ops, g[0])
-    return ops.linalg_solve(turned, core @ turned)
+    return ops.linalg_solve(vectors_h, core @ vectors_h)
 
 
 def _explain_svd(error, A, full_matrices):

@@ -48,7 +48,7 @@ def _constant_axes(shape, dims):
     return tuple([axis for axis in dims if shape[axis] == 1])
 
 
-def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
+def _vjp(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     # with x the standardised input and f = (var + eps) ** -0.5 the output is x * weight + bias; the mean of x is 0, so
     # the mean's contribution to the variance vanishes. Sums along axes of one weight come before the weight.
     cotangents = native(vectors.standardized_back, g, input, weight, bias_shape, y1, y2, dims, eps, needs)
@@ -77,7 +77,7 @@ def _pulled(ops, g, input, weight, bias_shape, y1, y2, dims, eps, needs):
     return ops.multiply_add(of_output, outer, ops.multiply_add(standard, slope, shift)), of_weight, of_bias
 
 
-def _pushed(ops, t, input, weight, y1, y2, dims, eps):
+def _jvp(ops, t, input, weight, y1, y2, dims, eps):
     offset, factor = input - y1, ops.rsqrt(y2 + eps)
     n = max(count(input.shape, dims), 1)
     of_mean = ops.sum(t, dims, True) / n
@@ -92,8 +92,8 @@ for _name, _message in (
     ("native_group_norm", "GroupNormKernelImpl"),
 ):
     _rule = general(name=_name, outputs=("output", "mean", "var"), rounded=1, **_OPTIONS)(_standardize(_message))
-    _rule.vjp("input", "weight", "bias")(_pulled)
-    _rule.jvp("input")(_pushed)
+    _rule.vjp("input", "weight", "bias")(_vjp)
+    _rule.jvp("input")(_jvp)
 
     @_rule.jvp("weight")
     def _(ops, t, input, y1, y2, eps):

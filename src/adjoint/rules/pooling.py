@@ -70,8 +70,8 @@ def from_places(xp, input: Array, places: Constant, ndim):
     size = prod(input.shape[input.ndim - ndim :])
     if not places.size:
         return xp.zeros(places.shape, dtype=input.dtype)
-    picked = xp.take(xp.reshape(input, (-1,)), _flat(xp, places, size, ndim), axis=0)
-    return xp.reshape(picked, places.shape)
+    elements = xp.take(xp.reshape(input, (-1,)), _flat(xp, places, size, ndim), axis=0)
+    return xp.reshape(elements, places.shape)
 
 
 @from_places.vjp("input")

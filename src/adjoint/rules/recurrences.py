@@ -238,8 +238,8 @@ def convolved(step: Step, a: Any, b: Any, product: Callable[[Any, Any], Any], si
         of_left, of_right, sums = step.level.pairs(a)
         products = product(ops.index_select(a, 0, of_left), ops.index_select(b, 0, of_right))
         return ops.index_add(ops.zeros_like(products[:n]), 0, sums, products)
-    turned = ops.flip(b, (0,))
-    rows = [ops.sum(product(a[: k + 1], turned[n - 1 - k :]), (0,)) for k in range(n)]
+    reversed_b = ops.flip(b, (0,))
+    rows = [ops.sum(product(a[: k + 1], reversed_b[n - 1 - k :]), (0,)) for k in range(n)]
     return ops.stack(rows, 0)
 
 
@@ -252,7 +252,7 @@ def _by_jvp(step: Step) -> Any:
         return _with_first_by_name(step, None)
     rates = {name: derived(step, s) for name, s in step.series.items()}
     if not needs_result(step):
-        return _with_first_by_name(step, _integrated(step, _pushed(step, rates, step.y, n - 1)))
+        return _with_first_by_name(step, _integrated(step, _jvp(step, rates, step.y, n - 1)))
     outputs = (step.y,) if rule.outputs is None else step.y
     coefficients: list[Any] = [[y] if kind_of(y) in "fc" else None for y in outputs]
     for k in range(1, n):
@@ -260,9 +260,12 @@ def _by_jvp(step: Step) -> Any:
             output if rows is None else step.level.tensor(step.ops.stack(rows, 0))
             for output, rows in zip(outputs, coefficients, strict=True)
         )
-        pushed = _pushed(step, cut_all(rates, k), y[0] if rule.outputs is None else y, k)
+        rates_k = _jvp(step, cut_all(rates, k), y[0] if rule.outputs is None else y, k)
         for rows, rate, output in zip(
-            coefficients, (pushed,) if rule.outputs is None else pushed or (None,) * len(outputs), outputs, strict=True
+            coefficients,
+            (rates_k,) if rule.outputs is None else rates_k or (None,) * len(outputs),
+            outputs,
+            strict=True,
         ):
             if rows is not None:
                 rows.append(step.ops.zeros_like(output) if rate is None else _expand_to(step, rate[k - 1], output) / k)
@@ -302,7 +305,7 @@ def derived(step: Step, series: Any) -> Any:
     return rest * step.level.numbers(rest)
 
 
-def _pushed(step: Step, rates: dict[str, Any], y: Any, n: int) -> Any:
+def _jvp(step: Step, rates: dict[str, Any], y: Any, n: int) -> Any:
     """The first n coefficients of the derivative of the results by t: the jvp on Tensors that have series."""
     tensors = {name: _tensors(step, rate, None) for name, rate in rates.items()}
     values = {**step.values, **{name: _tensors(step, cut(s, n), step.values[name]) for name, s in step.series.items()}}
@@ -530,8 +533,8 @@ def _cholesky(step: Step) -> Any:
     for k in range(1, step.n):
         remainder = step.series["A"][k]
         for j in range(1, k):
-            turned = ops.conj_transpose(rows[j] if upper else rows[k - j])
-            remainder = remainder - (turned @ rows[k - j] if upper else rows[j] @ turned)
+            row_h = ops.conj_transpose(rows[j] if upper else rows[k - j])
+            remainder = remainder - (row_h @ rows[k - j] if upper else rows[j] @ row_h)
         change = formula.call(ops, remainder, *[upper if need == "upper" else rows[0] for need in formula.needs])
         rows.append(change[0] if several else change)
     series = ops.stack(rows, 0)

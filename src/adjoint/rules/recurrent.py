@@ -255,7 +255,7 @@ def _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reve
         n = rows.stop - rows.start
         befores.append([_onward(join, each, initial, n) for each, initial in zip(last, start, strict=True)])
         last = [_at(each, rows) for each in results[:n_states]]
-    of_states, pulled = [ops.zeros_like(each) for each in start], []
+    of_states, cotangents = [ops.zeros_like(each) for each in start], []
     for rows, before in zip(moments[::-1], befores[::-1], strict=True):
         n = rows.stop - rows.start
         of = [plus(each[..., :n, :], _at(more, rows)) for each, more in zip(of_states, of_all, strict=True)]
@@ -273,8 +273,8 @@ def _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reve
             new if each.shape[-2] == n else ops.cat([new, each[..., n:, :]], axis)
             for new, each in zip(of_before, of_states, strict=True)
         ]
-        pulled.append((of_input_part, of_part, of_output))
-    columns = zip(*_in_order(pulled, not reverse), strict=True)
+        cotangents.append((of_input_part, of_part, of_output))
+    columns = zip(*_in_order(cotangents, not reverse), strict=True)
     of_input_part, of_part, of_output = [ops.cat(list(column), axis) for column in columns]
     return (
         of_input_part,

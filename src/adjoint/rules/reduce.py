@@ -278,9 +278,9 @@ def _(ops, g, y, input, dim, reverse):
         return ops.zeros_like(g)
     early, late = part(dim, 0, -1), part(dim, 1)
     links = ops.conj(input[part(dim, 1, -1)])
-    reached = ops.recurrence(links, g[early if reverse else late], dim, not reverse)
-    pulled, none = ops.conj(y[late if reverse else early]) * reached, ops.zeros_like(g[part(dim, 0, 1)])
-    return ops.cat([none, pulled] if reverse else [pulled, none], dim)
+    sums = ops.recurrence(links, g[early if reverse else late], dim, not reverse)
+    products, none = ops.conj(y[late if reverse else early]) * sums, ops.zeros_like(g[part(dim, 0, 1)])
+    return ops.cat([none, products] if reverse else [products, none], dim)
 
 
 @exclusive_cumprod.jvp("input")
@@ -339,10 +339,10 @@ def recurrence(xp, links: Array, input: Array, dim, reverse):
 
 @recurrence.vjp("links", "input")
 def _(ops, g, y, links, dim, reverse):
-    pulled = ops.recurrence(ops.conj(links), g, dim, not reverse)
+    sums = ops.recurrence(ops.conj(links), g, dim, not reverse)
     early, late = part(dim, 0, -1), part(dim, 1)
     to, of = (early, late) if reverse else (late, early)
-    return pulled[to] * ops.conj(y[of]), pulled
+    return sums[to] * ops.conj(y[of]), sums
 
 
 # variances ----------------------------------------------------------------------------------------------------------
@@ -460,10 +460,10 @@ def _with_mean(name, spread):
     def _(ops, g, y0, input, dim, correction, keepdim):
         first, second = g
         named_values = {"y": y0, "input": input, "dim": dim, "correction": correction, "keepdim": keepdim}
-        pulled = (
+        of_input = (
             None if first is None else of_spread.call(ops, first, *[named_values[need] for need in of_spread.needs])
         )
-        return plus(pulled, None if second is None else _mean_vjp(ops, second, input.shape, dim, keepdim))
+        return plus(of_input, None if second is None else _mean_vjp(ops, second, input.shape, dim, keepdim))
 
     @rule.jvp("input")
     def _(ops, t, y0, input, dim, correction, keepdim):

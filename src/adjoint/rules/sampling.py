@@ -20,8 +20,8 @@ _OPTIONS = {**_OWN, "batching": "joint", "node": "GridSamplerBackward0"}
 
 def _rows(xp, array):
     # (.., C, S) as one row of channels for each element: (images * S, C)
-    turned = xp.matrix_transpose(array)
-    return xp.reshape(turned, (prod(turned.shape[:-1]), turned.shape[-1]))
+    array_t = xp.matrix_transpose(array)
+    return xp.reshape(array_t, (prod(array_t.shape[:-1]), array_t.shape[-1]))
 
 
 def _images(xp, rows, outer, n):
@@ -42,13 +42,13 @@ def _rows_at(xp, indices, size):
         yield xp.reshape(where[..., t], (-1,)), xp.reshape(missing[..., t], (-1,)) if some else None
 
 
-def _picked(xp, rows, where, missing):
+def _take_rows(xp, rows, where, missing):
     if not rows.shape[0]:
         return xp.zeros((where.shape[0], rows.shape[1]), dtype=rows.dtype)
-    picked = xp.take(rows, where, axis=0)
+    values = xp.take(rows, where, axis=0)
     if missing is not None:
-        picked = xp.where(missing[:, None], 0, picked)
-    return picked
+        values = xp.where(missing[:, None], 0, values)
+    return values
 
 
 def _have_loops(places, *arrays):
@@ -214,7 +214,7 @@ def sample(xp, input: Array, weight: Array, places: Constant):
     count = places.shape[-2]
     total = xp.zeros((prod(places.shape[:-1]), input.shape[-2]), dtype=input.dtype)
     for t, (where, missing) in enumerate(_rows_at(xp, places, input.shape[-1])):
-        total += _picked(xp, rows, where, missing) * _column(xp, weight, t)
+        total += _take_rows(xp, rows, where, missing) * _column(xp, weight, t)
     return _images(xp, total, input.shape[:-2], count)
 
 
@@ -242,7 +242,7 @@ def sample_weight(xp, grad: Array, input: Array, places: Constant):
         return scatter.sampled_weights(input, places, grad)
     results, rows = _rows(xp, grad), _rows(xp, input)
     columns = [
-        xp.sum(results * _picked(xp, rows, where, missing), axis=-1)
+        xp.sum(results * _take_rows(xp, rows, where, missing), axis=-1)
         for where, missing in _rows_at(xp, places, input.shape[-1])
     ]
     return xp.reshape(xp.stack(columns, axis=-1), places.shape)

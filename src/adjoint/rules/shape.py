@@ -672,20 +672,20 @@ def lies_in_rows(view, n):
 
 def restrided(xp, input, source, target, shared):
     """The kernel of `restride`."""
-    reached = cells(source, target)
+    span = cells(source, target)
     if hasattr(input, "strides") and input.size and meets_nowhere(source) and meets_nowhere(target):
         # no sums, then: written by a view and read by another
-        n = len(reached)
+        n = len(span)
         memory = (xp.empty if input.size == n else xp.zeros)((n,), dtype=input.dtype)
         there, back = [
-            xp.as_strided(memory, shape, strides, offset - reached.start) for shape, strides, offset in (source, target)
+            xp.as_strided(memory, shape, strides, offset - span.start) for shape, strides, offset in (source, target)
         ]
         xp.setitem(there, ..., input)
         # elements that are read in order from end to end need no other memory
         return xp.reshape(memory, target[0]) if lies_in_rows(back, n) else xp.asarray(back, copy=True)
-    offsets = [xp.places_in_memory(*layout) - reached.start for layout in (source, target)]
-    counts = xp.bincount(offsets[shared], minlength=len(reached))
-    total = xp.sum_at((len(reached),), (offsets[0],), xp.reshape(input, (-1,)))
+    offsets = [xp.places_in_memory(*layout) - span.start for layout in (source, target)]
+    counts = xp.bincount(offsets[shared], minlength=len(span))
+    total = xp.sum_at((len(span),), (offsets[0],), xp.reshape(input, (-1,)))
     parts = xp.where(counts == 0, 0, xp.astype(total / xp.astype(xp.maximum(counts, 1), xp.float64), input.dtype))
     return xp.reshape(xp.take(parts, offsets[1]), target[0])
 

@@ -59,8 +59,8 @@ def declare_picked(name, kernel, *, keeps_axis=False, **options):
         def _(ops, g, y1, input_shape, dim, keepdim):
             if not input_shape:
                 return g[0]
-            picked, index = _with_axis(g[0], dim, keepdim), _with_axis(y1, dim, keepdim)
-            return ops.place(picked, dim, index, input_shape[dim])
+            cotangents, index = _with_axis(g[0], dim, keepdim), _with_axis(y1, dim, keepdim)
+            return ops.place(cotangents, dim, index, input_shape[dim])
 
 
 def _pick(xp, input, index, dim, keepdim):
@@ -86,8 +86,8 @@ def _order(xp, input, dim, descending):
     if not descending:
         return xp.argsort(input, axis=dim, stable=True)
     # equal elements keep their order also where the largest comes first
-    turned = xp.argsort(xp.flip(input, axis=dim), axis=dim, stable=True)
-    return input.shape[dim] - 1 - xp.flip(turned, axis=dim)
+    order_of_flip = xp.argsort(xp.flip(input, axis=dim), axis=dim, stable=True)
+    return input.shape[dim] - 1 - xp.flip(order_of_flip, axis=dim)
 
 
 def _sort(xp, input: Array, dim=-1, descending=False, *, stable=False):

@@ -257,8 +257,8 @@ class VectorFunction(FlatFunction):
         """The Jacobian at the known point."""
         if len(recording["result"]) <= len(recording["leaf"]):
             return to_numpy(self.slope(recording, identity(len(recording["result"])), is_grads_batched=True))
-        blank, pulled = self.transposed(recording)
-        return np.ascontiguousarray(rows_of(pulled, blank).T)
+        blank, gradient = self.transposed(recording)
+        return np.ascontiguousarray(rows_of(gradient, blank).T)
 
     def hess(self, x: Any, v: Any) -> Array:
         """The Hessian of v @ fun, of shape (n, n)."""
@@ -271,14 +271,14 @@ class VectorFunction(FlatFunction):
         from scipy.sparse.linalg import LinearOperator
 
         recording = self.recorded_at(x)
-        blank, pulled = self.once("transposed", x, self.transposed)
+        blank, gradient = self.once("transposed", x, self.transposed)
         result, leaf = recording["result"], recording["leaf"]
 
         def products(end: Tensor, by: Tensor) -> Callable[[Array], Array]:
             return lambda v: to_numpy(slope(end, by, from_numpy(vector_of(v))))
 
         shape = (len(result), len(leaf))
-        return LinearOperator(shape, matvec=products(pulled, blank), rmatvec=products(result, leaf), dtype=np.float64)
+        return LinearOperator(shape, matvec=products(gradient, blank), rmatvec=products(result, leaf), dtype=np.float64)
 
 
 def scipy_function(

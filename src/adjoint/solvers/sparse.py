@@ -29,28 +29,28 @@ class Pattern:
     def __init__(self, rows: Tensor, columns: Tensor, n: int) -> None:
         self.rows, self.columns, self.n = rows, columns, n
         self.factors: dict[bytes, Any] = {}
-        self.turned = False
+        self.is_adjoint = False
 
     def transposed(self) -> Pattern:
         """The pattern of the transposed matrix."""
         other = Pattern(self.columns, self.rows, self.n)
-        other.factors, other.turned = self.factors, not self.turned
+        other.factors, other.is_adjoint = self.factors, not self.is_adjoint
         return other
 
     def solve(self, data: Tensor, b: Tensor) -> Tensor:
         """The solution, for a right-hand side of shape (n,) or (n, k)."""
-        return from_numpy(self.factor(to_numpy(data)).solve(to_numpy(b), "H" if self.turned else "N"))
+        return from_numpy(self.factor(to_numpy(data)).solve(to_numpy(b), "H" if self.is_adjoint else "N"))
 
     def factor(self, values: np.ndarray) -> Any:
         """SuperLU's factors of the matrix with these values, or of the one that it is the conjugate transpose of."""
-        entries = np.ascontiguousarray(values.conj() if self.turned else values)
+        entries = np.ascontiguousarray(values.conj() if self.is_adjoint else values)
         key = entries.tobytes()
         if key not in self.factors:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import splu
 
             coordinates = [to_numpy(self.rows), to_numpy(self.columns)]
-            matrix = csc_array((entries, coordinates[::-1] if self.turned else coordinates), shape=(self.n, self.n))
+            matrix = csc_array((entries, coordinates[::-1] if self.is_adjoint else coordinates), shape=(self.n, self.n))
             while len(self.factors) >= _MOST_FACTORS:
                 self.factors.pop(next(iter(self.factors)))
             try:

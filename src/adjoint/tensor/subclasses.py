@@ -95,12 +95,12 @@ def dispatch(function: Any, args: Sequence[Any], kwargs: dict[str, Any], relevan
         result = cls.__torch_function__(function, tuple(types), tuple(args), kwargs)
         if result is not NotImplemented:
             return result
-    listed = "\n".join(f"  - {'tensor subclass' if issubclass(cls, TensorBase) else 'class'} {cls}" for cls in types)
+    lines = "\n".join(f"  - {'tensor subclass' if issubclass(cls, TensorBase) else 'class'} {cls}" for cls in types)
     if blocks:
-        listed = f"  - mode object {blocks[-1]!r}\n{listed}".rstrip()
+        lines = f"  - mode object {blocks[-1]!r}\n{lines}".rstrip()
     raise TypeError(
         f"Multiple dispatch failed for '{printed.module}.{function.__name__}'; all __torch_function__ handlers "
-        f"returned NotImplemented:\n\n{listed}"
+        f"returned NotImplemented:\n\n{lines}"
     )
 
 

@@ -34,12 +34,12 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
         ]
     # cotangents that do not depend on the blanks add nothing
     pairs = [(end, t) for end, t in pairs if end.requires_grad]
-    followed = [u for u in cotangents if u.requires_grad]
+    sources = [u for u in cotangents if u.requires_grad]
     gradients = dict.fromkeys(map(id, cotangents))
-    if pairs and followed:
+    if pairs and sources:
         ends, directions = zip(*pairs, strict=True)
-        slopes = with_zeros(grad(ends, followed, directions, create_graph=create_graph, allow_unused=True), followed)
-        gradients.update(zip(map(id, followed), slopes, strict=True))
+        slopes = with_zeros(grad(ends, sources, directions, create_graph=create_graph, allow_unused=True), sources)
+        gradients.update(zip(map(id, sources), slopes, strict=True))
     results = tuple(gradients[id(u)] for u in cotangents)
     return results[0] if rule.outputs is None else results
 

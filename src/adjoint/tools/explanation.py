@@ -36,11 +36,11 @@ def explain(error: BaseException | str | None = None) -> None:
     if not isinstance(error, (str, BaseException, type(None))):
         raise TypeError(f"explain() takes an exception or the name of a page, but got {type_name(error)}")
     names = [error] if isinstance(error, str) else list(pages_of(error))
-    listed = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
-    page = next((name for name in names if name in listed), None)
+    pages = sorted(path.stem for path in FOLDER.glob("*.md") if path.stem != "README")
+    page = next((name for name in names if name in pages), None)
     if page is None:
         text = f"{type(error).__name__}: {error}" if isinstance(error, BaseException) else repr(error)
-        raise ValueError(f"no page explains {text}; the pages are {', '.join(listed)}")
+        raise ValueError(f"no page explains {text}; the pages are {', '.join(pages)}")
     print((FOLDER / f"{page}.md").read_text(encoding="utf-8").rstrip())
 
 

@@ -433,7 +433,7 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
     kinds = [(Size(p._array.shape), from_numpy_dtype(p._array.dtype)) for p in recording.inputs]
     blanks = [differentiate.needing_grad(zeros_like(output)) for output in recording.outputs]
     with enable_grad():
-        pulled = recording.pull(recording.outputs, blanks, True)
+        cotangents = recording.pull(recording.outputs, blanks, True)
 
     def derivative(*tangents: Tree) -> Tree:
         directions, structure = flatten(tangents)
@@ -443,7 +443,7 @@ def linearize(func: Function, *primals: Tree) -> tuple[Any, Function]:
                 f"{described(expected)}"
             )
         check_tangents(directions, kinds)
-        pairs = [(p, t) for p, t in zip(pulled, directions, strict=True) if p.requires_grad]
+        pairs = [(p, t) for p, t in zip(cotangents, directions, strict=True) if p.requires_grad]
         if not pairs:
             return recording.structure.unflatten([zeros_like(output) for output in recording.outputs])
         ends, drivers = zip(*pairs, strict=True)

@@ -539,9 +539,9 @@ def push_by_double_backward(
     independent, missing, constant = messages
     dependent = [output for output in outputs if output.requires_grad]
     dummies = [needing_grad(ops.zeros_like(output.detach())) for output in dependent]
-    pulled = filled(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
-    pushed = iter(pull(pulled, dummies, tangents, create_graph) if dummies else [])
-    pushed_or_none = [next(pushed) if output.requires_grad else None for output in outputs]
+    cotangents = filled(pull(dependent, primals, dummies, True), primals, strict, False, independent, "")
+    results = iter(pull(cotangents, dummies, tangents, create_graph) if dummies else [])
+    pushed_or_none = [next(results) if output.requires_grad else None for output in outputs]
     return filled(pushed_or_none, outputs, strict, create_graph, missing, constant)
 
 

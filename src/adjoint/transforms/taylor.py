@@ -88,8 +88,8 @@ class TaylorLevel(forward.Propagation):
                 if rows is not None:
                     forward.set_tangent(output, self.number, ops.stack(rows, 0))
             arguments = [None if rate is None else self.tensor(rate[:k]) for rate in rates]
-            pushed = self.series_of(lambda *_, arguments=arguments: push(arguments), k)
-            for rows, rate in zip(coefficients, pushed, strict=True):
+            new_rates = self.series_of(lambda *_, arguments=arguments: push(arguments), k)
+            for rows, rate in zip(coefficients, new_rates, strict=True):
                 if rows is not None:
                     rows.append(ops.zeros_like(rows[0]) if rate is None else rate[k - 1] / k)
         return [None if rows is None else ops.stack(rows, 0) for rows in coefficients]

@@ -678,14 +678,14 @@ def flip(array: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     >>> flip(numpy.array([1, 2, 3]))
     array([3, 2, 1])
     """
-    return array[_turned(axis, array.ndim)]
+    return array[_flip_index(axis, array.ndim)]
 
 
 @cached(256)
-def _turned(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[slice, ...]:
+def _flip_index(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[slice, ...]:
     axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    turned = {normalize_dim(k, ndim) for k in axes}
-    return tuple([slice(None, None, -1) if k in turned else slice(None) for k in range(ndim)])
+    flips = {normalize_dim(k, ndim) for k in axes}
+    return tuple([slice(None, None, -1) if k in flips else slice(None) for k in range(ndim)])
 
 
 def real(array: Any) -> Any:

@@ -196,8 +196,8 @@ class SparsePattern:
         """The pattern with its axes in another order, for the same entries. The dense axes stay behind the others."""
         kind, shape = self.layout, tuple([self.shape[d] for d in dims])
         if kind.is_compressed:
-            turned = {sparse_csr: sparse_csc, sparse_csc: sparse_csr}[kind]
-            return SparsePattern(turned, shape, self.indices, self.dense_dim)
+            other_kind = {sparse_csr: sparse_csc, sparse_csc: sparse_csr}[kind]
+            return SparsePattern(other_kind, shape, self.indices, self.dense_dim)
         n = self.sparse_dim
         return SparsePattern(kind, shape, (self.indices[0][list(dims[:n])],), self.dense_dim)
 

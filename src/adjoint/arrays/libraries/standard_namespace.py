@@ -555,8 +555,8 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
     arrays = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
     together = arrays[-1] - arrays[0] + 1 == len(arrays)
     first = arrays[0] if together else 0
-    picked = tuple(xp.broadcast_shapes(*[tuple(items[axis].shape) for axis in arrays]))
-    result_ndim = len(picked) + len(shape) - len(arrays)
+    index_shape = tuple(xp.broadcast_shapes(*[tuple(items[axis].shape) for axis in arrays]))
+    result_ndim = len(index_shape) + len(shape) - len(arrays)
     step, positions, sliced = 1, xp.zeros((1,) * result_ndim, dtype=numpy.int64), result_ndim
     for axis in range(len(shape) - 1, -1, -1):
         n, item = shape[axis], items[axis]
@@ -566,7 +566,7 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
             if together and axis < first:
                 first_axis = axis
             elif together:
-                first_axis = axis - len(arrays) + len(picked)
+                first_axis = axis - len(arrays) + len(index_shape)
             else:
                 first_axis = sliced
             coordinates = xp.reshape(xp.arange(n), (n,) + (1,) * (result_ndim - first_axis - 1))
@@ -574,7 +574,9 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
             if item.ndim == 0 or 0 not in item.shape:
                 check_bounds(item, n, axis, xp)
             coordinates = xp.where(item < 0, item + n, item)
-            coordinates = xp.reshape(coordinates, tuple(coordinates.shape) + (1,) * (result_ndim - first - len(picked)))
+            coordinates = xp.reshape(
+                coordinates, tuple(coordinates.shape) + (1,) * (result_ndim - first - len(index_shape))
+            )
         positions = positions + coordinates * step
         step *= n
     return xp.broadcast_to(positions, broadcast_shapes(tuple(positions.shape), (1,) * result_ndim))
@@ -641,15 +643,15 @@ def diagonal(xp: Namespace, array: Any, offset: int = 0, axis1: int = 0, axis2: 
 @composed
 def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: int, axis2: int) -> Any:
     """The array, with values written along a diagonal of it."""
-    turned = xp.moveaxis(array, (axis1, axis2), (-2, -1))
-    rows, columns = turned.shape[-2:]
+    matrices = xp.moveaxis(array, (axis1, axis2), (-2, -1))
+    rows, columns = matrices.shape[-2:]
     row, column = xp.reshape(xp.arange(rows), (rows, 1)), xp.reshape(xp.arange(columns), (1, columns))
     there = column - row == offset
     # along a row or a column, whichever is not longer than the diagonal, values lie in order
     start = max(-offset, 0)
     position = xp.clip(row - start, 0, max(values.shape[-1] - 1, 0))
     spread = xp.take(values, xp.reshape(position, (-1,)), axis=values.ndim - 1)[..., None] if values.shape[-1] else 0
-    return xp.moveaxis(xp.where(there, spread, turned), (-2, -1), (axis1, axis2))
+    return xp.moveaxis(xp.where(there, spread, matrices), (-2, -1), (axis1, axis2))
 
 
 @composed

@@ -142,10 +142,10 @@ def _jvp_of(primitive: Primitive) -> Function | None:
     if not _is_of_numpy(primitive):
         return None
 
-    def pushed(argnums: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    def push(argnums: Sequence[int], gs: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         return make_jvp(*_of_arguments(primitive, args, kwargs, argnums))(tuple(gs))[1]
 
-    return pushed
+    return push
 
 
 primitive_vjps = Derivatives(_vjp_of, defvjp_argnums)

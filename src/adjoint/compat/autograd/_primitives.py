@@ -178,10 +178,10 @@ class Call:
         self.inexact = [i for i, array in enumerate(arrays) if array is not None]
         return [new_tensor(arrays[i]) for i in self.inexact]
 
-    def cotangents(self, pulled: Any, argnums: tuple[int, ...]) -> list[Any]:
+    def cotangents(self, results: Any, argnums: tuple[int, ...]) -> list[Any]:
         """For each box the value for its argument."""
         by_position: dict[int, Any] = {}
-        for argnum, value in zip(argnums, pulled, strict=True):
+        for argnum, value in zip(argnums, results, strict=True):
             if value is not None:
                 span = self.ranges[argnum]
                 parts = _parts(self.structure.children[argnum], _dense(value))
@@ -256,11 +256,11 @@ class Recorded(CustomFunction):
         argnums = call.argnums(moving)
         zeros = [ops.zeros_like(s) if t is None else t for s, t in zip(saved[: ctx.n], tangents, strict=True)]
         all_of = call.arguments(zeros, wrap)
-        pushed = call.primitive.push(argnums, [all_of[n] for n in argnums], ans, args, call.kwargs)
+        tangent = call.primitive.push(argnums, [all_of[n] for n in argnums], ans, args, call.kwargs)
         outputs = saved[ctx.n :]
-        if pushed is None:
+        if tangent is None:
             return tuple(ops.zeros_like(o) for o in outputs)
-        parts = call.structure_of_answer.flatten_up_to(pushed)
+        parts = call.structure_of_answer.flatten_up_to(tangent)
         return tuple(_as_tangent(parts[i], o) for i, o in zip(call.inexact, outputs, strict=True))
 
 

@@ -300,10 +300,10 @@ class MixtureSameFamily(Distribution):
         """Samples of the components that random indices pick."""
         with adjoint.no_grad():
             dim = len(sample_shape) + len(self.batch_shape)
-            picked = self._mixture_distribution.expand(self.batch_shape).sample(sample_shape)
+            components = self._mixture_distribution.expand(self.batch_shape).sample(sample_shape)
             samples = self._component_distribution.sample(sample_shape)
-            index = picked.reshape(*picked.shape, 1, *[1] * len(self.event_shape))
-            index = index.expand(*picked.shape, 1, *self.event_shape)
+            index = components.reshape(*components.shape, 1, *[1] * len(self.event_shape))
+            index = index.expand(*components.shape, 1, *self.event_shape)
             return adjoint.gather(samples, dim, index).squeeze(dim)
 
     def __repr__(self) -> str:

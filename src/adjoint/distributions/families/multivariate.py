@@ -99,9 +99,9 @@ def factor_of_inverse(matrix: Any) -> Any:
     """The lower Cholesky factor of the inverse of a positive-definite matrix."""
     # the factor of the matrix with rows and columns in reverse order is an upper factor in order
     upper = adjoint.linalg.cholesky(adjoint.flip(matrix, (-2, -1)))
-    turned = adjoint.flip(upper, (-2, -1)).mT
+    lower = adjoint.flip(upper, (-2, -1)).mT
     eye = adjoint.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    return adjoint.linalg.solve_triangular(turned, eye.expand(matrix.shape), upper=False)
+    return adjoint.linalg.solve_triangular(lower, eye.expand(matrix.shape), upper=False)
 
 
 def _one_of_three(

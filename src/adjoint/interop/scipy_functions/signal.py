@@ -87,9 +87,9 @@ def correlate(in1: Array, in2: Array, mode="full", method="auto"):
     a, b = promoted(in1, in2)
     if not b.ndim:
         return a * ops.conj(b)
-    turned = ops.flip(b, tuple(range(b.ndim)))
-    turned = ops.conj(turned) if kind_of(turned).kind == "c" else turned
-    return FUNCTIONS["scipy.signal.convolve"](a, turned, mode, method)
+    kernel = ops.flip(b, tuple(range(b.ndim)))
+    kernel = ops.conj(kernel) if kind_of(kernel).kind == "c" else kernel
+    return FUNCTIONS["scipy.signal.convolve"](a, kernel, mode, method)
 
 
 @function("scipy.signal.convolve2d")

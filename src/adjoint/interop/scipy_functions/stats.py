@@ -75,9 +75,9 @@ def dirichlet_logpdf(x, alpha):
     x, alpha = promoted(inexact(tensor_of(x)), inexact(tensor_of(alpha)))
     if x.shape[0] + 1 == alpha.shape[0]:
         x = ops.cat([x, (1 - ops.sum(x, (0,)))[None]], 0)
-    turned = ops.permute(x, tuple(range(x.ndim))[::-1])
+    columns = ops.permute(x, tuple(range(x.ndim))[::-1])
     norm = ops.sum(ops.lgamma(alpha), (0,)) - ops.lgamma(ops.sum(alpha, (0,)))
-    result = ops.sum(ops.xlogy(alpha - 1, turned), (turned.ndim - 1,)) - norm
+    result = ops.sum(ops.xlogy(alpha - 1, columns), (columns.ndim - 1,)) - norm
     return ops.permute(result, tuple(range(result.ndim))[::-1]) if result.ndim > 1 else result
 
 

@@ -109,8 +109,8 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        turned = self.batch_first and query.ndim == 3
-        if turned:
+        is_transposed = self.batch_first and query.ndim == 3
+        if is_transposed:
             same_key, same_value = key is query, value is key
             query = query.transpose(0, 1)
             key = query if same_key else key.transpose(0, 1)
@@ -140,7 +140,7 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return (output.transpose(0, 1) if turned else output), weights
+        return (output.transpose(0, 1) if is_transposed else output), weights
 
 
 def _activation(name: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:

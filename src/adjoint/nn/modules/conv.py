@@ -68,8 +68,8 @@ class _ConvNd(Module):
             if self.padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in PADDING_MODES:
-            listed = ", ".join(map(repr, PADDING_MODES))
-            raise ValueError(f"padding_mode must be one of {{{listed}}}, but got padding_mode={self.padding_mode!r}")
+            modes = ", ".join(map(repr, PADDING_MODES))
+            raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={self.padding_mode!r}")
 
     def _edges(self) -> list[tuple[int, int]]:
         """The padding before and behind each axis."""

@@ -877,8 +877,8 @@ class Module:
         if strict:
             for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:
-                    listed = ", ".join(f'"{key}"' for key in keys)
-                    errors.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
+                    names = ", ".join(f'"{key}"' for key in keys)
+                    errors.insert(0, f"{kind} key(s) in state_dict: {names}. ")
         if errors:
             raise RuntimeError(
                 "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))

@@ -177,8 +177,8 @@ def orthogonal(
         square = weight.shape[-2] == weight.shape[-1] or weight.is_complex()
         orthogonal_map = "matrix_exp" if square else "householder"
     if orthogonal_map not in MAPS:
-        listed = ", ".join(f'"{each}"' for each in MAPS)
-        raise ValueError(f"orthogonal_map has to be one of {listed}. Got: {orthogonal_map}")
+        names = ", ".join(f'"{each}"' for each in MAPS)
+        raise ValueError(f"orthogonal_map has to be one of {names}. Got: {orthogonal_map}")
     parametrization = _Orthogonal(weight, orthogonal_map, use_trivialization)
     return parametrize.register_parametrization(module, name, parametrization, unsafe=True)
 

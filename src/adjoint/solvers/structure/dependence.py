@@ -359,12 +359,12 @@ def transposed(call: Call, source: Source, cotangent: Array) -> Any:
         if rule.outputs is not None:
             zeros = [np.zeros(part.shape, cotangent.dtype) for part in y]
             zeros[call.number] = cotangent
-            pulled = derive.vjp(rule, _OPS, tuple(zeros), values, y, needs)
+            cotangents = derive.vjp(rule, _OPS, tuple(zeros), values, y, needs)
         else:
-            pulled = derive.vjp(rule, _OPS, cotangent, values, y, needs)
+            cotangents = derive.vjp(rule, _OPS, cotangent, values, y, needs)
     except _NOT_ON_LABELS:
         return None
-    result = pulled.get(source.name)
+    result = cotangents.get(source.name)
     if result is not None and source.member >= 0:
         result = result[source.member]
     return None if result is None else np.asarray(result)
@@ -376,11 +376,11 @@ def summed(call: Call) -> Terms | None:
     result: Terms = []
     for source in call.sources:
 
-        def pulled(labels: Array, source: Source = source) -> Any:
+        def transpose(labels: Array, source: Source = source) -> Any:
             result_labels = labels.reshape(call.shape)
             return transposed(call, source, result_labels * (1 + 1j) if call.is_complex else result_labels)
 
-        groups = read(call, pulled, count, source.array.shape)
+        groups = read(call, transpose, count, source.array.shape)
         if groups is None:
             return None
         for group in groups:
@@ -397,8 +397,8 @@ def paired(call: Call) -> Terms | None:
     for source in call.sources:
         arguments = [derive.saved(call.rule, name, call.values, None) for name in form.needs]
         places, sources = form.call(_OPS, source.name, *arguments)
-        picked = sets.take(source.terms, np.asarray(sources) + 1)
-        table = sets.grouped(picked, np.asarray(places) + 1, count)
+        terms = sets.take(source.terms, np.asarray(sources) + 1)
+        table = sets.grouped(terms, np.asarray(places) + 1, count)
         result.append(Term(np.arange(1, count + 1).reshape(call.shape), table))
     return result
 
@@ -486,13 +486,13 @@ def aligned(terms: Terms, names: list[Any], of_result: list[Any], shape: tuple[i
 def spread(numbers: Array, common: list[Any], names: list[Any], shape: tuple[int, ...]) -> Array:
     """Numbers along the kept axes, repeated along all others."""
     order = [common.index(name) for name in dict.fromkeys(names) if name in common]
-    turned = numbers.transpose(order)
+    grid = numbers.transpose(order)
     names_before: set[Any] = set()
     index: list[Any] = []
     for name in names:
         index.append(slice(None) if name in common and name not in names_before else None)
         names_before.add(name)
-    return np.broadcast_to(turned[tuple(index)], shape)
+    return np.broadcast_to(grid[tuple(index)], shape)
 
 
 # everything -----------------------------------------------------------------------------------------------------------

@@ -113,11 +113,11 @@ class SparseDerivative:
         kind = vector._array.dtype
         driver = random.uniform(1.0, 2.0, self.shape[1]).astype(kind)
         expected = to_numpy(products(from_numpy(driver[None]), False))[0]
-        missed = np.abs(matrix @ driver - expected)
+        errors = np.abs(matrix @ driver - expected)
         limit = _ROUNDING[kind.itemsize] * max(1.0, float(np.max(np.abs(expected), initial=0.0)))
-        if np.all(missed <= limit):
+        if np.all(errors <= limit):
             return
-        row = int(np.argmax(missed))
+        row = int(np.argmax(errors))
         unit = np.zeros((1, self.shape[0]), dtype=kind)
         unit[0, row] = 1
         line = to_numpy(products(from_numpy(unit), True))[0].copy()
@@ -147,7 +147,7 @@ class SparseJacobian(SparseDerivative):
         self.parts = compression(self.places)
 
     def products(self, vector: Tensor) -> Callable[[Tensor, bool], Tensor]:
-        pulled: list[Any] = []
+        recording: list[Any] = []
 
         def by_columns(seed: Tensor) -> Tensor:
             return func.jvp(self.function, (vector,), (seed,))[1]
@@ -155,11 +155,11 @@ class SparseJacobian(SparseDerivative):
         def multiply(seeds: Tensor, by_rows: bool) -> Tensor:
             if not by_rows:
                 return vmap(by_columns)(seeds)
-            if not pulled:
+            if not recording:
                 leaf = needing_grad(from_numpy(vector._array))
                 with enable_grad(), differentiating([leaf]):
-                    pulled.extend((leaf, self.function(leaf)))
-            return slope(pulled[1], pulled[0], seeds, is_grads_batched=True)
+                    recording.extend((leaf, self.function(leaf)))
+            return slope(recording[1], recording[0], seeds, is_grads_batched=True)
 
         return multiply
 

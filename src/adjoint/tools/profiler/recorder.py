@@ -123,12 +123,12 @@ class Recorder(ProfilerHook):
         leaf = isinstance(node, AccumulateGrad)
         outer, self.running = self.running, None if leaf else self.made_at.get(node._ad_sequence_nr)
         start = perf_counter_ns()
-        pulled = None
+        results = None
         try:
-            pulled = run.proceed(node, self.position)
+            results = run.proceed(node, self.position)
         finally:
             if arrays is not None:
-                arrays.take([node.variable._grad] if leaf else pulled, node.name(), self.running)
+                arrays.take([node.variable._grad] if leaf else results, node.name(), self.running)
                 if leaf:
                     arrays.became_gradient(node.variable._grad)
                 else:
@@ -137,7 +137,7 @@ class Recorder(ProfilerHook):
             name = "torch::autograd::AccumulateGrad" if leaf else errors.name_of(node)
             number = -1 if leaf else node._ad_sequence_nr
             self.notes.append((name, start, perf_counter_ns(), get_ident(), number, NODE, shapes))
-        return pulled
+        return results
 
     def begin(self, name: str) -> Any:
         """Start a labelled block; the returned value is the argument of `end`."""

@@ -277,21 +277,21 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             cotangents = without_surplus(self, cotangents)
         # the arrays that arrived may now be handed on
         grads = cotangent = returned = None
-        pulled: list[Any] = []
+        gradients: list[Any] = []
         for i, (node, nr) in enumerate(self.next_functions):
             g = cotangents[self._ad_places[i]]
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
-                pulled.append(None)
+                gradients.append(None)
                 continue
             shape, kind = output_shape(node, nr), output_dtype(node, nr)
             if g._array.shape != shape or g._array.dtype != kind:
                 check_fit(self, g._array, shape, kind, i)
-            pulled.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
+            gradients.append(project_tensor(g, shape, kind) if create_graph else project(g._array, shape, kind))
         if len(self._ad_places) != self._ad_n_arguments:
             check_constants(self, cotangents)
-        return pulled
+        return gradients
 
 
 # Plain functions: users may give `ctx` attributes of any name, which methods would hide.

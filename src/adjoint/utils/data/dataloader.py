@@ -298,17 +298,17 @@ class DataLoader(Generic[T]):
         """The next result. Raises RuntimeError if a worker has died, or none comes within the timeout."""
         import queue
 
-        waited = 0.0
+        elapsed = 0.0
         while True:
             pause = min(1.0, self.timeout) if self.timeout else 1.0
             try:
                 return results.get(timeout=pause)
             except queue.Empty:
-                waited += pause
+                elapsed += pause
                 dead = [str(worker.pid) for worker in workers if not worker.is_alive()]
                 if dead:
                     raise RuntimeError(f"DataLoader worker (pid(s) {', '.join(dead)}) exited unexpectedly") from None
-                if self.timeout and waited >= self.timeout:
+                if self.timeout and elapsed >= self.timeout:
                     raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds") from None
 
     def __len__(self) -> int:

@@ -35,8 +35,8 @@ def _hypergeometric_mass(a: Tensor, b: Tensor, c: Tensor, z: Tensor) -> Tensor:
     zero, half = 0 * a, 0 * a + 0.5
     left = integral(lambda t, *s: ops.exp(_log_hypergeometric_beta(t, *s)), zero, half, INTERVAL, a, b, c, z)
     # the same with t and 1 - t exchanged: 1 + z (1 - t) = (1 + z) (1 - z / (1 + z) t)
-    turned = (b, a, c, -z / (1 + z))
-    right = integral(lambda t, *s: ops.exp(_log_hypergeometric_beta(t, *s)), zero, half, INTERVAL, *turned)
+    parameters = (b, a, c, -z / (1 + z))
+    right = integral(lambda t, *s: ops.exp(_log_hypergeometric_beta(t, *s)), zero, half, INTERVAL, *parameters)
     return left + right * ops.exp(-c * ops.log1p(z))
 
 

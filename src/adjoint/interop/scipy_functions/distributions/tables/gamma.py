@@ -67,10 +67,10 @@ def _log_pearson(y: Tensor, shape: Tensor, skew: Tensor) -> Tensor:
 
 
 def _pearson_cdf(y: Tensor, shape: Tensor, skew: Tensor) -> Tensor:
-    turned = plain(skew) < 0
+    is_negative = plain(skew) < 0
     below = plain(y) <= 0
     return piecewise(
-        [below & turned, below, turned],
+        [below & is_negative, below, is_negative],
         [1.0, 0.0, lambda y, shape: ops.igammac(shape, y), lambda y, shape: ops.igamma(shape, y)],
         y, shape,
     )  # fmt: skip
