@@ -418,13 +418,13 @@ def _of_no_members(rule: Rule, ops: Any, values: Values, dims: Values) -> Any:
     """The results for an empty batch: of shapes and types that a member of zeros shows."""
     zeros = {name: _zeros(ops, values[name], dim) for name, dim in dims.items()}
     try:
-        shown = call(rule, ops, {**values, **zeros})
+        sample = call(rule, ops, {**values, **zeros})
     except (ValueError, RuntimeError, IndexError, ArithmeticError) as error:
         text = f"{rule.name} runs a batch one by one, and the batch is empty: the result's shape is unknown"
         raise ValueError(text) from error
     if rule.outputs is None:
-        return ops.zeros_of(shown, (0, *shown.shape)) if hasattr(shown, "shape") else shown
-    return tuple(ops.zeros_of(part, (0, *part.shape)) for part in shown)
+        return ops.zeros_of(sample, (0, *sample.shape)) if hasattr(sample, "shape") else sample
+    return tuple(ops.zeros_of(part, (0, *part.shape)) for part in sample)
 
 
 def _zeros(ops: Any, array: Any, dim: Any) -> Any:

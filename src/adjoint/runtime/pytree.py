@@ -307,8 +307,8 @@ def mutable_containers(tree: Any) -> list[Any]:
     kind = _kind_of(type(tree))
     if kind is None or kind is _NONE:
         return []
-    own = [] if isinstance(tree, tuple) else [tree]
-    return own + [each for key in kind.keys(tree) for each in mutable_containers(kind.item(tree, key))]
+    here = [] if isinstance(tree, tuple) else [tree]
+    return here + [each for key in kind.keys(tree) for each in mutable_containers(kind.item(tree, key))]
 
 
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:

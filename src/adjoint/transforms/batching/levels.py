@@ -234,8 +234,8 @@ class BatchedKernel:
 
     def is_empty(self, values: list, level: cython.longlong) -> bool:
         """True if the batch of a level has no members."""
-        for place in self.operands:
-            for value in values[place] if place == self.sequence else (values[place],):
+        for position in self.operands:
+            for value in values[position] if position == self.sequence else (values[position],):
                 if isinstance(value, BatchedBase) and cython.cast(BatchedBase, value).level == level:
                     return not cython.cast(BatchedBase, value).data.shape[0]
         return False
