@@ -107,7 +107,7 @@ def test_plain_products_of_constant_matrices(name: str, container: str) -> None:
 
 
 def test_plain_products_forget_a_matrix_and_see_new_values() -> None:
-    from adjoint.interop.sparse.matrix import _kept
+    from adjoint.interop.sparse.matrix import _operands
 
     matrix = scipy_sparse.csr_array(dense(3, 3))
     x = adjoint.ones(3, dtype=adjoint.float64)
@@ -117,9 +117,9 @@ def test_plain_products_forget_a_matrix_and_see_new_values() -> None:
     matrix.data = np.zeros_like(matrix.data)
     assert not (matrix @ x).any()
     key = id(matrix)
-    assert key in _kept
+    assert key in _operands
     del matrix
-    assert key not in _kept
+    assert key not in _operands
 
 
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 30), st.integers(0, 2**32 - 1))

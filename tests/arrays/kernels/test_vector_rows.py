@@ -137,7 +137,7 @@ def formula(monkeypatch: pytest.MonkeyPatch, g: Any, x: Any, weight: Any, bias_s
     from adjoint.rules import normalization
 
     def call() -> Any:
-        return normalization._pulled(
+        return normalization._vjp(
             raw_ops(x), g, x, weight, bias_shape, *others, 1e-5, (True, True, bias_shape is not None)
         )
 
