@@ -1,7 +1,7 @@
 """The module torch: an import finder, and modules that take their names from modules of adjoint.
 
-A module `torch.X` looks its names up in the tables of `_names.py`, then in `adjoint.X`: switches each time anew, so
-that both agree, and all others once. What is set in it is set in `adjoint.X`.
+A module `torch.X` looks its names up in the tables of `_names.py`, then in `adjoint.X`: switches at each use, so that
+both agree, and all others once. Setting an attribute of it sets the attribute of `adjoint.X`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Private names of torch that libraries use, and the libraries that use them.
 
 They exist under the name torch alone. Each row of the table is a name of torch, its place in adjoint, and the libraries
-that use it; what has no place elsewhere is declared below it.
+that use it. Names without another place are declared below it.
 """
 
 from __future__ import annotations

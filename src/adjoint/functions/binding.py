@@ -1,7 +1,7 @@
 """Attach the declared functions: methods to Tensor, functions to namespaces.
 
-Each file of rules and functions is imported when the first of its names is used, and all that it declares is attached
-then. Until then a `LateMethod` stands in Tensor for each method, and `functions` knows the names.
+Each file of rules and functions is imported when the first of its names is used. Then all its declarations are
+attached. Until then a `LateMethod` stands in Tensor for each method, and `functions` knows the names.
 """
 
 from __future__ import annotations

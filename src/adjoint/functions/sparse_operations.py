@@ -2,8 +2,8 @@
 
 The values of a sparse tensor are an ordinary tensor, and its pattern is constant: `values_of` and `of_values` lead from
 one to the other, and are recorded. So an operation here is a few lines on values, and has derivatives of every order.
-The core hands over every operation that has a sparse tensor among its arguments (`compose`); the table `_COMPOSED` says
-what is composed, and everything else raises.
+The core hands over every operation that has a sparse tensor among its arguments (`compose`); the table `_COMPOSED`
+lists the operations that are composed, and all others raise.
 """
 
 from __future__ import annotations

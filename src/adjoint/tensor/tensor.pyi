@@ -920,10 +920,10 @@ class Tensor(TensorBase):
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: _Generator | None = None) -> Tensor:
         """Fill with normally distributed numbers. Raises RuntimeError if std is negative."""
 
-    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **named: builtins.int) -> Tensor:
+    def random_(self, *bounds: builtins.int, generator: _Generator | None = None, **bounds_by_name: builtins.int) -> Tensor:
         """Fill with integers: random_(to) from 0 up to but not including `to`, random_(from, to) from `from` on."""
 
-    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **named: builtins.float) -> Tensor:
+    def uniform_(self, *bounds: builtins.float, generator: _Generator | None = None, **bounds_by_name: builtins.float) -> Tensor:
         """Fill with numbers uniform in [from, to), which are 0 and 1 unless given (from and to, or by keyword)."""
 
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:

@@ -1,15 +1,14 @@
 """Memory by budget: a plan, from one measured run, of saved arrays to keep, compute again or write to disk.
 
-The unit is one call of a kernel. A *cell* is the array that a call made. While the function runs, each saved array goes
-to the graph as its cell; a cell that the plan does not keep forgets its array, and computes it again from its call's
-arguments, which are cells themselves, or arrays from outside; or reads it from disk. What is computed or read on the
-way and is asked for later in the same pass stays until then. A call in place makes a new cell; a view counts as the
-memory that it shows.
+The unit is one call of a kernel, and a *cell* is the array that a call made. The graph saves cells instead of arrays. A
+cell that the plan does not keep drops its array. Later it computes the array again from the arguments of its call,
+which are cells or arrays from outside, or it reads the array from disk. An array that the same pass needs again stays
+until then. A call in place makes a new cell. A view counts as the memory that it shows.
 
-A plan spreads the kept cells evenly over the bytes of all saved ones, and plays the backward pass through to know the
-peak (T. Chen and others, 2016, on the number of kept ones that is least). Of the others cheap calls are made again
-first. A disk takes those that it gives back sooner than they are computed again, or that cannot be. Of the plans that
-meet the budget the one that takes the least time counts.
+A plan spreads the kept cells evenly over the bytes of all saved arrays, and simulates the backward pass to find the
+peak (T. Chen and others, 2016, on the number of kept cells that is best). It repeats cheap calls first. The disk takes
+arrays that it returns sooner than a call makes them, and arrays that no call makes again. Of the plans that meet the
+budget, the fastest one counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How many members of a batch run at a time, from a budget of memory.
 
-The first two chunks have one and two members, and the arrays that they make are measured. From the difference follows
-what each member takes, and so how many fit into the budget.
+The first two chunks have one and two members, and the arrays that they make are measured. The difference is the memory
+of one member, which gives the number of members that fit into the budget.
 """
 
 from __future__ import annotations

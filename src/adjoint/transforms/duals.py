@@ -2,7 +2,7 @@
 
 Most operations at the only level have one or two plain arrays and no history. For those, `DualLevels.quick` computes
 value and tangent on raw arrays. All others go through `apply`, in which the same derivatives run on raw arrays where
-nothing records them, and else on Tensors.
+nothing records them, and on Tensors otherwise.
 """
 
 try:

@@ -1,9 +1,9 @@
 """Forward mode: tangents travel beside values, level by level.
 
 A level is one derivation in progress. Tensors carry at most one tangent for each level that is open in the thread; an
-operation at the innermost level is run with that level closed, which gives the value (with whatever outer levels and
-the graph make of it), and then its jvp, from the same declaration as everything else, gives the tangent. So levels nest
-to any depth, and reverse mode may be inside or outside of them.
+operation at the innermost level runs with that level closed, which gives the value (outer levels and the graph take
+part as usual). Then the declared jvp gives the tangent. So levels nest to any depth, and reverse mode may be inside or
+outside of them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Finds the input elements on which each element of a result depends, from the kind of the operation's rule.
 
-    elementwise         those at the same place
-    view                those that it shows
-    linear, affine      those that it moves or sums, as the kernel, or the transpose, shows on labels
-    core, axes          those with the same indices along the axes that are kept apart (`separable` in the declaration)
-    anything else       all of them
+    elementwise         elements at the same place
+    view                elements that it shows
+    linear, affine      elements that it moves or sums, as the kernel or the transpose shows on labels
+    core, axes          elements with the same indices along the separate axes (`separable` in the declaration)
+    anything else       all elements
 
-Each form below returns the terms of the result, or None where it does not apply; the next one is asked then.
+Each form below returns the terms of the result, or None where it does not apply. Then the next form is tried.
 """
 
 from __future__ import annotations

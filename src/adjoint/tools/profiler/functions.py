@@ -1,8 +1,8 @@
 """Events of public functions that consist of several operations, or that make tensors.
 
-Operations look for a profiler themselves. These functions do not, so that they cost nothing while none is on; while one
-is, they are reached through wrappers, in the namespaces and as methods. A function that was imported by name before is
-called as it is: the operations inside of it are noted all the same.
+Operations look for a profiler themselves. These functions do not, so that they cost nothing while no profiler is on.
+While one is on, wrappers replace them in the namespaces and as methods. A function that was imported by name before has
+no wrapper, but the operations inside of it are noted.
 """
 
 from __future__ import annotations
