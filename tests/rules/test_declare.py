@@ -328,7 +328,7 @@ def test_an_empty_batch_that_runs_one_by_one() -> None:
     rule: Rule = TABLE["tensordot"]
     values = {"input": np.ones((0, 3)), "other": np.ones(3), "dims_self": (0,), "dims_other": (0,)}
     assert rule.batching == "loop"
-    result, dim = derive.batch(rule, NUMPY, values, {"input": 0}, looped=pytest.fail)
+    result, dim = derive.batch(rule, NUMPY, values, {"input": 0}, on_loop=pytest.fail)
     assert (result.shape, dim) == ((0,), 0)
     with pytest.raises(ValueError, match="tensordot runs a batch one by one, and the batch is empty"):
         derive.batch(rule, NUMPY, {**values, "other": np.ones(4)}, {"input": 0})  # no member could be run
