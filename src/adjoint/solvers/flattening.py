@@ -154,15 +154,15 @@ class Differentiable:
 
     def of(self, leaves: list[Any]) -> list[Any]:
         """Of one value for each leaf, those for these tensors."""
-        return [leaf for leaf, flags in zip(leaves, self.flags, strict=True) if flags]
+        return [leaf for leaf, flag in zip(leaves, self.flags, strict=True) if flag]
 
     def tree(self, tensors: Any, rest: Any = None) -> Tree:
         """The tree with other tensors in their places; with rest=(x,) x replaces all other leaves."""
         new = iter(tensors)
         return self.structure.unflatten(
             [
-                next(new) if flags else leaf if rest is None else rest[0]
-                for leaf, flags in zip(self.leaves, self.flags, strict=True)
+                next(new) if flag else leaf if rest is None else rest[0]
+                for leaf, flag in zip(self.leaves, self.flags, strict=True)
             ]
         )
 

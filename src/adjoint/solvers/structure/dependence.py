@@ -142,7 +142,7 @@ def steep(call: Call, source: Source) -> Terms:
     present = np.abs(partial) != 0
     if present.all():
         return source.terms
-    return [term.element_moves(np.where(present, np.broadcast_to(term.labels, call.shape), 0)) for term in source.terms]
+    return [term.with_labels(np.where(present, np.broadcast_to(term.labels, call.shape), 0)) for term in source.terms]
 
 
 def in_place_of_each(call: Call) -> Terms | None:
