@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import ctypes
 import pickle
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import adjoint
+import adjoint.scipy
 from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.numpy import Array
 from support.array_checks import assert_same, check
@@ -45,6 +47,22 @@ def test_lines_about_an_attribute(name: str, line: str) -> None:
     function, names = function_of(line)
     options = {"step": 1e-2, "tolerance": 1e-2} if "float32" in line or "f4" in line else {}
     check(function, *[VALUES[each] for each in names], **options)
+
+
+WRITTEN = sorted({name for name, line in NAMED_LINES if " * 1; " in line})
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("block", [contextlib.nullcontext, adjoint.scipy.patched], ids=["plain", "patched"])
+@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+@pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+def test_lines_that_write_to_a_copy(name: str, block: Any) -> None:
+    for line in LINES[name]:
+        if " * 1; " in line:
+            function, names = function_of(line.replace(" * 1; ", ".copy(); "))
+            options = {"step": 1e-2, "tolerance": 1e-2} if "float32" in line or "f4" in line else {}
+            with block():
+                check(function, *[VALUES[each] for each in names], **options)
 
 
 @pytest.mark.parametrize("name", SAME_ERROR)

@@ -17,7 +17,7 @@ from adjoint import numpy as own_numpy
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.base import ARRAY, holds_array
-from adjoint.interop.numpy_array.calls import for_arrays
+from adjoint.interop.numpy_array.calls import ORIGINALS, for_arrays
 from adjoint.interop.numpy_array.writes import make_writable
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.runtime.caches import cached
@@ -243,6 +243,7 @@ def replacements() -> dict[int, tuple[Any, Any]]:
     """Pairs of an original function or distribution and its replacement, by the id of the original."""
     pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]
     pairs += [(original, _takes_lists(original)) for original in _functions_of_arrays()]
+    ORIGINALS.update((replacement, original) for original, replacement in pairs)
     for original, of_arrays in _functions_of_math():
         pairs.append((original, _replacement(original, _of_math(original, of_arrays))))
     pairs += _of_scipy()

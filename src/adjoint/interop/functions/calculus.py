@@ -228,14 +228,17 @@ def clip(
 @function("nan_to_num")
 def nan_to_num(x: Array, copy=True, nan=0.0, posinf=None, neginf=None):
     """NaN and infinities replaced by numbers; no gradient flows to them."""
+    if not copy:
+        # the values before are what the derivative needs
+        return x.copy_(nan_to_num(x.clone(), True, nan, posinf, neginf))
     if kind_of(x).kind == "c":
         parts = [nan_to_num(each, True, nan, posinf, neginf) for each in (x.real, x.imag)]
         result = ops.complex(*parts)
     elif kind_of(x).kind != "f":
-        return x.clone() if copy else x
+        return x.clone()
     else:
         result = ops.nan_to_num(x, *[None if each is None else constant(each) for each in (nan, posinf, neginf)])
-    return result if copy else x.copy_(result)
+    return result
 
 
 @function("angle")

@@ -67,6 +67,10 @@ WRITING: set[Any] = _of_numpy(("copyto", "put", "place", "putmask", "put_along_a
 #: Functions that call functions of the user's, which get arrays, too.
 CALLING: set[Any] = _of_numpy(("apply_along_axis", "apply_over_axes", "piecewise"))
 
+#: What stands in the place of NumPy's functions in a block of `adjoint.scipy.patched`, also for methods of arrays that
+#: name them, and these functions.
+ORIGINALS: dict[Any, Function] = {}
+
 #: What says nothing of its own about ufuncs.
 _SILENT = (None, numpy.ndarray.__array_ufunc__)
 
@@ -133,6 +137,8 @@ def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwa
 
 def dispatch(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
     """A function of NumPy on arguments among which there are arrays that hold Tensors."""
+    if ORIGINALS:
+        function = ORIGINALS.get(function, function)
     if not kwargs and len(args) == 1 and function in WHOLE and function not in NO_TRACE:
         result = _of_whole(kind, WHOLE[function], args[0])
         if result is not None:
