@@ -40,12 +40,20 @@ OTHER_FLAGS = ["-g0", "-ffp-contract=off", "-fno-math-errno"]
 #: The modules of loops over elements, in which -O3 pays. gcc compiles those of the first folder for size, and for speed
 #: the headers that have the loops (optimized_begin.h).
 KERNELS = "adjoint.arrays.kernels."
-QUICK = (KERNELS, "adjoint.program.machine", "adjoint.program.region")
+QUICK = (KERNELS, "adjoint.program.machine")
 #: The modules that run seldom, that call Python more than they compute, or that are as quick where they are compiled
 #: for size.
 SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
 SMALL += ("adjoint.transforms.batching.levels", "adjoint.tensor.arithmetic", SHARED)
 SMALL += ("adjoint.compilation.matching", "adjoint.program.fused")
+# together at most 1.8 % more instructions on the paths of benchmarks/instructions.py
+SMALL += (
+    "adjoint.core.in_place",
+    "adjoint.core.modes.interceptors",
+    "adjoint.core.modes.state",
+    "adjoint.core.recorded",
+)
+SMALL += ("adjoint.transforms.duals", "adjoint.transforms.tangents")
 #: An option of gcc: what Cython declares unlikely, handling of errors above all, is compiled for size.
 UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
@@ -215,7 +223,8 @@ class OptionalBuildExt(build_ext):
                 continue
             # older headers take NumPy 1.19 for the oldest to run with, and leave out the handlers of memory
             versions = {"NPY_NO_DEPRECATED_API": "NPY_1_7_API_VERSION", "NPY_TARGET_VERSION": "NPY_2_0_API_VERSION"}
-            extension.define_macros = list(versions.items())
+            # calls of bound methods are left to Python, which needs no more instructions and a check less at each call
+            extension.define_macros = [*versions.items(), ("CYTHON_UNPACK_METHODS", "0")]
 
     def remove_outputs(self, in_place):
         """Leave no extension of an earlier build: it would be imported in place of the newer source."""

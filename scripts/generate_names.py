@@ -3,8 +3,8 @@
     python scripts/generate_names.py
 
 `src/adjoint/rules/names.py` has the rules of each file of rules/, `src/adjoint/functions/names.py` the public functions
-and the methods of Tensor of each file of rules/ and functions/. Every file is imported, and what is declared while
-its own text runs is its own.
+and the methods of Tensor of each file of rules/ and functions/, and the methods that are left out. Every file is
+imported, and what is declared while its own text runs is its own.
 """
 
 from __future__ import annotations
@@ -111,6 +111,13 @@ def tables() -> tuple[dict[str, str], dict[str, dict[str, str]], dict[str, str]]
     return rules, functions, methods
 
 
+def left_out() -> list[str]:
+    """The methods of PyTorch's Tensor that adjoint does not have."""
+    from adjoint.tensor.older.left_out import LEFT_OUT
+
+    return sorted(name for space, name in LEFT_OUT if space == "Tensor")
+
+
 def grouped(homes: dict[str, str]) -> dict[str, list[str]]:
     """The names of each home."""
     names: dict[str, list[str]] = {}
@@ -167,6 +174,11 @@ FUNCTIONS = {{
 METHODS = {{
 {written(grouped(methods), "    ")}
 }}
+
+#: The methods of PyTorch's Tensor that are left out.
+LEFT_OUT = """
+{chr(10).join(folded(left_out(), "    "))}
+"""
 ''',
     }
 

@@ -21,7 +21,7 @@ from adjoint.core.operations.operation import Operation
 from adjoint.functions.binding import load_all
 from adjoint.functions.composite import COMPOSITES
 from adjoint.tensor.arithmetic import ArithmeticTensor
-from adjoint.tensor.older.left_out import NoMethod
+from adjoint.tensor.older.absent import NoMethod
 from adjoint.tensor.signatures import result_name
 from adjoint.tensor.table import operations
 from adjoint.tensor.types import tensortype

@@ -19,7 +19,7 @@ from adjoint.core.operations.operation import Operation
 from adjoint.functions.binding import functions
 from adjoint.functions.composite import COMPOSITES
 from adjoint.rules.declare import TABLE
-from adjoint.tensor.older.left_out import NoMethod
+from adjoint.tensor.older.absent import NoMethod
 from adjoint.tensor.table import operations
 
 SOURCE = Path(adjoint.__file__).parents[1]

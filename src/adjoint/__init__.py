@@ -56,10 +56,10 @@ from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 from adjoint.tensor.default_device import PUBLIC as _creation
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.protocol_hooks import protocols as _protocols
+from adjoint.tensor.protocol_hooks import values as _values
 from adjoint.tensor.tensor import Tensor
-from adjoint.transforms.passing import Values as _Values
 
 if _typing.TYPE_CHECKING:
     from . import (
@@ -125,7 +125,7 @@ def _compile(function: _Callable[..., _Any]) -> _Callable[..., _Any]:
 
 
 _protocols.load = _load_protocols
-_Values.load = staticmethod(_load_values)
+_values.load = _load_values
 _registration.register_tensors()
 
 #: Public modules, which are imported when they are first used.

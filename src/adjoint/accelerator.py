@@ -4,7 +4,7 @@ import typing as _typing
 
 from adjoint import cuda as _cuda
 from adjoint.arrays.size import device as _device
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = [
     "current_accelerator",

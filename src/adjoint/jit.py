@@ -10,7 +10,7 @@ import typing as _typing
 from collections.abc import Callable as _Callable
 from typing import Any, Final, TypeVar
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = [
     "Attribute",

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = ["device_count", "is_available"]
 

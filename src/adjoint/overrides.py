@@ -16,7 +16,7 @@ from adjoint.core.modes.state import PUSH as _PUSH
 from adjoint.core.modes.state import ModeBlock as _ModeBlock
 from adjoint.functions.binding import functions as _functions
 from adjoint.tensor.arithmetic import Method as _Method
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.subclasses import dispatch as _dispatch
 from adjoint.tensor.subclasses import has_override as _has_override
 from adjoint.tensor.tensor import Tensor as _Tensor

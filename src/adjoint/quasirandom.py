@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.arrays.dtypes import as_dtype as _as_dtype
 from adjoint.arrays.dtypes import dtype as _dtype
 from adjoint.arrays.dtypes import get_default_dtype as _get_default_dtype
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor
 
 __all__ = ["SobolEngine"]

@@ -16,7 +16,7 @@ from adjoint.functions import binding
 from adjoint.functions.binding import LateMethod
 from adjoint.functions.names import FUNCTIONS, METHODS
 from adjoint.rules.names import RULES
-from adjoint.runtime.lazy import LateAttributes, LazyTable
+from adjoint.runtime.lazy import LateAttributes, LateModule, LazyTable
 
 ROOT = Path(__file__).parents[2]
 START = "import adjoint, numpy as np\nx = adjoint.tensor([1.0, -2.0], requires_grad=True)\n"
@@ -77,6 +77,13 @@ def test_attributes_that_a_module_does_not_have() -> None:
     attributes = LateAttributes(__name__, {})
     with pytest.raises(AttributeError, match=f"module '{__name__}' has no attribute 'nothing'"):
         attributes("nothing")
+
+
+def test_a_module_is_imported_when_one_of_its_attributes_is_used() -> None:
+    late = "import sys; from adjoint.runtime.lazy import LateModule; late = LateModule('wave')\n"
+    assert run(late + "print('wave' in sys.modules, late.Error.__name__, 'wave' in sys.modules)") == "False Error True"
+    with pytest.raises(AttributeError, match="'math' has no attribute 'cosine'"):
+        LateModule("math").cosine  # noqa: B018
 
 
 def test_a_method_whose_home_lost_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

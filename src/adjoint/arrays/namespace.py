@@ -34,6 +34,12 @@ def namespace(array: object) -> Any:
     return xp if xp is not None else _find(array)
 
 
+def is_on_device(value: Any) -> bool:
+    """True for one of CuPy's arrays."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and type(value) is cupy.ndarray
+
+
 def register(kind: type, xp: Any, holds_arrays: bool = False) -> None:
     """Register the namespace for arrays of one of adjoint's own types.
 

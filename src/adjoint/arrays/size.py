@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
 from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any, SupportsIndex, overload
 
 from adjoint.runtime.caches import cached
+from adjoint.runtime.forks import local
 
 _MAX_INDEX = 2**63 - 1
 #: The name that printed types, dtypes and sizes begin with: that of torch while adjoint stands under it.
@@ -259,7 +259,7 @@ class device:
         DEFAULT.device = DEFAULT.before.pop()
 
 
-class _Default(threading.local):
+class _Default(local):
     """The device that new tensors of a thread go to where none is named; None is main memory."""
 
     device: device | None = None

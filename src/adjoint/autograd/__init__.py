@@ -22,7 +22,7 @@ from adjoint.core.modes.grad_mode import (
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.differentiate import backward, grad
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import anomaly_mode, grad_mode
 

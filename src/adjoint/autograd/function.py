@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.transforms.custom_functions.context import BackwardCFunction, FunctionCtx
 from adjoint.transforms.custom_functions.function import (
     Function,

@@ -7,7 +7,7 @@ The package's attribute `adjoint.autograd.gradcheck` is the function, as in torc
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.gradcheck import messages as _messages
 from adjoint.tools.gradcheck.check import gradcheck, gradgradcheck
 from adjoint.tools.gradcheck.legacy import (

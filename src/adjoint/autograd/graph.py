@@ -24,7 +24,7 @@ from adjoint.core.saved_hooks import (
 )
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.graph_view import draw, saved_tensors
 
 __all__ = [

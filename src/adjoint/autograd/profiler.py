@@ -3,7 +3,7 @@
 import typing as _typing
 
 from adjoint.core.modes.profiling import current_profiler as _current_profiler
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import KinetoStepTracker, ProfilerActivity
 from adjoint.tools.profiler.events import DeviceType, EventList, FunctionEvent, MemRecordsAcc
 from adjoint.tools.profiler.nvprof import load_nvprof, parse_nvprof_trace

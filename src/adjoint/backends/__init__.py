@@ -5,7 +5,7 @@ Switches of libraries that are not used can be set, as programs do, and change n
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import cpu, cuda, cudnn, mkl, mkldnn, mps, nnpack, openmp, opt_einsum
 

@@ -31,10 +31,10 @@ import numpy
 from adjoint.arrays.kernels.products_and_sums import one_like
 from adjoint.core import errors
 from adjoint.core.locations import caller
-from adjoint.core.modes.anomaly import Watch, note_release
 from adjoint.core.modes.interceptors import PROFILER
 from adjoint.core.modes.state import adopt
 from adjoint.runtime.forks import new_rlock
+from adjoint.runtime.lazy import LateModule
 from adjoint.runtime.memory import with_kept_memory
 
 if not cython.compiled:
@@ -82,6 +82,7 @@ def set_errors(handling):
         raise
 
 
+anomaly = LateModule("adjoint.core.modes.anomaly")
 _ndarray = numpy.ndarray
 _ERRORS, _QUIET = quiet_errors()
 # methods are looked up before, which takes memory that there may not be at the end of a pass
@@ -121,7 +122,7 @@ class Run:
         self.foreign = None
         self.ready = []
         state: ThreadState = current()
-        self.interceptors = (*state.interceptors, Watch()) if state.anomaly else state.interceptors
+        self.interceptors = (*state.interceptors, anomaly.Watch()) if state.anomaly else state.interceptors
         self.profiler = interceptor_at(self.interceptors, PROFILER)
         self.callbacks = None
         self.called_at = caller() if state.locations else None
@@ -353,7 +354,7 @@ class Run:
         if not self.retain_graph:
             node._ad_release()
             if self.called_at is not None:
-                note_release(node, self.called_at)
+                anomaly.note_release(node, self.called_at)
 
     def pull(self, node: Node, cotangent):
         """Run the formulas of a node and the hooks after them, and free the saved values."""
@@ -367,7 +368,7 @@ class Run:
         if not self.retain_graph:
             node._ad_release()
             if self.called_at is not None:
-                note_release(node, self.called_at)
+                anomaly.note_release(node, self.called_at)
         return pulled
 
     def accumulate_into(self, node: AccumulateGrad, cotangent):

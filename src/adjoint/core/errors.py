@@ -1,6 +1,6 @@
 """Texts of the core's errors: PyTorch's words where it has them."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from numpy import may_share_memory, ndarray
 
@@ -30,11 +30,13 @@ def explained(error: Error, page: str, remedy: str = "") -> Error:
     return error
 
 
-class Message(NamedTuple):
+class Message:
     """The text of a RuntimeError, with the names of values in braces, and the page that explains it."""
 
-    text: str
-    page: str
+    __slots__ = ("page", "text")
+
+    def __init__(self, text: str, page: str) -> None:
+        self.text, self.page = text, page
 
     def error(self, remedy: str = "", **values: object) -> RuntimeError:
         """The error, to be raised."""

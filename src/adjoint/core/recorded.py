@@ -14,13 +14,12 @@ import weakref
 import numpy
 
 from adjoint.arrays.dtypes import float32, from_numpy_dtype, is_half, kind_of, numpy_dtype
-from adjoint.arrays.namespace import in_batch_of, is_array, namespace
+from adjoint.arrays.namespace import in_batch_of, is_array, is_on_device, namespace
 from adjoint.arrays.promotion import upcast
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.locations import caller, forward_traceback
 from adjoint.core.operations.naming import IN_PLACE_NODES
-from adjoint.program.device import is_on_device
 from adjoint.program.fused import Fused
 from adjoint.runtime.lazy import LazyTable
 from adjoint.runtime.memory import with_kept_memory

@@ -41,7 +41,7 @@ from adjoint.cuda._numbers import (
     set_rng_state_all,
 )
 from adjoint.cuda._streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import nvtx, profiler
 

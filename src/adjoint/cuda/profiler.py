@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from adjoint.cuda._devices import cuda_of, is_available
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = ["profile", "start", "stop"]
 

@@ -7,7 +7,7 @@ import typing as _typing
 
 from adjoint.interop.dask import compute, persist, value_and_grad
 from adjoint.interop.mpi import GradientReducer, abort_on_error, broadcast_parameters
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = [
     "GradientReducer",

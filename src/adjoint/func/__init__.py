@@ -3,7 +3,7 @@
 import typing as _typing
 
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.transforms.batching.vmap import vmap
 from adjoint.transforms.func import (
     grad,

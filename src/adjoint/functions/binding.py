@@ -19,12 +19,12 @@ from adjoint.core.operations.arguments import checked, overridable
 from adjoint.core.operations.naming import known_by
 from adjoint.core.operations.operation import Operation
 from adjoint.functions.composite import COMPOSITES, add_references
-from adjoint.functions.names import FUNCTIONS, METHODS
+from adjoint.functions.names import FUNCTIONS, LEFT_OUT, METHODS
 from adjoint.rules import TABLE
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.lazy import LazyTable, by_name
 from adjoint.tensor.arithmetic import inherit_operators, make_inplace, make_method
-from adjoint.tensor.older.left_out import LEFT_OUT, NoMethod
+from adjoint.tensor.older.absent import NoMethod
 from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
@@ -113,9 +113,8 @@ def prepare() -> None:
         setattr(Tensor, name, checked(getattr(Tensor, name)))
     for name in _OTHER_KINDS:
         setattr(Tensor, name, property(_is_never, doc=_NEVER.format(name=name)))
-    for space, name in LEFT_OUT:
-        if space == "Tensor":
-            setattr(Tensor, name, NoMethod(name))
+    for name in LEFT_OUT.split():
+        setattr(Tensor, name, NoMethod(name))
 
 
 def load(home: str) -> None:

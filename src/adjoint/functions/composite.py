@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy import generic
 
@@ -13,10 +13,14 @@ from adjoint.arrays.namespace import is_array
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, registry
 from adjoint.core.holders import tensor_of_array
-from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.recorded import TensorOps, operations
 from adjoint.functions.names import FUNCTIONS
-from adjoint.runtime.lazy import LazyTable, by_name
+from adjoint.runtime.lazy import LateModule, LazyTable, by_name
+
+if TYPE_CHECKING:
+    from adjoint.core.operations import out_dtypes
+else:
+    out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,12 +28,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 ops = TensorOps()
 
 
-class Composite(NamedTuple):
+class Composite:
     """A composite and where it appears: in which namespace as a function, and under which name as a method."""
 
-    function: Callable[..., Any]
-    namespace: str
-    method: str | None
+    __slots__ = ("function", "method", "namespace")
+
+    def __init__(self, function: Callable[..., Any], namespace: str, method: str | None) -> None:
+        self.function, self.namespace, self.method = function, namespace, method
 
 
 #: All composites by (namespace, name); the namespace is "" for adjoint itself, or "linalg", "nn.functional" ...
@@ -230,6 +235,6 @@ def into(out: Any, results: Any, name: str) -> Any:
         if result.requires_grad:
             raise RuntimeError(errors.out_requires_grad(name))
         if isinstance(target, TensorBase):
-            check_out_dtype(name, result._array.dtype, target._array.dtype)
+            out_dtypes.check_out_dtype(name, result._array.dtype, target._array.dtype)
         operations["clone"].into(target, [result])
     return type(results)(*targets) if several and hasattr(results, "_fields") else out

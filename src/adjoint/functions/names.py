@@ -322,3 +322,11 @@ METHODS = {
         logit_ mvlgamma mvlgamma_ polygamma polygamma_ sinc sinc_ xlogy xlogy_
     """,
 }
+
+#: The methods of PyTorch's Tensor that are left out.
+LEFT_OUT = """
+    chalf const_data_ptr dequantize eig hash_tensor index int_repr ipu is_distributed lstsq module_load mtia name
+    q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream resize
+    resize_as resize_as_sparse_ slice_inverse smm solve sparse_resize_ sparse_resize_and_clear_ sspaddmm storage_type
+    symeig to_mkldnn to_padded_tensor xpu
+"""

@@ -17,7 +17,7 @@ from adjoint.core.modes.grad_mode import no_grad
 from adjoint.core.modes.random import Generator
 from adjoint.core.operations.arguments import check_functions
 from adjoint.tensor.creation import randperm
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.tensor import Tensor
 
 __all__ = [

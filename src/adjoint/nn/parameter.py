@@ -6,7 +6,7 @@ import typing as _typing
 from typing import Any
 
 from adjoint.tensor import creation
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.subclasses import disabled_torch_function
 from adjoint.tensor.tensor import Tensor
 

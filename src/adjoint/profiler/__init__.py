@@ -6,7 +6,7 @@
 import typing as _typing
 
 from adjoint.autograd.profiler import DeviceType, KinetoStepTracker, kineto_available, record_function
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.profiler.activities import ProfilerActivity
 from adjoint.tools.profiler.export.execution_trace import ExecutionTraceObserver
 from adjoint.tools.profiler.schedule import (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.namespace import is_on_device
 from adjoint.runtime.caches import reset_with
 
 from .cuda_source import NAMES, Unprintable, body_of, inputs_of, parameter, registers_of, result, results_of
@@ -82,12 +83,6 @@ def cupy_kernel(form: Form, inputs: list[int], outputs: list[int]) -> Any:
     name = "adjoint_" + hashlib.sha256(f"{taken};{made};{body}".encode()).hexdigest()[:12]
     FORMS[name] = form
     return sys.modules["cupy"].ElementwiseKernel(taken, made, body, name)
-
-
-def is_on_device(value: Any) -> bool:
-    """True for one of CuPy's arrays."""
-    cupy = sys.modules.get("cupy")
-    return cupy is not None and type(value) is cupy.ndarray
 
 
 def run_on_device(fused: Any, values: list[Any]) -> Any:

@@ -16,7 +16,6 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
 from adjoint.program import machine
-from adjoint.program.device import run_on_device
 from adjoint.program.machine import would_tell
 from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
@@ -171,7 +170,12 @@ class Fused:
 
     def on_device(self, values: list):
         """The function's result for arrays of a device by one kernel, or None."""
-        return run_on_device(self, values) if self.is_traceable and _enabled else None
+        if not (self.is_traceable and _enabled):
+            return None
+        # an import here: without a device it would only take time
+        from adjoint.program.device import run_on_device
+
+        return run_on_device(self, values)
 
     def call(self, values: list, quiet):
         """The function's result for some arguments, by a program or by itself."""

@@ -79,7 +79,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from sys import maxsize
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adjoint.arrays.kernels.products_and_sums import NativeKernel
 from adjoint.arrays.shapes import normalize_dims
@@ -118,20 +118,22 @@ else:
         """The same, but other values pass: the rule's own check or kernel judges them."""
 
 
-class _ParameterFields(NamedTuple):
-    name: str
-    default: Any = inspect.Parameter.empty
-    annotation: Any = inspect.Parameter.empty
-    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-
-class Parameter(_ParameterFields):
+class Parameter:
     """A parameter of a kernel; those of inspect check their names, which takes time at every import."""
 
-    __slots__ = ()
+    __slots__ = ("annotation", "default", "kind", "name")
 
     empty = inspect.Parameter.empty
     KEYWORD_ONLY = inspect.Parameter.KEYWORD_ONLY
+
+    def __init__(
+        self,
+        name: str,
+        default: Any = inspect.Parameter.empty,
+        annotation: Any = inspect.Parameter.empty,
+        kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ) -> None:
+        self.name, self.default, self.annotation, self.kind = name, default, annotation, kind
 
 
 def passes(kinds: str, *, of_inputs: bool = False) -> Callable[[Function], Function]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -27,7 +26,9 @@ class LibraryFinder:
         if name not in self.names:
             return None
         loader = importlib.machinery.ExtensionFileLoader(name, self.file)
-        return importlib.util.spec_from_file_location(name, self.file, loader=loader)
+        spec = importlib.machinery.ModuleSpec(name, loader, origin=self.file)
+        spec.has_location = True
+        return spec
 
 
 def library() -> str | None:

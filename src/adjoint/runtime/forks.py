@@ -8,10 +8,13 @@ registered. Nothing is done where there is no os.fork().
 from __future__ import annotations
 
 import os
-import threading
 import weakref
+from _thread import RLock, _local, allocate_lock
 from collections.abc import Callable
 from typing import Any
+
+#: What threading has under this name; threading takes long to import.
+local = _local
 
 _renewals: list[Callable[[], Any]] = []
 # weak references, so that the locks of an object die with it
@@ -26,12 +29,12 @@ def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
 
 def new_lock() -> Any:
     """A lock that is free in a child process, whoever held it in the parent."""
-    return _register(threading.Lock)
+    return _register(allocate_lock)
 
 
 def new_rlock() -> Any:
     """The same for a lock that its owner may take again."""
-    return _register(threading.RLock)
+    return _register(RLock)
 
 
 def _register(make: Callable[[], Any]) -> Any:

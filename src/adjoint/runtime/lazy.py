@@ -1,7 +1,7 @@
 """Names that are looked up when they are first used, so that `import adjoint` reads little.
 
 A `LazyTable` knows where each entry is declared before it is: the *home* of its name. `LateAttributes` are those of a
-module, from such tables and from other modules.
+module, from such tables and from other modules. A `LateModule` stands for a module that another one seldom needs.
 """
 
 from __future__ import annotations
@@ -92,6 +92,24 @@ def by_name(names_by_home: Mapping[str, str]) -> dict[str, str]:
     {'x': 'a', 'y': 'a', 'z': 'b'}
     """
     return {name: home for home, names in names_by_home.items() for name in names.split()}
+
+
+class LateModule:
+    """Stands for a module in another one, and imports it when one of its attributes is first used.
+
+    For modules that most programs never need. An attribute that was used is an attribute of this object.
+
+    >>> late = LateModule("fractions")
+    >>> late.Fraction(1, 2)
+    Fraction(1, 2)
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(import_module(self._name), name)
+        return value
 
 
 class LateAttributes:

@@ -29,22 +29,23 @@ from adjoint.arrays.size import CPU, as_device, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.holders import TensorHolder, tensor_of_array
-from adjoint.core.modes import random as draws
 from adjoint.core.modes.batches import mapped
-from adjoint.core.modes.random import Generator
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
+from adjoint.runtime.lazy import LateModule
 from adjoint.tensor import subclasses
 
 if TYPE_CHECKING:
+    from adjoint.core.modes import random as draws
+    from adjoint.core.modes.random import Generator
     from adjoint.tensor.tensor import Tensor
+else:
+    draws = LateModule("adjoint.core.modes.random")
+
 Device = Any
 F = TypeVar("F", bound=Callable[..., Any])
-
-Generator.shown = staticmethod(new_tensor)
-Generator.read = staticmethod(lambda state: state._array if isinstance(state, TensorBase) else state)
 
 
 def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:

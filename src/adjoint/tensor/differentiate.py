@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -19,10 +19,15 @@ from adjoint.core.modes.batches import mapped, running
 from adjoint.core.modes.profiling import current_profiler
 from adjoint.core.modes.state import current
 from adjoint.core.recorded import TensorOps
+from adjoint.runtime.lazy import LateModule
 from adjoint.runtime.once import warn_once
 from adjoint.tensor.older.older_names import older_names
-from adjoint.tensor.older.stochastic import is_reinforced
 from adjoint.tensor.subclasses import gradients_like
+
+if TYPE_CHECKING:
+    from adjoint.tensor.older import stochastic
+else:
+    stochastic = LateModule("adjoint.tensor.older.stochastic")
 
 ONLY_INPUTS = (
     "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
@@ -355,7 +360,7 @@ def make_cotangent(target: Target, value: Any, index: int, create_graph: bool) -
     if value is None:
         if not needs_gradient(target):
             raise errors.NO_GRAD_FN.error(index=index)
-        if not is_reinforced(target):
+        if getattr(target, "_draw", None) is None or not stochastic.is_reinforced(target):
             check_implicit(array)
         profiler = current_profiler()
         raw = ones_like(array) if profiler is None else profiler.call("ones_like", lambda _: ones_like(array), [array])

@@ -1,6 +1,7 @@
-"""Hooks of the protocols by which other libraries reach a Tensor: NumPy's, the array API, DLPack.
+"""Functions that stand on a floor above and are loaded at the first call.
 
-The functions behind them stand on a floor above. They are loaded at the first call.
+`protocols` are those by which other libraries reach a Tensor: NumPy's, the array API, DLPack. `values` are those by
+which arrays and numbers go into functions of functions and come out.
 """
 
 from __future__ import annotations
@@ -9,21 +10,28 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Protocols:
-    """The functions behind each protocol, by name; `load` imports all at the first look-up."""
+class Above:
+    """Functions of a floor above, by name; `load` imports all at the first look-up."""
 
     def __init__(self) -> None:
         self.load: Callable[[], dict[str, Callable[..., Any]]] = dict
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        answers = self.load()
-        if name not in answers:
+        functions = self.load()
+        if name not in functions:
             raise AttributeError(name)
-        self.__dict__.update(answers)
-        return answers[name]
+        self.__dict__.update(functions)
+        return functions[name]
 
 
-protocols = Protocols()
+protocols = Above()
+#: How values that are no Tensors go into transformations and come out. is_value: whether something is an array or a
+#: number. enter(value, name): its Tensor. enter_quickly(value): the same for a plain array of floating-point numbers,
+#: None for anything else. is_held(value): whether it is a differentiable array. give(tensor): what a function gets for
+#: it. take(value): the Tensor of what a function returned, or the value itself if it is no array; constants become
+#: Tensors, too, with take(value, True). leave(tensor, held): what the caller gets; held: as a differentiable array.
+#: plain(tensor): its values. compile(function): `adjoint.compile`.
+values = Above()
 
 
 def leaves_product(frame: Any) -> bool:

@@ -11,15 +11,14 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 import numpy
 
 from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, copied, sparse_coo, sparse_csr, strided
-from adjoint.arrays.namespace import computed, device_of, in_batch_of, is_lazy, no_array, on_device
-from adjoint.arrays.shared_memory import is_pinned, is_shared, shared_bytes
+from adjoint.arrays.namespace import address, computed, device_of, in_batch_of, is_lazy, no_array, on_device
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, printed, type_name
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
@@ -29,30 +28,28 @@ from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.operations.dependence import check_kept
+from adjoint.runtime.lazy import LateModule
 from adjoint.runtime.once import warn_once
 from adjoint.tensor.arithmetic import ArithmeticTensor, is_operand
 from adjoint.tensor.differentiate import backward, needing_grad
-from adjoint.tensor.formatting import format_tensor
-from adjoint.tensor.memory.pinning import pinnable
-from adjoint.tensor.memory.storage import (
-    TypedStorage,
-    UntypedStorage,
-    address,
-    bounds,
-    pinned,
-    share_memory,
-    share_start,
-    share_version,
-    storage_of,
-)
-from adjoint.tensor.older.left_out import NoMethod
+from adjoint.tensor.older.absent import NoMethod
 from adjoint.tensor.older.older_names import older_names
-from adjoint.tensor.older.stochastic import reinforce
-from adjoint.tensor.older.volatile import get_volatile, is_volatile, make_volatile, set_volatile
 from adjoint.tensor.protocol_hooks import leaves_product, protocols
 from adjoint.tensor.subclasses import default as _default_torch_function
 from adjoint.tensor.subclasses import initialize_base, like, note_class
 from adjoint.tensor.table import ops
+
+if TYPE_CHECKING:
+    from adjoint.arrays import shared_memory
+    from adjoint.tensor import formatting
+    from adjoint.tensor.memory import storage as storages
+    from adjoint.tensor.older import stochastic, volatile
+else:
+    shared_memory = LateModule("adjoint.arrays.shared_memory")
+    formatting = LateModule("adjoint.tensor.formatting")
+    storages = LateModule("adjoint.tensor.memory.storage")
+    stochastic = LateModule("adjoint.tensor.older.stochastic")
+    volatile = LateModule("adjoint.tensor.older.volatile")
 
 Sub = TypeVar("Sub", bound="Tensor")
 
@@ -299,10 +296,14 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.arange(5)[2:].storage_offset()
         2
         """
-        owner = storage_of(self)
-        return 0 if owner is self._array else (address(self._array) - bounds(owner)[0]) // int(self._array.itemsize)
+        owner = storages.storage_of(self)
+        return (
+            0
+            if owner is self._array
+            else (address(self._array) - storages.bounds(owner)[0]) // int(self._array.itemsize)
+        )
 
-    def untyped_storage(self) -> UntypedStorage:
+    def untyped_storage(self) -> storages.UntypedStorage:
         """The memory that the tensor shares with its views.
 
         An UntypedStorage: bytes, their address and their number.
@@ -311,9 +312,9 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, 3).untyped_storage().nbytes()
         24
         """
-        return UntypedStorage(storage_of(self))
+        return storages.UntypedStorage(storages.storage_of(self))
 
-    def storage(self) -> TypedStorage:
+    def storage(self) -> storages.TypedStorage:
         """The memory as numbers of the tensor's dtype; older, see `untyped_storage`.
 
         Shared by all views of it.
@@ -323,7 +324,7 @@ class Tensor(ArithmeticTensor):
         6
         """
         warn_once(TYPED_STORAGE)
-        return TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
+        return storages.TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
 
     def share_memory_(self) -> Self:
         """Move the memory to where forked processes share it: all see the writes of each. Returns the tensor.
@@ -339,7 +340,7 @@ class Tensor(ArithmeticTensor):
         self.untyped_storage().share_memory_()
         if not self.is_shared():
             # without elements it lies nowhere
-            self._array = shared_bytes(0).view(self._array.dtype).reshape(self._array.shape)
+            self._array = shared_memory.shared_bytes(0).view(self._array.dtype).reshape(self._array.shape)
         return self
 
     def is_shared(self) -> bool:
@@ -351,7 +352,7 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).is_shared()
         False
         """
-        return self.is_cuda or is_shared(self._array)
+        return self.is_cuda or shared_memory.is_shared(self._array)
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """A copy in pinned memory, which a CUDA device reads at full speed; the tensor itself if it lies there.
@@ -364,7 +365,7 @@ class Tensor(ArithmeticTensor):
             return self
         if self.is_cuda:
             raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
-        array = pinned(self._array)
+        array = shared_memory.pinned(self._array)
         copy = self.clone()
         copy._array = array
         return copy
@@ -378,7 +379,7 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).is_pinned()
         False
         """
-        return is_pinned(self._array)
+        return shared_memory.is_pinned(self._array)
 
     def data_ptr(self) -> int:
         """The address of the first element.
@@ -608,7 +609,7 @@ class Tensor(ArithmeticTensor):
         if tangent is not None:
             suffixes.append(f"tangent={tangent}")
         prefix = f"{type(self).__name__}(" if self._overrides else "tensor("
-        return format_tensor(self._array, prefix=prefix, suffixes=suffixes)
+        return formatting.format_tensor(self._array, prefix=prefix, suffixes=suffixes)
 
     def __dir__(self) -> list[str]:
         hidden = {name for name, value in vars(Tensor).items() if isinstance(value, NoMethod)} - self.__dict__.keys()
@@ -958,9 +959,15 @@ class Tensor(ArithmeticTensor):
         """
         return like(new_tensor(array_from_arguments(data, self.dtype, device)), self)  # type: ignore[no-any-return]
 
-    @pinnable
     def new_empty_strided(
-        self, size: Any, stride: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+        self,
+        size: Any,
+        stride: Any,
+        *,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        pin_memory: bool = False,
     ) -> Tensor:
         """Memory of no particular content with this tensor's dtype, seen with the given sizes and strides.
 
@@ -970,14 +977,25 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
+        if pin_memory is not False:
+            return _pinned(
+                self.new_empty_strided,
+                pin_memory,
+                size,
+                stride,
+                dtype=dtype,
+                requires_grad=requires_grad,
+                device=device,
+            )
         kind = dtype or self.dtype
         result = creation.empty_strided(
             size, stride, dtype=kind, requires_grad=requires_grad, device=self._device_of(device)
         )
         return like(result, self)  # type: ignore[no-any-return]
 
-    @pinnable
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_zeros(
+        self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False, **options: Any
+    ) -> Tensor:
         """Zeros with this tensor's dtype.
 
         size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in zeros().
@@ -986,11 +1004,14 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).new_zeros(3)
         tensor([0, 0, 0])
         """
+        if pin_memory is not False:
+            return _pinned(self.new_zeros, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.zeros(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
-    @pinnable
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_ones(
+        self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False, **options: Any
+    ) -> Tensor:
         """Ones with this tensor's dtype.
 
         size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in ones().
@@ -999,11 +1020,14 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).new_ones(3)
         tensor([1, 1, 1])
         """
+        if pin_memory is not False:
+            return _pinned(self.new_ones, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.ones(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
-    @pinnable
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_empty(
+        self, *size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False, **options: Any
+    ) -> Tensor:
         """Memory of no particular content with this tensor's dtype.
 
         size: lengths of the axes, as numbers or one sequence; dtype, device and requires_grad as in empty().
@@ -1012,12 +1036,20 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).new_empty(3).shape
         adjoint.Size([3])
         """
+        if pin_memory is not False:
+            return _pinned(self.new_empty, pin_memory, *size, dtype=dtype, device=device, **options)
         result = creation.empty(*size, dtype=dtype or self.dtype, device=self._device_of(device), **options)
         return batched_as(self, result)
 
-    @pinnable
     def new_full(
-        self, size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+        self,
+        size: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        pin_memory: bool = False,
     ) -> Tensor:
         """A number repeated, with this tensor's dtype.
 
@@ -1027,6 +1059,10 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).new_full((3,), 7)
         tensor([7, 7, 7])
         """
+        if pin_memory is not False:
+            return _pinned(
+                self.new_full, pin_memory, size, fill_value, dtype=dtype, requires_grad=requires_grad, device=device
+            )
         kind = dtype or self.dtype
         result = creation.full(
             size, fill_value, dtype=kind, requires_grad=requires_grad, device=self._device_of(device)
@@ -1089,10 +1125,10 @@ class Tensor(ArithmeticTensor):
         False
         """
         result = new_tensor(self._array)
-        share_version(result, self)
+        storages.share_version(result, self)
         result._level = self._level
-        if current().interceptors and is_volatile(self):
-            make_volatile(result)
+        if current().interceptors and volatile.is_volatile(self):
+            volatile.make_volatile(result)
         return like(result, self)  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
@@ -1122,7 +1158,7 @@ class Tensor(ArithmeticTensor):
         tensor([1., 1.])
         """
         twin = new_tensor(self._array)
-        share_memory(twin, self)
+        storages.share_memory(twin, self)
         twin._level = self._level  # type: ignore[attr-defined]
         return like(twin, self)  # type: ignore[no-any-return]
 
@@ -1136,7 +1172,7 @@ class Tensor(ArithmeticTensor):
             # results computed from values of another dtype are not differentiated by these
             self._accumulator = None
         self._array = value._array
-        share_start(self, value)
+        storages.share_start(self, value)
         if self._accumulator is not None:
             reshape_accumulator(self)
 
@@ -1230,7 +1266,7 @@ class Tensor(ArithmeticTensor):
         >>> p.grad
         tensor([3., -0.])
         """
-        reinforce(self, reward)
+        stochastic.reinforce(self, reward)
 
     @property
     def volatile(self) -> bool:
@@ -1242,11 +1278,11 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2).volatile
         False
         """
-        return get_volatile(self)
+        return volatile.get_volatile(self)
 
     @volatile.setter
     def volatile(self, value: bool) -> None:
-        set_volatile(self, value)
+        volatile.set_volatile(self, value)
 
 
 def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any:
@@ -1265,6 +1301,13 @@ def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any
 def unwrap(value: object) -> Any:
     """The raw array of a Tensor, None for anything else."""
     return value._array if isinstance(value, Tensor) else None
+
+
+def _pinned(method: Callable[..., Tensor], pin_memory: bool, *args: Any, **options: Any) -> Tensor:
+    """The result of a method that makes a tensor, in pinned memory if asked."""
+    from adjoint.tensor.memory.pinning import pinned_if_asked
+
+    return pinned_if_asked(method, args, {**options, "pin_memory": pin_memory})  # type: ignore[no-any-return]
 
 
 def batched_as(tensor: Tensor, result: Tensor) -> Tensor:

@@ -5,7 +5,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.gradcheck import check_derivatives
 
 from .comparison import assert_close

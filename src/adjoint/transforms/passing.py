@@ -16,6 +16,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import SET, current, is_grad_enabled, thread_is_inferring, with_modes
 from adjoint.runtime import pytree
 from adjoint.runtime.pytree import flatten
+from adjoint.tensor.protocol_hooks import values
 
 Function = Callable[..., Any]
 T = TypeVar("T", bound=Function)
@@ -28,29 +29,6 @@ def calls_back(function: T) -> T:
     """Enter a function that calls one of the user's with differentiable arrays."""
     CALLERS.add(function.__code__)
     return function
-
-
-class Values:
-    """The conversion of values that are no Tensors to Tensors and back. `load` fills in the other functions.
-
-    is_value: whether something is an array or a number. enter(value, name): its Tensor. enter_quickly(value): the same
-    for a plain array of floating-point numbers, None for anything else. is_held(value): whether it is a differentiable
-    array. give(tensor): what a function gets for it. take(value): the Tensor of what a function returned, or the value
-    itself if it is no array; constants become Tensors, too, with take(value, True). leave(tensor, held): what the
-    caller gets; held: as a differentiable array. plain(tensor): its values. compile(function): `adjoint.compile`.
-    """
-
-    load: Callable[[], dict[str, Function]] = dict
-
-    def __getattr__(self, name: str) -> Function:
-        functions = type(self).load()
-        if name not in functions:
-            raise AttributeError(name)
-        self.__dict__.update(functions)
-        return functions[name]
-
-
-values = Values()
 
 
 def are_arrays(leaves: Iterable[Any]) -> bool:

@@ -4,7 +4,7 @@ import typing as _typing
 
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.tensor.memory.swapping import swap_tensors
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import _pytree as _pytree
 from . import checkpoint, dlpack

@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tools.budget import auto
 from adjoint.tools.checkpoint import (
     SAC_IGNORED_OPS,

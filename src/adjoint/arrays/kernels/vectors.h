@@ -107,7 +107,9 @@ static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, 
 #define ADJ_TARGET
 #define ADJ_BYTES 16
 #define ADJ_TILE 4
+#include "small_begin.h"
 #include "vectors_kind.h"
+#include "optimized_end.h"
 
 #if ADJ_KINDS == 3
 #define ADJ_KIND avx2

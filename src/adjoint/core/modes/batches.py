@@ -1,12 +1,12 @@
 """The batches that vmap is running in the calling thread, and the transformations that functions run under."""
 
-import threading
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import ATTRIBUTE, PUSH, SET, Level, ModeBlock, current
+from adjoint.runtime.forks import local
 
 _numbers = count(1)
 _levels = count(1)
@@ -23,7 +23,7 @@ class Batch(NamedTuple):
     randomness: str | None = None
 
 
-class _Numbering(threading.local):
+class _Numbering(local):
     """Where the calling thread takes the numbers of new levels from."""
 
     numbers: Iterator[int] = _numbers

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
-    from threading import get_ident
+    from _thread import get_ident
 
     from adjoint.core.graph import AccumulateGrad, Node, TensorBase, new_tensor
     from adjoint.core.in_place import CopySlices

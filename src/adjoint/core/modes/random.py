@@ -9,12 +9,13 @@ import os
 import weakref
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
 from adjoint.arrays.size import CPU, as_device, device, type_name
+from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.state import current
 from adjoint.runtime.forks import new_lock, new_rlock, renewed_in_child
 
@@ -43,10 +44,6 @@ class Generator:
     """
 
     __slots__ = ("__weakref__", "_device", "_lock", "_numpy", "_seed")
-
-    #: The public form of a state: an array, or the tensor that a floor above makes of it.
-    shown: ClassVar[Any] = staticmethod(lambda state: state)
-    read: ClassVar[Any] = staticmethod(lambda state: state)
 
     def __init__(self, device: str | device = "cpu") -> None:
         self._device = as_device(device, "Generator")
@@ -104,7 +101,7 @@ class Generator:
 
         `set_state` takes it, and the same numbers are drawn again.
         """
-        return self.shown(_packed_state(self))
+        return new_tensor(_packed_state(self))
 
     def set_state(self, state: Any) -> Generator:
         """Continue from a state that ``get_state`` gave, as a tensor or an array; returns self.
@@ -113,7 +110,7 @@ class Generator:
             TypeError: it is not a tensor of bytes.
             RuntimeError: it has another size.
         """
-        _continue_from(self, self.read(state), type_name(state))
+        _continue_from(self, state._array if isinstance(state, TensorBase) else state, type_name(state))
         return self
 
     def _position(self) -> Any:

@@ -8,17 +8,16 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
-import threading
 import weakref
-from typing import NamedTuple
 
 from adjoint.core.modes.interceptors import DUAL_LEVELS
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.modes.interceptors import interceptor_at, with_interceptor
+    from adjoint.runtime.forks import local
 
-    _local = threading.local()
+    _local = local()
 
 _KEY = "adjoint.core.modes.state"
 # weak references to the states of all threads
@@ -34,12 +33,13 @@ _last_number = 0
 _last_state = None
 
 
-class Mode(NamedTuple):
-    """A row of the table of modes."""
+class Mode:
+    """A row of the table of modes. initial: the value in a new thread."""
 
-    #: The value in a new thread.
-    initial: object
-    meaning: str
+    __slots__ = ("initial", "meaning")
+
+    def __init__(self, initial, meaning):
+        self.initial, self.meaning = initial, meaning
 
 
 #: The table of modes. A thread that works for another one takes over all of them, and a backward pass restores all of

@@ -11,14 +11,13 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy
 
 from adjoint.arrays.dtypes import dtype
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import TensorBase, any_overrides, registry
-from adjoint.core.modes.random import Generator
 from adjoint.core.operations.naming import known_by
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,13 +30,13 @@ _DEEPEST = 3
 _ATTRIBUTES = ("dtype", "device")
 
 
-class Argument(NamedTuple):
+class Argument:
     """An argument of a call: its name, position (from 1) and annotation, as text."""
 
-    name: str
-    position: int
-    annotation: str
-    value: Any
+    __slots__ = ("annotation", "name", "position", "value")
+
+    def __init__(self, name: str, position: int, annotation: str, value: Any) -> None:
+        self.name, self.position, self.annotation, self.value = name, position, annotation, value
 
 
 def checked(function: F, name: str = "") -> F:
@@ -207,6 +206,12 @@ def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, (str, bytes, type))
 
 
+def _is_generator(value: Any) -> bool:
+    from adjoint.core.modes.random import Generator
+
+    return isinstance(value, Generator)
+
+
 #: The Python types that annotations name; values of other types are never refused.
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "Tensor": _is_tensor,
@@ -218,7 +223,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "None": lambda value: value is None,
     "dtype": lambda value: isinstance(value, dtype),
-    "Generator": lambda value: isinstance(value, Generator),
+    "Generator": _is_generator,
     "Callable": callable,
     "Sequence": _is_sequence,
     "Iterable": lambda value: hasattr(value, "__iter__") and not isinstance(value, (str, bytes, type)),

@@ -9,12 +9,11 @@ import numpy
 
 from adjoint.arrays.dtypes import kind_of, numpy_dtype
 from adjoint.arrays.kernels.products_and_sums import by_long_rows
-from adjoint.arrays.namespace import astype, holds_arrays, is_array, namespace
+from adjoint.arrays.namespace import astype, holds_arrays, is_array, is_on_device, namespace
 from adjoint.arrays.promotion import promote
 from adjoint.core import errors
 from adjoint.core.graph import registry
 from adjoint.core.operations.arguments import INTERNAL, explanation
-from adjoint.program.device import is_on_device
 from adjoint.program.fused import Fused
 from adjoint.runtime.memory import with_kept_memory
 

@@ -18,6 +18,7 @@ import numpy
 from adjoint.arrays.dtypes import numpy_dtype
 from adjoint.arrays.namespace import astype
 from adjoint.core import errors
+from adjoint.runtime.lazy import LateModule
 from adjoint.runtime.once import warn_once
 
 if not cython.compiled:
@@ -49,9 +50,9 @@ if not cython.compiled:
     from adjoint.core.view_steps import note_view
     from adjoint.runtime.crossovers import is_large
 from adjoint.core.graph import Tangents, registry
-from adjoint.core.operations.out_dtypes import check_out_dtype
 from adjoint.core.view_steps import as_strided_step
 
+out_dtypes = LateModule("adjoint.core.operations.out_dtypes")
 _ndarray = numpy.ndarray
 if not cython.compiled:
     _overriding = _composing = True  # `overrides` and `composed` look for themselves
@@ -345,7 +346,7 @@ class Operation:
             results = (results,)
         target: TensorBase
         for target, result in zip(targets, results):
-            check_out_dtype(self.name, result._array.dtype, target._array.dtype)
+            out_dtypes.check_out_dtype(self.name, result._array.dtype, target._array.dtype)
             errors.check_batch(self.name, target._array, result._array)
             check_writable(target)
             check_memory(target._array, [t._array for t in involved] if self.is_elementwise else (), False)

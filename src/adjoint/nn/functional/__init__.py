@@ -2,7 +2,7 @@
 
 from adjoint.functions.binding import functions as _functions
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 __all__ = sorted(_functions["nn.functional"].homes)
 __getattr__ = _LateAttributes(__name__, tables=(_functions["nn.functional"],), missing=_AttributeOf(__name__))

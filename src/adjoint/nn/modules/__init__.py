@@ -5,7 +5,7 @@ import typing as _typing
 from adjoint.nn.homes import HOMES as _HOMES
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _LateAttributes(

@@ -13,7 +13,7 @@ from adjoint.core.operations.arguments import check_functions
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
 from adjoint.tensor.creation import tensor as as_tensor
-from adjoint.tensor.older.left_out import AttributeOf as _AttributeOf
+from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 

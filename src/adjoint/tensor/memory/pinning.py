@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from adjoint.arrays.shared_memory import pinned
 from adjoint.arrays.size import cuda_is_available, type_name
 from adjoint.core.graph import TensorBase
 
@@ -53,6 +52,8 @@ def pinned_if_asked(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         return function(*args, **kwargs)
     if not cuda_is_available():
         raise RuntimeError(NO_PINNED_MEMORY)
+    from adjoint.arrays.shared_memory import pinned
+
     result: TensorBase = function(*args, **kwargs)
     if result.is_cuda:
         raise RuntimeError(f"cannot pin '{result.type()}' only dense CPU tensors can be pinned")

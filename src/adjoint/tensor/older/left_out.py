@@ -6,9 +6,8 @@ PyTorch is missing without a word.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 
 class Group(NamedTuple):
@@ -362,37 +361,3 @@ def explained(space: str, name: str) -> str | None:
         return None
     full = ".".join(part for part in ("torch", space, name) if part)
     return f"{full} is left out of adjoint on purpose: {group.reason}; instead, use {group.instead}"
-
-
-class AttributeOf:
-    """The `__getattr__` of a module: attributes made at first use, and errors that name the reason.
-
-    makers: functions without arguments, by the names of the attributes.
-    """
-
-    def __init__(self, module: str, **makers: Callable[[], Any]) -> None:
-        self.module, self.makers = module, makers
-        self.space = module.partition(".")[2]
-
-    def __call__(self, name: str) -> Any:
-        if name in self.makers:
-            return self.makers[name]()
-        reason = explained(self.space, name)
-        raise AttributeError(
-            f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),
-            name=name,
-            obj=sys.modules.get(self.module),
-        )
-
-
-class NoMethod:
-    """Stands in Tensor for a method of torch's that is left out: asking for it raises AttributeError."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        kind = type(instance).__name__ if owner is None else owner.__name__
-        raise AttributeError(
-            f"{kind!r} object has no attribute {self.name!r}: {explained('Tensor', self.name)}", name=self.name
-        )

@@ -1,0 +1,50 @@
+"""What stands in the place of names that adjoint leaves out: errors that name the reason.
+
+The reasons are in `left_out`, which is imported when one is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def _reason(space: str, name: str) -> str | None:
+    from adjoint.tensor.older.left_out import explained
+
+    return explained(space, name)
+
+
+class AttributeOf:
+    """The `__getattr__` of a module: attributes made at first use, and errors that name the reason.
+
+    makers: functions without arguments, by the names of the attributes.
+    """
+
+    def __init__(self, module: str, **makers: Callable[[], Any]) -> None:
+        self.module, self.makers = module, makers
+        self.space = module.partition(".")[2]
+
+    def __call__(self, name: str) -> Any:
+        if name in self.makers:
+            return self.makers[name]()
+        reason = _reason(self.space, name)
+        raise AttributeError(
+            f"module {self.module!r} has no attribute {name!r}" + (f": {reason}" if reason else ""),
+            name=name,
+            obj=sys.modules.get(self.module),
+        )
+
+
+class NoMethod:
+    """Stands in Tensor for a method of torch's that is left out: asking for it raises AttributeError."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        kind = type(instance).__name__ if owner is None else owner.__name__
+        raise AttributeError(
+            f"{kind!r} object has no attribute {self.name!r}: {_reason('Tensor', self.name)}", name=self.name
+        )
