@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
-from adjoint.arrays.namespace import device_of
+from adjoint.arrays.namespace import device_of, is_on_device
 from adjoint.arrays.size import CPU, Size
 from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
@@ -49,7 +49,6 @@ from adjoint.core.graph import (
 from adjoint.core.recorded import OpNode
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.passing import plain
-from adjoint.program.device import is_on_device
 from adjoint.program.plain_region import CheckFailed
 from adjoint.runtime.pytree import flatten, is_container, mutable_containers
 from adjoint.tensor.differentiate import grad

@@ -10,6 +10,7 @@ from adjoint.arrays.dtypes import uint8
 from adjoint.core.graph import TensorBase
 from adjoint.runtime.pytree import flatten
 from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.transforms import passing
 
@@ -42,10 +43,10 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
     leaves = flatten((condition, on_true, on_false, args))[0]
     if any(isinstance(leaf, TensorBase) for leaf in leaves):
         return select(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
-    tensors: list[Any] = [passing.values.take(arg, True) for arg in args]
+    tensors: list[Any] = [values.take(arg, True) for arg in args]
     branches = (passing.outward(on_true), passing.outward(on_false))
     return passing.Leaving(passing.any_held(leaves)).result(
-        select(passing.values.take(condition, True), branches, tensors)
+        select(values.take(condition, True), branches, tensors)
     )
 
 

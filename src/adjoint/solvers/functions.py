@@ -16,7 +16,8 @@ from adjoint.runtime.pytree import flatten
 from adjoint.solvers.flattening import Flat, constant_error, to_numpy
 from adjoint.tensor.creation import as_tensor, from_numpy, zeros
 from adjoint.tensor.differentiate import grad, needing_grad
-from adjoint.transforms.passing import calls_back, has_tensor_leaf, to_results, values
+from adjoint.tensor.protocol_hooks import values
+from adjoint.transforms.passing import calls_back, has_tensor_leaf, to_results
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -30,12 +30,13 @@ from adjoint.solvers.flattening import (
 )
 from adjoint.solvers.linear import METHODS, LinearSystem, solution
 from adjoint.tensor.creation import from_numpy
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.jets import jet
-from adjoint.transforms.passing import for_solvers, values
+from adjoint.transforms.passing import for_solvers
 
 Tree = Any
 #: From a vector and the arguments to a vector of the same length, which vanishes at the solution.

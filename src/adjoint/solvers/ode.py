@@ -22,12 +22,13 @@ from adjoint.runtime.pytree import flatten
 from adjoint.solvers.convergence import ConvergenceError
 from adjoint.solvers.flattening import Differentiable, Flat, check_function, differentiated_leaves, plain
 from adjoint.tensor.creation import as_tensor
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.tools.checkpoint import checkpoint_chain
 from adjoint.transforms import func
 from adjoint.transforms.custom_functions.custom import custom
 from adjoint.transforms.jets import series_along
-from adjoint.transforms.passing import for_solvers, values
+from adjoint.transforms.passing import for_solvers
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -27,12 +27,13 @@ from adjoint.core.modes.state import current, is_grad_enabled, thread_is_inferri
 from adjoint.core.operations.dependence import differentiating, leads_elsewhere, recording_run
 from adjoint.runtime.pytree import LEAF, TreeDef, flatten
 from adjoint.tensor import differentiate
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.transforms import forward, functional
 from adjoint.transforms.batching.vmap import described, vmap
 from adjoint.transforms.chunks import ChunkSize, check_chunk_size
 from adjoint.transforms.jacobians import Block, Job, zero_block
-from adjoint.transforms.passing import OUTSIDE_INFERENCE, for_calls, for_primals, values
+from adjoint.transforms.passing import OUTSIDE_INFERENCE, for_calls, for_primals
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

@@ -19,7 +19,7 @@ import numpy
 
 from adjoint.arrays.libraries import cupy_namespace
 from adjoint.arrays.libraries.sparse_arrays import SparseArray
-from adjoint.arrays.namespace import is_array, underlying
+from adjoint.arrays.namespace import is_array, is_on_device, underlying
 from adjoint.arrays.size import CPU
 from adjoint.compilation.recordings import recorded_array
 from adjoint.compilation.recordings.device_functions import on_device
@@ -31,7 +31,6 @@ from adjoint.core.holders import TensorHolder
 from adjoint.core.locations import caller_of_libraries
 from adjoint.core.modes.interceptors import PROGRAM, Interceptor
 from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
-from adjoint.program.device import is_on_device
 from adjoint.transforms.batching.batched import BatchedArray
 
 _ndarray = numpy.ndarray

@@ -17,8 +17,9 @@ from adjoint.functions.sparse import to_dense
 from adjoint.functions.sparse_operations import entries_of, is_sparse, of_values, pattern_of
 from adjoint.tensor.creation import as_tensor, from_numpy
 from adjoint.tensor.differentiate import needing_grad
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
-from adjoint.transforms.passing import Leaving, any_held, values
+from adjoint.transforms.passing import Leaving, any_held
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor

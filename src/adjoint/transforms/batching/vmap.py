@@ -13,6 +13,7 @@ from adjoint.core.modes.random import get_rng_state, set_rng_state
 from adjoint.core.modes.state import with_plain_results
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import of_all_members
+from adjoint.tensor.protocol_hooks import values
 from adjoint.tensor.table import ops
 from adjoint.transforms import passing
 from adjoint.transforms.batching import batch_rules as batch_rules
@@ -53,7 +54,7 @@ def for_mapping(transform: Callable[..., Any]) -> Callable[..., Any]:
 
             leaving = passing.Leaving(passing.any_held([leaves[n] for n in numbers]))
             for n in numbers:
-                leaves[n] = passing.values.enter(leaves[n], "vmap", True)
+                leaves[n] = values.enter(leaves[n], "vmap", True)
             run = transform(of_arrays, in_dims, *options, **keywords)
             return leaving.result(run(*structure.unflatten(leaves), **kwargs))
 

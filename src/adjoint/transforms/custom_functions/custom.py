@@ -21,6 +21,7 @@ from adjoint.core.operations.naming import KeptByName
 from adjoint.core.operations.recorder import is_inexact
 from adjoint.runtime.pytree import TreeDef, flatten
 from adjoint.tensor.differentiate import grad, needing_grad
+from adjoint.tensor.protocol_hooks import values
 from adjoint.transforms import passing
 from adjoint.transforms.custom_functions.function import Function, FunctionMeta
 
@@ -65,7 +66,7 @@ class CustomFunction(KeptByName):
 
     def on_arrays(self, leaves: list[Any], structure: TreeDef, bound: inspect.BoundArguments) -> Any:
         """A call without Tensors: of plain values, or of differentiable arrays, whose values the function gets."""
-        if not any(passing.values.is_held(leaf) for leaf in leaves):
+        if not any(values.is_held(leaf) for leaf in leaves):
             return self.function(*bound.args, **bound.kwargs)
         is_inside = is_differentiating()
         if is_inside not in self.of_arrays:
@@ -76,7 +77,7 @@ class CustomFunction(KeptByName):
                 for kind, table in self.rules.items()
             }
         function_class = self.of_arrays[is_inside].function_class
-        *outputs, shape = function_class.apply(structure, *[passing.values.take(x) for x in leaves])
+        *outputs, shape = function_class.apply(structure, *[values.take(x) for x in leaves])
         return passing.Leaving(passing.any_held(leaves)).result(shape.unflatten(outputs))
 
     def vjp(self, rule: Any) -> Any:
@@ -234,9 +235,9 @@ def with_closure_checked(function: Rule) -> Rule:
         with _Recording():
             result = function(*args, **kwargs)
             for leaf in flatten(result)[0]:
-                if passing.values.is_held(leaf):
+                if values.is_held(leaf):
                     check_kept(
-                        passing.values.take(leaf),
+                        values.take(leaf),
                         f"what {function.__name__}(), which has rules of its own, uses besides its arguments,",
                         "give it among the arguments, with a rule",
                         "adjoint.numpy.detach(x)",
