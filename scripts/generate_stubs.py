@@ -76,6 +76,7 @@ def annotated(annotation: Any) -> Verbatim:
     """An annotation as text, with builtins for what is hidden."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = "Any" if annotation is inspect.Parameter.empty else text.replace("typing.", "")
+    text = re.sub(r"(?<![\w.])(draws|storages)\.", "", text)  # modules that wait for their first use
     text = re.sub(r"(?<![\w.])numpy\.", "_numpy.", text)  # adjoint.numpy is called so
     return Verbatim(re.sub(r"(?<![\w.])(\w+)(?![\w.])", lambda m: HIDDEN.get(m[0], m[0]), text))
 

@@ -12,7 +12,7 @@ HEADERS = sorted(SOURCES.rglob("*.h"))
 DECLARATIONS = sorted(SOURCES.rglob("*.pxd"))
 #: Parts of other headers: a table, and what is included several times, for each type of elements or kind of processor.
 PARTS = {
-    "optimized_begin.h", "optimized_end.h",
+    "optimized_begin.h", "optimized_end.h", "small_begin.h",
     "series_loops.h",
     "vector_ufuncs_end.h", "vector_ufuncs_loops.h", "vector_ufuncs_single.h", "vector_ufuncs_tables.h",
     "pairs_loops.h", "paths_loops.h", "sequences_loops.h", "updates_loops.h", "vector_ufuncs_vectors.h",

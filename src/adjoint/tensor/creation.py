@@ -39,7 +39,6 @@ from adjoint.tensor import subclasses
 
 if TYPE_CHECKING:
     from adjoint.core.modes import random as draws
-    from adjoint.core.modes.random import Generator
     from adjoint.tensor.tensor import Tensor
 else:
     draws = LateModule("adjoint.core.modes.random")
@@ -609,7 +608,7 @@ def _random_array(draw: Any, shape: Any, *rest: Any) -> Any:
 
 
 def rand(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    *size: Any, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, **out: Any,
 ) -> Tensor:  # fmt: skip
     """Random numbers, uniform in [0, 1).
@@ -624,7 +623,7 @@ def rand(
 
 
 def randn(
-    *size: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    *size: Any, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, **out: Any,
 ) -> Tensor:  # fmt: skip
     """Random numbers of the standard normal distribution; complex ones have variance 1 in all.
@@ -640,7 +639,7 @@ def randn(
 
 
 def randint(
-    *bounds: Any, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    *bounds: Any, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, low: int | None = None, high: int | None = None, size: Any = None,
     out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
@@ -668,7 +667,7 @@ def randint(
 
 
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+    n: int, *, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
     requires_grad: bool = False, out: Tensor | None = None, layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers below n in random order.
@@ -683,7 +682,7 @@ def randperm(
     return _into(out, result)
 
 
-def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, kind: Any) -> Any:
+def _permutations(generator: draws.Generator | None, lead: tuple[int, ...], n: int, kind: Any) -> Any:
     """One permutation, or an array of them with the given axes in front."""
     if not lead:
         return draws.permutation(generator, n, kind)
@@ -695,7 +694,7 @@ def _permutations(generator: Generator | None, lead: tuple[int, ...], n: int, ki
 
 def _random_like(name: str, make: Any) -> Any:
     def like(
-        input: Tensor, *, generator: Generator | None = None, dtype: Any = None, device: Device = None,
+        input: Tensor, *, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
         requires_grad: bool = False, memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         _array_of(input, f"{name}_like")
@@ -716,7 +715,8 @@ randn_like = _random_like("randn", randn)
 
 
 def randint_like(
-    input: Tensor, *bounds: int, low: int | None = None, high: int | None = None, generator: Generator | None = None,
+    input: Tensor, *bounds: int, low: int | None = None, high: int | None = None,
+    generator: draws.Generator | None = None,
     dtype: Any = None, device: Device = None, requires_grad: bool = False, memory_format: Any = None,
     layout: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
