@@ -45,9 +45,7 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
         return select(as_tensor(condition), (on_true, on_false), [as_tensor(arg) for arg in args])
     tensors: list[Any] = [values.take(arg, True) for arg in args]
     branches = (passing.outward(on_true), passing.outward(on_false))
-    return passing.Leaving(passing.any_held(leaves)).result(
-        select(values.take(condition, True), branches, tensors)
-    )
+    return passing.Leaving(passing.any_held(leaves)).result(select(values.take(condition, True), branches, tensors))
 
 
 def select(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:
