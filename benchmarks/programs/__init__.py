@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from . import (
+    control,
+    estimation,
+    generative,
     geometry,
+    images,
     in_place,
     indexing,
     matrices,
@@ -19,6 +23,7 @@ from .program import Program
 
 FIELDS = (
     statistics, mechanics, networks, matrices, scans, indexing, signals, transforms, in_place, optimisers, geometry,
+    estimation, control, generative, images,
 )  # fmt: skip
 #: All programs.
 ALL: tuple[Program, ...] = tuple(program for field in FIELDS for program in field.PROGRAMS)
