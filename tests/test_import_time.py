@@ -21,6 +21,11 @@ def imported(statement):
     return json.loads(result.stdout)
 
 
+def switched_off():
+    """True if tests run the plain form."""
+    return os.environ.get("ADJOINT_DISABLE_EXT", "0") not in ("", "0")
+
+
 def test_import_brings_in_nothing_heavy():
     modules = imported("import adjoint")
     assert "adjoint.tensor.tensor" in modules and "numpy" in modules
@@ -53,7 +58,8 @@ MOST = 84
 def test_what_is_imported_besides_numpy_is_few():
     numpy_alone, all_modules = set(imported("import numpy")), set(imported("import adjoint"))
     others = {name for name in all_modules - numpy_alone if not name.startswith(("adjoint", "numpy"))}
-    assert len(others) < 15, sorted(others)
+    # the plain form imports Cython's own Python modules where Cython is installed
+    assert len(others) < (25 if switched_off() else 15), sorted(others)
     assert sorted(others & set(SLOW)) == []
     assert len(own := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, own
 
