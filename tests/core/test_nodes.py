@@ -2,11 +2,13 @@
 
 import copy
 import pickle
+import sys
 
 import pytest
 
 import adjoint
 from adjoint.autograd import Function, SavedTensor, graph
+from adjoint.program import machine
 
 METHODS = {"name", "next_functions", "metadata", "_input_metadata", "register_hook", "register_prehook"}
 METHODS |= {"_register_hook_dict", "_sequence_nr"}
@@ -241,3 +243,12 @@ def test_a_number_and_a_tensor_have_nodes_of_their_own_each_time(order):
     names = ["IndexFillBackward0", "IndexFillBackward1"]
     for kind in order:
         assert x.index_fill(0, adjoint.tensor([0]), values[kind]).grad_fn.name() == names[kind]
+
+
+@pytest.mark.skipif(not machine.compiled, reason="objects of Python's classes are larger")
+def test_nodes_are_small():
+    node = (leaf() * 1.0001).grad_fn
+    assert sys.getsizeof(node) <= 240
+    node.register_hook(lambda inputs, outputs: None)
+    node.metadata["note"] = 1
+    assert sys.getsizeof(node) <= 240

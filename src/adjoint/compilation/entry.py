@@ -41,6 +41,7 @@ from adjoint.core.graph import (
     bump_version,
     counter_of,
     gradient_edge,
+    is_hooked,
     new_tensor,
     node_of,
     nodes_behind,
@@ -744,7 +745,7 @@ def has_own_history(tensor: TensorBase) -> bool:
     """True for a view by a custom function, or with hooks: its gradient is not that of its steps from the base."""
     node, end = node_of(tensor), node_of(tensor._view.base)
     while node is not None and node is not end:
-        if not isinstance(node, OpNode) or node._ad_tensor_hooks or node._ad_pre_hooks or node._ad_post_hooks:
+        if not isinstance(node, OpNode) or is_hooked(node):
             return True
         node = node.next_functions[0][0]
     return False

@@ -4,10 +4,12 @@ from adjoint.arrays.kernels.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
     AccumulateGrad,
     ContextNode,
+    Extras,
     Node,
     Slot,
     TensorBase,
     dtype_of,
+    edge_of,
     gradient_edge,
     has_layout,
     needs_grad,
@@ -33,6 +35,7 @@ cdef class Run:
     cdef list captured
     cdef dict foreign
     cdef list ready
+    cdef Node following
     cdef tuple interceptors
     cdef ProfilerHook profiler
     cdef list callbacks
@@ -54,6 +57,8 @@ cdef class Run:
     cpdef object received(self, Node node)
     cpdef object end_at(self, Node node, object cotangents)
     cpdef list evaluate(self, Node node)
+    cdef object before(self, Node node, object cotangent)
+    cdef object after(self, Node node, list pulled, object cotangent)
     cdef list pull(self, Node node, object cotangent)
     cdef object accumulate_into(self, AccumulateGrad node, object cotangent)
     cdef object pass_on(self, Node node, list pulled)
@@ -80,7 +85,7 @@ cpdef object as_tensor(object cotangent, bint create_graph)
 cpdef object as_cotangent(object replacement, object before, bint create_graph, object hook)
 cpdef object run_tensor_hooks(object hooks, object cotangent, bint create_graph)
 cpdef object output_values(Node node, object cotangent)
-cpdef object run_output_hooks(Node node, object cotangent, bint create_graph)
-cpdef object run_pre_hooks(Node node, object cotangent, bint create_graph)
+cpdef object run_output_hooks(Node node, dict hooks_by_number, object cotangent, bint create_graph)
+cpdef object run_pre_hooks(Node node, object hooks, object cotangent, bint create_graph)
 cpdef list replaced(object replacement, object values, bint create_graph, object hook)
-cpdef object run_post_hooks(Node node, object pulled, object received, bint create_graph)
+cpdef object run_post_hooks(object hooks, object pulled, object received, bint create_graph)

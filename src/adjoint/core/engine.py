@@ -24,7 +24,7 @@ import _thread
 import contextvars
 import operator
 import sys
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 
 import numpy
 
@@ -43,10 +43,12 @@ if not cython.compiled:
     from adjoint.core.graph import (
         AccumulateGrad,
         ContextNode,
+        Extras,
         Node,
         Slot,
         TensorBase,
         dtype_of,
+        edge_of,
         gradient_edge,
         has_layout,
         needs_grad,
@@ -120,6 +122,8 @@ class Run:
         self.accumulate = accumulate
         self.captured = [None] * n_captures
         self.foreign = None
+        # one of the ready nodes has no place in the heap: in chains there is no other
+        self.following = None
         self.ready = []
         state: ThreadState = current()
         self.interceptors = (*state.interceptors, anomaly.Watch()) if state.anomaly else state.interceptors
@@ -195,7 +199,7 @@ class Run:
         target: Node
         slot: Slot
         for i in range(node._ad_n_edges):
-            target = node._ad_edge(i)
+            target = edge_of(node, i)
             if target is None:
                 continue
             self.claim(target)
@@ -209,17 +213,23 @@ class Run:
         target: Node
         slot: Slot
         stack: list = []
+        following: Node = None
         for node in roots:
             if self.first_visit(node):
                 stack.append(node)
-        while stack:
-            node = stack.pop()
+        while following is not None or stack:
+            # a chain needs no stack
+            node = stack.pop() if following is None else following
+            following = None
             for i in range(node._ad_n_edges):
-                target = node._ad_edge(i)
+                target = edge_of(node, i)
                 if target is None or (self.captures is not None and not self.is_needed(target)):
                     continue
                 if self.first_visit(target):
-                    stack.append(target)
+                    if following is None:
+                        following = target
+                    else:
+                        stack.append(target)
                 slot = self.slot(target)
                 slot._ad_pending += 1
 
@@ -253,10 +263,10 @@ class Run:
         """A node all of whose consumers have delivered: leaves run at once, others in their turn."""
         if isinstance(node, AccumulateGrad):
             self.process(node)
-        elif self.ready:
-            heappush(self.ready, node)
+        elif self.following is None:
+            self.following = node
         else:
-            self.ready.append(node)
+            heappush(self.ready, node)
 
     def go(self, roots: list):
         """Run every node whose turn comes."""
@@ -268,8 +278,13 @@ class Run:
                 slot._ad_pending = -1
                 self.enqueue(node)
         ready: list = self.ready
-        while ready:
-            node = ready.pop() if len(ready) == 1 else heappop(ready)
+        while self.following is not None or ready:
+            node = self.following
+            self.following = None
+            if node is None:
+                node = heappop(ready)
+            elif ready:
+                node = heappushpop(ready, node)
             self.process(node)
         if self.callbacks is not None:
             # one hook may start another
@@ -321,8 +336,9 @@ class Run:
         cotangent = slot._ad_buffer
         slot._ad_buffer = None
         leaf: AccumulateGrad = node if isinstance(node, AccumulateGrad) else None
-        if node._ad_tensor_hooks is not None:
-            cotangent = run_output_hooks(node, cotangent, self.create_graph)
+        extras: Extras = node._ad_extras
+        if extras is not None and extras.tensor_hooks is not None:
+            cotangent = run_output_hooks(node, extras.tensor_hooks, cotangent, self.create_graph)
         if leaf is not None and leaf.variable._hooks:
             cotangent = run_tensor_hooks(leaf.variable._hooks, cotangent, self.create_graph)
         if slot._ad_marks & _CAPTURED:
@@ -331,8 +347,7 @@ class Run:
                 if leaf is None and self.accumulate:
                     self.finish(node, cotangent)
                 return None
-        if node._ad_pre_hooks:
-            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
+        cotangent = self.before(node, cotangent)
         defined = cotangent is not None and (node._ad_n_outputs == 1 or any_defined(cotangent))
         if leaf is not None:
             if defined:
@@ -341,16 +356,28 @@ class Run:
         # a custom function decides itself how to treat missing cotangents
         if defined or isinstance(node, ContextNode):
             return self.pull(node, cotangent)
-        if node._ad_post_hooks is None:
-            return None
-        return run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+        return self.after(node, None, cotangent)
+
+    def before(self, node: Node, cotangent):
+        """The cotangents that a node received, after the hooks that see them before it runs."""
+        extras: Extras = node._ad_extras
+        if extras is None or not extras.pre_hooks:
+            return cotangent
+        return run_pre_hooks(node, extras.pre_hooks, cotangent, self.create_graph)
+
+    def after(self, node: Node, pulled, cotangent):
+        """The cotangents of a node's inputs, None where it did not run, after the hooks that see them."""
+        extras: Extras = node._ad_extras
+        if extras is None or extras.post_hooks is None:
+            return pulled
+        if pulled is None:
+            pulled = [None] * node._ad_n_edges
+        return run_post_hooks(extras.post_hooks, pulled, output_values(node, cotangent), self.create_graph)
 
     def finish(self, node: Node, cotangent):
         """Run the hooks of a node at which backward(inputs=) ends, and free the saved values; no formula runs."""
-        if node._ad_pre_hooks:
-            cotangent = run_pre_hooks(node, cotangent, self.create_graph)
-        if node._ad_post_hooks is not None:
-            run_post_hooks(node, [None] * node._ad_n_edges, output_values(node, cotangent), self.create_graph)
+        cotangent = self.before(node, cotangent)
+        self.after(node, None, cotangent)
         if not self.retain_graph:
             node._ad_release()
             if self.called_at is not None:
@@ -358,13 +385,11 @@ class Run:
 
     def pull(self, node: Node, cotangent):
         """Run the formulas of a node and the hooks after them, and free the saved values."""
-        received = output_values(node, cotangent) if node._ad_post_hooks is not None else None
         if self.profiler is None or self.create_graph:
             pulled = node._ad_pull(cotangent, self.create_graph)
         else:
             pulled = self.profiler.pull(node, cotangent)
-        if node._ad_post_hooks is not None:
-            pulled = run_post_hooks(node, pulled, received, self.create_graph)
+        pulled = self.after(node, pulled, cotangent)
         if not self.retain_graph:
             node._ad_release()
             if self.called_at is not None:
@@ -374,7 +399,9 @@ class Run:
     def accumulate_into(self, node: AccumulateGrad, cotangent):
         """Add a cotangent to a leaf's gradient, and call the hooks on the leaf."""
         # converted before, so that the leaf does not own the array that hooks are going to see
-        received = as_tensor(cotangent, self.create_graph) if node._ad_post_hooks else None
+        extras: Extras = node._ad_extras
+        post_hooks = None if extras is None else extras.post_hooks
+        received = as_tensor(cotangent, self.create_graph) if post_hooks else None
         node._ad_pull(cotangent, self.create_graph)
         hooks = node.variable._post_hooks
         if hooks:
@@ -386,14 +413,14 @@ class Run:
                     raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if received is not None:
-            run_post_hooks(node, [], [received], True)
+            run_post_hooks(post_hooks, [], [received], True)
 
     def pass_on(self, node: Node, pulled):
         """Deliver along the edges; None (undefined) counts as delivered."""
         target: Node
         slot: Slot
         for i in range(node._ad_n_edges):
-            target = node._ad_edge(i)
+            target = edge_of(node, i)
             if target is None or (self.captures is not None and not self.is_needed(target)):
                 continue
             if pulled is not None:
@@ -411,7 +438,7 @@ class Run:
         """True if no captured node can be reached from this one."""
         target: Node
         for i in range(node._ad_n_edges):
-            target = node._ad_edge(i)
+            target = edge_of(node, i)
             if target is not None and self.is_needed(target):
                 return False
         return True
@@ -733,18 +760,18 @@ def output_values(node: Node, cotangent):
     return [None] * node._ad_n_outputs if cotangent is None else cotangent
 
 
-def run_output_hooks(node: Node, cotangent, create_graph):
+def run_output_hooks(node: Node, hooks_by_number: dict, cotangent, create_graph):
     """Call the hooks on the outputs of a node; they see None where no cotangent arrived."""
     values = output_values(node, cotangent)
-    for nr, hooks in list(node._ad_tensor_hooks.items()):
+    for nr, hooks in list(hooks_by_number.items()):
         values[nr] = run_tensor_hooks(hooks, values[nr], create_graph)
     return values[0] if node._ad_n_outputs == 1 else values
 
 
-def run_pre_hooks(node: Node, cotangent, create_graph):
+def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
     """Call the hooks on the cotangents that a node received, before the node runs."""
     values = output_values(node, cotangent)
-    for hook in list(node._ad_pre_hooks.values()):
+    for hook in list(hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in values]))
         if replacement is not None:
             values = replaced(replacement, values, create_graph, hook)
@@ -762,10 +789,10 @@ def replaced(replacement, values, create_graph, hook):
     ]
 
 
-def run_post_hooks(node: Node, pulled, received, create_graph):
-    """Call the hooks on the cotangents that a node computed from those in `received`."""
+def run_post_hooks(hooks, pulled, received, create_graph):
+    """Call the hooks of a node on the cotangents that it computed from those in `received`."""
     outputs = tuple([as_tensor(value, create_graph) for value in received])
-    for hook in list(node._ad_post_hooks.values()):
+    for hook in list(hooks.values()):
         replacement = hook(tuple([as_tensor(value, create_graph) for value in pulled]), outputs)
         if replacement is not None:
             pulled = replaced(replacement, pulled, create_graph, hook)

@@ -116,31 +116,44 @@ cdef class SavedTensor:
 
 cdef class Slot:
     cdef long long _ad_run
-    cdef int _ad_pending
     cdef object _ad_buffer
-    cdef bint _ad_owned
-    cdef int _ad_marks
+    cdef int _ad_pending
+    cdef unsigned char _ad_owned
+    cdef unsigned char _ad_marks
+
+
+cdef class Extras:
+    cdef dict notes
+    cdef dict tensor_hooks
+    cdef object pre_hooks
+    cdef object post_hooks
+    cdef object owner
+    cdef dict tangents
 
 
 cdef class Node(Slot):
-    cdef Py_ssize_t _ad_n_edges
+    cdef int _ad_n_edges
+    cdef public int _ad_n_outputs
     cdef Node _ad_first
     cdef Node _ad_second
     cdef tuple _ad_others
     cdef public tuple _ad_output_nrs
-    cdef public int _ad_n_outputs
     cdef public object _ad_shape
     cdef public object _ad_dtype
     cdef public unsigned long long _ad_sequence_nr
-    cdef public dict _ad_notes
-    cdef public dict _ad_tensor_hooks
-    cdef public object _ad_pre_hooks
-    cdef public object _ad_post_hooks
+    cdef Extras _ad_extras
     cdef object __weakref__
-    cdef Node _ad_edge(self, Py_ssize_t i)
+    cdef Extras _ad_own_extras(self)
     cpdef object _ad_set_edges(self, tuple nodes)
     cdef list _ad_pull(self, object cotangent, bint create_graph)
     cdef object _ad_release(self)
+
+
+cdef inline Node edge_of(Node node, Py_ssize_t i):
+    """The node of one input."""
+    if i == 0:
+        return node._ad_first
+    return node._ad_second if i == 1 else <Node>node._ad_others[i - 2]
 
 
 cdef class FunctionNode(Node):
@@ -190,6 +203,8 @@ cpdef TensorBase new_tensor(object array)
 cpdef TensorBase twin(TensorBase tensor)
 cpdef Node new_node(object node_type, object native)
 cpdef object hooks_of(TensorBase tensor)
+cpdef object hook_table(Node node, int number)
+cpdef bint is_hooked(Node node)
 cpdef bint needs_grad(TensorBase tensor)
 cpdef bint is_leaf_tensor(TensorBase tensor)
 cpdef Node node_of(TensorBase tensor)

@@ -373,6 +373,17 @@ class Slot:
     """The notes of one backward pass about one node: the number of consumers to come, the sum so far, and marks."""
 
 
+@cython.final
+@cython.cclass
+class Extras:
+    """What few nodes have, so that the others need no memory for it.
+
+    notes: the user's own. tensor_hooks: the hooks of the outputs, in a table for each number. pre_hooks, post_hooks: of
+    the node. owner: weakly the history of the base, if the operation modified a view of it in place. tangents: those
+    of the results, by their numbers.
+    """
+
+
 @cython.trashcan(True)
 @cython.cclass
 class Node(Slot):
@@ -394,13 +405,13 @@ class Node(Slot):
     @property
     def _ad_edges(self) -> tuple:
         """The nodes of the inputs, None where no gradient is needed."""
-        return tuple([self._ad_edge(i) for i in range(self._ad_n_edges)])
+        return tuple([edge_of(self, i) for i in range(self._ad_n_edges)])
 
-    def _ad_edge(self, i):
-        """The node of one input."""
-        if i == 0:
-            return self._ad_first
-        return self._ad_second if i == 1 else self._ad_others[i - 2]
+    def _ad_own_extras(self) -> Extras:
+        """The node's `Extras`, made at the first use."""
+        if self._ad_extras is None:
+            self._ad_extras = Extras.__new__(Extras)
+        return self._ad_extras
 
     def _ad_set_edges(self, nodes: tuple):
         """Let the node point to the nodes of its inputs. Most have one or two, which need no tuple."""
@@ -453,9 +464,10 @@ class Node(Slot):
     @property
     def metadata(self) -> dict:
         """A dictionary for the user's own notes on this node."""
-        if self._ad_notes is None:
-            self._ad_notes = {}
-        return self._ad_notes
+        extras: Extras = self._ad_own_extras()
+        if extras.notes is None:
+            extras.notes = {}
+        return extras.notes
 
     @property
     def requires_grad(self) -> bool:
@@ -470,15 +482,17 @@ class Node(Slot):
 
     def register_hook(self, fn) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
-        if self._ad_post_hooks is None:
-            self._ad_post_hooks = HookTable()
-        return RemovableHandle(self._ad_post_hooks, fn)
+        extras: Extras = self._ad_own_extras()
+        if extras.post_hooks is None:
+            extras.post_hooks = HookTable()
+        return RemovableHandle(extras.post_hooks, fn)
 
     def register_prehook(self, fn) -> RemovableHandle:
         """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
-        if self._ad_pre_hooks is None:
-            self._ad_pre_hooks = HookTable()
-        return RemovableHandle(self._ad_pre_hooks, fn)
+        extras: Extras = self._ad_own_extras()
+        if extras.pre_hooks is None:
+            extras.pre_hooks = HookTable()
+        return RemovableHandle(extras.pre_hooks, fn)
 
     def __call__(self, *cotangents):
         """The cotangents of the inputs from those of the outputs, without hooks; recorded where gradients are.
@@ -775,7 +789,7 @@ def new_tensor(array):
         tensor = cython.cast(object, instantiate(_tensor_type, _native_tensor))
     else:
         tensor = _tensor_type.__new__(_tensor_type)
-    result: TensorBase = tensor
+    result: TensorBase = cython.cast(TensorBase, tensor)
     result._array = array
     if type(array) is not _ndarray and _watched:
         notes = _watched.get(type(array))
@@ -815,6 +829,12 @@ def new_node(node_type, native) -> Node:
 
 
 if not cython.compiled:
+
+    def edge_of(node, i):
+        """The node of one input."""
+        if i == 0:
+            return node._ad_first
+        return node._ad_second if i == 1 else node._ad_others[i - 2]
 
     def dtype_of(array):
         """The dtype of an array."""
@@ -872,8 +892,8 @@ if not cython.compiled:
     Slot._ad_marks = 0
     Node._ad_n_edges = 0
     Node._ad_first = Node._ad_second = Node._ad_others = None
-    Node._ad_output_nrs = Node._ad_notes = Node._ad_shape = Node._ad_dtype = None
-    Node._ad_tensor_hooks = Node._ad_pre_hooks = Node._ad_post_hooks = None
+    Node._ad_output_nrs = Node._ad_extras = Node._ad_shape = Node._ad_dtype = None
+    Extras.notes = Extras.tensor_hooks = Extras.pre_hooks = Extras.post_hooks = Extras.owner = Extras.tangents = None
     Node._ad_n_outputs = 1
     FunctionNode.function = None
     ContextNode.to_save = ContextNode.saved_for_forward = ContextNode.dirty_tensors = None
@@ -894,7 +914,23 @@ def hooks_of(tensor: TensorBase):
     node: Node = node_of(tensor)
     if node is None:
         return tensor._hooks
-    return None if node._ad_tensor_hooks is None else node._ad_tensor_hooks.get(tensor._output_nr)
+    if node._ad_extras is None or node._ad_extras.tensor_hooks is None:
+        return None
+    return node._ad_extras.tensor_hooks.get(tensor._output_nr)
+
+
+def hook_table(node: Node, number) -> HookTable:
+    """The hooks of one output of a node, in a table that is made at the first use."""
+    extras: Extras = node._ad_own_extras()
+    if extras.tensor_hooks is None:
+        extras.tensor_hooks = {}
+    return extras.tensor_hooks.setdefault(number, HookTable())
+
+
+def is_hooked(node: Node) -> bool:
+    """True if a node, or one of its outputs, has had hooks."""
+    extras: Extras = node._ad_extras
+    return extras is not None and bool(extras.tensor_hooks or extras.pre_hooks or extras.post_hooks)
 
 
 def needs_grad(tensor: TensorBase) -> bool:
@@ -1019,13 +1055,11 @@ def carry_retained(tensor: TensorBase, before, number):
     """Let retain_grad() follow a tensor to its new node after an operation in place."""
     if tensor._retain is None or tensor._retain is not before:
         return
-    keep = before._ad_tensor_hooks[number].pop(RETAIN, None)
+    keep = hook_table(before, number).pop(RETAIN, None)
     node: Node = tensor._node
     if keep is None or node is None:
         return
-    if node._ad_tensor_hooks is None:
-        node._ad_tensor_hooks = {}
-    node._ad_tensor_hooks.setdefault(tensor._output_nr, HookTable())[RETAIN] = keep
+    hook_table(node, tensor._output_nr)[RETAIN] = keep
     tensor._retain = node
 
 
@@ -1125,7 +1159,7 @@ def nodes_behind(waiting: list) -> list:
         visited.add(node)
         nodes.append(node)
         for i in range(node._ad_n_edges):
-            waiting.append(node._ad_edge(i))
+            waiting.append(edge_of(node, i))
     return nodes
 
 

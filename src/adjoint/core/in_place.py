@@ -24,12 +24,14 @@ if not cython.compiled:
         NO_VERSION,
         AccumulateGrad,
         ContextNode,
+        Extras,
         Node,
         TensorBase,
         View,
         bump_version,
         carry_retained,
         dtype_of_grad,
+        edge_of,
         gradient_edge,
         needs_grad,
         new_tensor,
@@ -105,7 +107,8 @@ def successor(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t) ->
     whole.strides = own_strides(base._array)
     whole.is_shared = whole.strides is None and is_shared(base._array)
     if isinstance(node, OpNode):
-        cython.cast(OpNode, node).owner = weakref.ref(whole)
+        extras: Extras = node._ad_own_extras()
+        extras.owner = weakref.ref(whole)
     elif isinstance(node, ContextNode):
         cython.cast(ContextNode, node)._ad_owner = weakref.ref(whole)
     whole.inner = node
@@ -224,7 +227,7 @@ class CopySlices(Node):
             part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
         else:
             part[...] = 0 if own is None else own
-        pulled[self.input_index] = whole if self._ad_edge(self.input_index) is not None else None
+        pulled[self.input_index] = whole if edge_of(self, self.input_index) is not None else None
         return pulled
 
     def _ad_saved_items(self) -> list:

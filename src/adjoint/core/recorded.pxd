@@ -5,12 +5,14 @@ from adjoint.core.graph cimport (
     NO_VERSION,
     AccumulateGrad,
     ContextNode,
+    Extras,
     Node,
     SavedTensor,
     TensorBase,
     VersionCounter,
     _overriding,
     counter_of,
+    edge_of,
     gradient_edge,
     has_layout,
     make_saved,
@@ -84,13 +86,12 @@ cdef class OpNode(Node):
     cdef object saved0
     cdef object saved1
     cdef tuple saved_others
-    cdef bint freed
     cdef public tuple versions
-    cdef public bint half
     cdef VersionCounter counter
-    cdef object owner
-    cdef dict tangents
     cdef long version
+    cdef bint freed
+    cdef public bint half
+    cdef object base_history(self)
     cpdef list run_formulas(self, object cotangent, bint create_graph, bint large)
     cdef object fit_to_edge(self, list results, Py_ssize_t i, object value, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)

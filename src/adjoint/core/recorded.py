@@ -30,11 +30,13 @@ if not cython.compiled:
         NO_VERSION,
         AccumulateGrad,
         ContextNode,
+        Extras,
         Node,
         SavedTensor,
         TensorBase,
         VersionCounter,
         counter_of,
+        edge_of,
         gradient_edge,
         has_layout,
         make_saved,
@@ -273,7 +275,7 @@ class OpNode(Node):
         term: Term
         results: list = [None] * self._ad_n_edges
         for term in plan.terms:
-            if term.is_for_one and self._ad_edge(term.input) is None:
+            if term.is_for_one and edge_of(self, term.input) is None:
                 continue
             pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:
@@ -285,7 +287,7 @@ class OpNode(Node):
 
     def fit_to_edge(self, results: list, i, value, create_graph):
         """Store the cotangent that a formula gave for an input, converted to the shape and dtype of its edge."""
-        target: Node = self._ad_edge(i)
+        target: Node = edge_of(self, i)
         if target is None or value is None:
             return
         if cython.compiled:
@@ -473,21 +475,21 @@ class OpNode(Node):
 
     def edge_shape(self, i):
         """The shape of the input that an edge leads to; None where nothing flows along it."""
-        target: Node = self._ad_edge(i)
+        target: Node = edge_of(self, i)
         return None if target is None else output_shape(target, output_number(self, i))
 
     def as_recorded(self, tensor: TensorBase, i) -> TensorBase:
         """A saved input with the history and tangents that it had when it was saved: detach_() may have cut both."""
         if i < 0 or tensor._view is not None:
             return tensor
-        edge: Node = self._ad_edge(i)
+        edge: Node = edge_of(self, i)
         number: cython.int = 0
         if edge is not None:
             number = output_number(self, i)
         if type(edge) is registry.crossing:
             # this node's own cotangents are summed on their way to the input; those of other nodes are not to be
             number = output_number(edge, 0)
-            edge = edge._ad_edge(0)
+            edge = edge_of(edge, 0)
         if edge is None or tensor._node is edge or tensor._requires:
             return tensor
         twin: TensorBase = new_tensor(tensor._array)
@@ -518,7 +520,7 @@ class OpNode(Node):
         """A `SavedTensor` as a Tensor with its history, after its version was compared."""
         tensor: TensorBase = unpacked(saved, self)
         if not saved.from_input:
-            if self.owner is None or saved.output_nr:
+            if self.base_history() is None or saved.output_nr:
                 tensor._tangents = self.tangents_of(saved.output_nr)
             else:
                 tensor = self.result(tensor._array)
@@ -526,23 +528,30 @@ class OpNode(Node):
 
     def note_tangents(self, nr, tangents):
         """Keep the tangents of a result, so that it still has them when it is unpacked."""
-        if self.tangents is None:
-            self.tangents = {}
-        self.tangents[nr] = tangents
+        extras: Extras = self._ad_own_extras()
+        if extras.tangents is None:
+            extras.tangents = {}
+        extras.tangents[nr] = tangents
 
     def tangents_of(self, nr):
         """The tangents of a result, or None."""
-        return None if self.tangents is None else self.tangents.get(nr)
+        extras: Extras = self._ad_extras
+        return None if extras is None or extras.tangents is None else extras.tangents.get(nr)
+
+    def base_history(self):
+        """A weak reference to the history of the base, if the operation modified a view in place; else None."""
+        return None if self._ad_extras is None else self._ad_extras.owner
 
     def result(self, array) -> TensorBase:
         """The saved single result as a Tensor that knows its node."""
         tensor: TensorBase = new_tensor(array)
         tensor._counter = self.counter
-        if self.owner is None:
+        owner = self.base_history()
+        if owner is None:
             tensor._node = self
         else:
             # the result of an operation in place on a view is a view of the base's new history
-            part: TensorBase = self.owner().part()
+            part: TensorBase = owner().part()
             tensor._node = part._node
             tensor._output_nr = part._output_nr
         tensor._tangents = self.tangents_of(0)
@@ -1005,6 +1014,6 @@ if not cython.compiled:
     # the values that fields of compiled classes have before they are set
     OpNode.saved0 = OpNode.saved1 = OpNode.saved_others = None
     OpNode.freed = False
-    OpNode.tangents = OpNode.versions = OpNode.plan = OpNode.counter = OpNode.owner = None
+    OpNode.versions = OpNode.plan = OpNode.counter = None
     OpNode.version = 0
     OpNode.half = False

@@ -10,6 +10,9 @@ from adjoint.arrays.kernels import contraction
 from adjoint.arrays.kernels.contraction import LETTERS, small_cross_product
 from adjoint.arrays.kernels.products_and_sums import (
     LEFT_COTANGENT,
+    LINEAR,
+    LINEAR_INPUT,
+    LINEAR_WEIGHT,
     MATRICES,
     MATRIX_VECTOR,
     PRODUCT,
@@ -760,6 +763,7 @@ def _linear_does_not_fit(x, w):
     separable=True,
     node="AddmmBackward0",
     check=_check_linear,
+    native=LINEAR,
 )
 def linear_map(xp, input: Array, weight: Array, bias: Array = None):
     """input @ weight^T + bias, in one step."""
@@ -781,13 +785,13 @@ def lies_in_rows(array):
     return flags is not None and flags.c_contiguous
 
 
-@linear_map.vjp("input")
+@linear_map.vjp("input", native=LINEAR_INPUT)
 def _(ops, g, weight):
     weight_conj = ops.conjugated(weight)
     return ops.linear(g, ops.transpose(weight_conj, 0, 1)) if weight.ndim == 2 else g[..., None] * weight_conj
 
 
-@linear_map.vjp("weight")
+@linear_map.vjp("weight", native=LINEAR_WEIGHT)
 def _(ops, g, input, weight_shape):
     rows = stack_rows(ops, input)
     if len(weight_shape) == 1:

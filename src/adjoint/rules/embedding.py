@@ -2,13 +2,14 @@
 
 from math import prod
 
+from adjoint.arrays.kernels import vectors
 from adjoint.arrays.layout import sparse_coo
 from adjoint.arrays.libraries.sparse_arrays import SparsePattern
 from adjoint.arrays.namespace import first_outside, underlying
 
 from .activations import require_real
 from .declare import Array, Constant, constant, general, linear
-from .reduce import axes_of
+from .reduce import axes_of, softmax_derivative
 
 _HIDDEN = {"method": False, "function": False}
 
@@ -121,16 +122,15 @@ def safe_softmax(xp, input: Array, dim):
     if not input.size:
         return xp.asarray(input, copy=True)
     axis = axes_of(input, dim)
+    result = vectors.softmax(input, dim, False)
+    if result is not None:
+        undefined = xp.any(xp.isnan(result))
+        return xp.where(xp.max(input, axis=axis, keepdims=True) == -xp.inf, 0, result) if undefined else result
     top = xp.max(input, axis=axis, keepdims=True)
     powers = xp.exp(input - xp.where(top == -xp.inf, 0, top))
     total = xp.sum(powers, axis=axis, keepdims=True)
     return powers / xp.where(total == 0, 1, total)
 
 
-def _safe_softmax_derivative(ops, t, y, dim):
-    weighted = t * y
-    return weighted - y * ops.sum(weighted, dim, True)
-
-
-safe_softmax.vjp("input")(lambda ops, g, y, dim: _safe_softmax_derivative(ops, g, y, dim))
-safe_softmax.jvp("input")(lambda ops, t, y, dim: _safe_softmax_derivative(ops, t, y, dim))
+safe_softmax.vjp("input")(lambda ops, g, y, dim: softmax_derivative(ops, g, y, dim))
+safe_softmax.jvp("input")(lambda ops, t, y, dim: softmax_derivative(ops, t, y, dim))

@@ -704,7 +704,7 @@ def softmax(xp, input: Array, dim):
     return row_major(powers / xp.sum(powers, axis=axes_of(input, dim), keepdims=True))
 
 
-def _softmax_derivative(ops, t, y, dim):
+def softmax_derivative(ops, t, y, dim):
     # the Jacobian diag(y) - y y^T is symmetric
     product = native(vectors.softmax_back, t, y, dim, False)
     if product is not None:
@@ -713,8 +713,8 @@ def _softmax_derivative(ops, t, y, dim):
     return weighted - y * ops.sum(weighted, dim, True)
 
 
-softmax.vjp("input")(lambda ops, g, y, dim: _softmax_derivative(ops, g, y, dim))
-softmax.jvp("input")(lambda ops, t, y, dim: _softmax_derivative(ops, t, y, dim))
+softmax.vjp("input")(lambda ops, g, y, dim: softmax_derivative(ops, g, y, dim))
+softmax.jvp("input")(lambda ops, t, y, dim: softmax_derivative(ops, t, y, dim))
 
 
 @general(axes=("dim",), method=False, function=False)

@@ -268,6 +268,8 @@ def _empty(layout: memory_format, shape: tuple[int, ...], kind: Any) -> Any:
 def _filled(
     make: Any, name: str, size: tuple[Any, ...], dtype: Any, device: Device, requires_grad: bool, rest: dict[str, Any]
 ) -> Tensor:
+    if not rest:
+        return _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)
     if "size" in rest:
         size = (rest.pop("size"),)
     target = rest.pop("out", None)

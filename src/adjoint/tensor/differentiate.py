@@ -228,7 +228,8 @@ def grad_of_batch(
 
 def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
     """A tensor with an axis in front for the members of a batch, repeated along it if it is the same for all."""
-    if any(number == level for number, _ in getattr(tensor._array, "batches", ())):
+    array = tensor._array
+    if getattr(array, "level", None) == level or any(number == level for number, _ in getattr(array, "batches", ())):
         return _ops.batch_out(tensor, level, size)
     return _ops.expand(tensor, (size, *tensor._array.shape))
 

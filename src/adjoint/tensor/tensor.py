@@ -23,7 +23,7 @@ from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, print
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
-from adjoint.core.graph import new_tensor, node_of, registry, set_tensor_type
+from adjoint.core.graph import hook_table, new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -1200,10 +1200,7 @@ class Tensor(ArithmeticTensor):
         return RemovableHandle(self._node_hooks(), hook, last=RETAIN)
 
     def _node_hooks(self) -> HookTable:
-        node = node_of(self)
-        if node._ad_tensor_hooks is None:
-            node._ad_tensor_hooks = {}
-        return node._ad_tensor_hooks.setdefault(self._output_nr, HookTable())  # type: ignore[no-any-return]
+        return hook_table(node_of(self), self._output_nr)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Have `hook` called with this leaf each time after its .grad was accumulated.

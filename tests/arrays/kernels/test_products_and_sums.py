@@ -24,6 +24,7 @@ from adjoint.arrays.kernels.products_and_sums import (
     VECTORS,
     expanded,
     one_like,
+    stacked_products,
 )
 from adjoint.program import machine
 
@@ -68,16 +69,51 @@ def test_products_and_their_cotangents_equal_numpys(sizes, kind):
 def test_what_is_not_plain_is_left_to_numpy():
     x = rng.normal(size=(3, 4))
     others = [x.astype("f4"), x.astype(int), x.astype(complex), x.astype(">f8"), x.view(np.recarray), 2.0, None]
-    others += [np.ones((2, 4, 4)), np.ones(()), np.ones((3, 4)), np.ones(3), np.ones((4, 0)), "ab"]
+    others += [np.ones((2, 3, 4)), np.ones(()), np.ones((3, 4)), np.ones(3), np.ones((4, 0)), "ab"]
     packed = np.zeros(4, [("a", "i1"), ("b", "f8")])["b"]
     for other in [*others, packed]:
         assert PRODUCT.run(x, other) is None
     assert PRODUCT.run(np.ones((0, 4)), np.ones(4)) is None and PRODUCT.run(np.ones((2, 0)), np.ones(0)) is None
-    # a cotangent of other ranks than a product of arrays of one or two axes can have
-    for g, other in (((2, 3, 4), (4,)), ((2, 2), (2,)), ((), (2, 2)), ((3, 3, 3), (3, 3))):
+    # a cotangent of other ranks than a product can have, or of ranks that do not tell which product it was
+    for g, other in (((2, 3, 4), (4,)), ((2, 2), (2,)), ((), (2, 2)), ((3, 3), (3, 3, 3)), ((3, 3, 3), (3, 2))):
         assert LEFT_COTANGENT.run(np.ones(g), np.ones(other)) is None
     for g, other in (((2, 3, 4), (4,)), ((), (2, 2)), ((2, 2), (2,)), ((3, 3, 3), (3, 3))):
         assert RIGHT_COTANGENT.run(np.ones(g), np.ones(other)) is None
+
+
+STACKS = [((3, 1, 16), (16, 16)), ((4, 5, 8), (8, 3)), ((2, 3, 4, 8), (2, 3, 8, 4)), ((2, 1, 4, 8), (3, 8, 9))]
+STACKS += [((5, 2, 3), (3, 2)), ((2, 3), (5, 3, 4)), ((4, 30, 20), (20, 10)), ((3, 2, 4), (4,)), ((4,), (3, 4, 2))]
+
+
+@compiled
+@kinds
+@pytest.mark.parametrize(("left", "right"), STACKS)
+def test_products_of_stacks_and_their_cotangents_equal_the_formulas(left, right, kind):
+    ops = adjoint.core.recorded.raw_ops
+    rule = adjoint.core.recorded.operations["matmul"].rule
+    by_input, by_other = [formula.call for formula in rule.vjps]
+    for a, b in itertools.product(arrays(left, kind), arrays(right, kind)):
+        plain = stacked_products(a, b) if min(a.ndim, b.ndim) > 1 else None
+        expected = np.matmul(a, b) if plain is None else plain
+        assert same(PRODUCT.run(a, b), expected)
+        for g in arrays(expected.shape, kind):
+            found = LEFT_COTANGENT.run(g, b)
+            if found is not None:
+                assert same(found, by_input(ops(g), g, b, a.shape))
+            assert (found is None) == (g.ndim < b.ndim or b.ndim == 1)
+            found = RIGHT_COTANGENT.several([g, a, b.shape])
+            if found is not None:
+                np.testing.assert_array_equal(found, by_other(ops(g), g, a, b.shape))
+            assert (found is None) == (a.ndim < 3 or b.ndim < 2)
+
+
+@compiled
+def test_products_of_stacks_that_do_not_fit_are_left_to_numpy():
+    x = np.ones((2, 3, 4))
+    for other in (np.ones((5, 2)), np.ones((3, 4, 2)), np.ones(3), np.ones(()), np.ones((2, 4, 2), "f4")):
+        assert PRODUCT.run(x, other) is None
+    assert RIGHT_COTANGENT.several([x, x.astype("f4"), (4, 4)]) is None
+    assert RIGHT_COTANGENT.several([np.ones((2, 3)), np.ones((2, 3, 0)), (0, 3)]) is None
 
 
 @compiled

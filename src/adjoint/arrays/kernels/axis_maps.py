@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.kernels import max_pooling
+from adjoint.arrays.kernels import max_pooling, scatter
 from adjoint.arrays.kernels.products_and_sums import MAX, SUM, reduced
 from adjoint.runtime.caches import cached
 
@@ -131,6 +131,20 @@ class AxisMap:
         return self.n, self.results, numpy.array(bounds, numpy.int64).reshape(-1, 4)
 
     @computed_once
+    def table(self) -> tuple[numpy.ndarray, numpy.ndarray, tuple[numpy.ndarray, numpy.ndarray] | None, bool]:
+        """The summands of each result in the order of passes, as `scatter.axis_sums` takes them.
+
+        Where they begin in the flat arrays that follow, their elements, their weights in both precisions or None, and
+        whether sums begin with zero, as those of the plain form do unless each result is in the first pass.
+        """
+        there = self.weight != 0
+        starts = numpy.concatenate([[0], numpy.cumsum(there.sum(1))]).astype(numpy.int64)
+        weights = None
+        if self.scale is None:
+            weights = self.weight[there], self.weight[there].astype(numpy.float32)
+        return starts, self.index[there], weights, not (self.passes and there[:, 0].all())
+
+    @computed_once
     def steps(self) -> tuple[tuple[Pass, ...], ...]:
         """The summands of each pass: none, or one range of results."""
         return tuple([tuple(self._ranges(t)) for t in range(self.passes)])
@@ -235,6 +249,18 @@ def _real(xp: Any, x: Any) -> Any:
     return xp.real(x).dtype if kind_of(x) == "c" else x.dtype
 
 
+@cached(1024)
+def _order(maps: tuple[AxisMap, ...]) -> tuple[float, bool, tuple[int, ...], tuple[int, ...]]:
+    """What is the same for all arrays: the product of all scales, whether there are more results than elements, the
+    maps that sum all elements, and the others in their order: the axis that shrinks most comes first.
+    """
+    scale = prod([axis_map.scale for axis_map in maps if axis_map.scale is not None])
+    larger = prod([axis_map.results for axis_map in maps]) > prod([axis_map.n for axis_map in maps])
+    sums_of_all = tuple([i for i, axis_map in enumerate(maps) if axis_map.is_sum])
+    others = [i for i, axis_map in enumerate(maps) if not axis_map.is_identity and not axis_map.is_sum]
+    return scale, larger, sums_of_all, tuple(sorted(others, key=lambda i: maps[i].results / max(maps[i].n, 1)))
+
+
 def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     """Each map applied along its axis, the last map along the last axis.
 
@@ -242,24 +268,23 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     >>> sums(xp, numpy.arange(6.0), (windows(6, 2, 2, 0, 1, 3),))
     array([1., 5., 9.])
     """
-    scale = prod([axis_map.scale for axis_map in maps if axis_map.scale is not None])
     first = x.ndim - len(maps)
-    larger = prod([axis_map.results for axis_map in maps]) > prod([axis_map.n for axis_map in maps])
+    scale, larger, sums_of_all, others = _order(tuple(maps))
     result = x * scale if larger and scale != 1 else x
-    sums_of_all = tuple([first + i for i, axis_map in enumerate(maps) if axis_map.is_sum])
     if sums_of_all:
-        result = xp.sum(result, axis=sums_of_all, keepdims=True, dtype=result.dtype)
-    # the axis that shrinks most comes first
-    for i in sorted(range(len(maps)), key=lambda i: maps[i].results / max(maps[i].n, 1)):
+        axes = tuple([first + i for i in sums_of_all])
+        result = xp.sum(result, axis=axes, keepdims=True, dtype=result.dtype)
+    for i in others:
         axis_map = maps[i]
-        if axis_map.is_identity or axis_map.is_sum:
-            continue
         if axis_map.passes > 8 and axis_map.passes == axis_map.n and (axis_map.weight != 0).all():
             result = _dense(xp, result, first + i, axis_map)
         elif axis_map.passes > 8 and type(result) is numpy.ndarray and axis_map.bounds is not None:
             result = _by_bounds(result, first + i, axis_map)
         else:
-            result = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "add", 0)
+            quick = scatter.axis_sums(result, first + i, axis_map.table) if scatter.compiled else None
+            if quick is None:
+                quick = _combined(xp, result, first + i, axis_map.steps, axis_map.results, "add", 0)
+            result = quick
     if not larger and scale != 1:
         return result * scale
     return xp.asarray(x, copy=True) if result is x else result

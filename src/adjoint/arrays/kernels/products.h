@@ -1,7 +1,9 @@
-/* Products of plain arrays of one or two axes, by the inner loops of numpy.matmul, and their cotangents. */
+/* Products of plain arrays, by the inner loops of numpy.matmul, and their cotangents. */
 #ifndef ADJOINT_PRODUCTS_H
 #define ADJOINT_PRODUCTS_H
 
+#include "broadcast.h"
+#include "small_matrices.h"
 #include "ufunc_loops.h"
 #include "optimized_begin.h"
 
@@ -9,11 +11,16 @@
 #define ADJ_LONG_PRODUCT 40000
 
 /* The product of any two arrays, of two matrices, of a matrix and a vector, of two vectors; the cotangent of the left
-   factor from g and the right one; that of the right factor from g and the left one. */
-enum { ADJ_PRODUCT, ADJ_MATRICES, ADJ_MATRIX_VECTOR, ADJ_VECTORS, ADJ_LEFT, ADJ_RIGHT };
+   factor from g and the right one; that of the right factor from g and the left one. A linear map of rows by a matrix,
+   plus a vector; the cotangent of its rows from g and the matrix; that of its matrix from g, the rows and its shape. */
+enum {
+    ADJ_PRODUCT, ADJ_MATRICES, ADJ_MATRIX_VECTOR, ADJ_VECTORS, ADJ_LEFT, ADJ_RIGHT,
+    ADJ_LINEAR, ADJ_LINEAR_INPUT, ADJ_LINEAR_WEIGHT
+};
 
 /* The loops of numpy.matmul for double and single precision, which adj_find_product_loops() finds. */
 static adj_loop adj_matmul_loops[2];
+static PyObject *adj_matmul;
 
 /* A matrix in memory; an axis that the array does not have has length 1 and stride 0, as in NumPy. */
 typedef struct {
@@ -24,6 +31,8 @@ typedef struct {
 /* Finds the loops; 0 where NumPy does not have them in this form. */
 static int adj_find_product_loops(PyObject *matmul) {
     PyUFuncObject *ufunc = (PyUFuncObject *)matmul;
+    Py_INCREF(matmul);
+    adj_matmul = matmul;
     return adj_loop_of_type(ufunc, NPY_DOUBLE, adj_matmul_loops) &&
            adj_loop_of_type(ufunc, NPY_FLOAT, adj_matmul_loops + 1);
 }
@@ -157,6 +166,146 @@ static PyObject *adj_right_cotangent(int precision, PyArrayObject *g, PyArrayObj
     return adj_multiply(g, precision, adj_transposed(adj_as_matrix(a, 0)), adj_as_matrix(g, 0), 1, m == 2);
 }
 
+/* The product of stacks of matrices by numpy.matmul; None where it refuses, which the kernel is to say. */
+static PyObject *adj_by_matmul(PyObject *a, PyObject *b) {
+    PyObject *out = PyObject_CallFunctionObjArgs(adj_matmul, a, b, NULL);
+    if (out != NULL) return out;
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+/* A view of a stack of matrices with the last two axes exchanged. */
+static PyObject *adj_turned(PyArrayObject *a) {
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(a), order[2] = {ndim - 1, ndim - 2};
+    for (int i = 0; i < ndim; i++) {
+        int from = i < ndim - 2 ? i : order[i - (ndim - 2)];
+        dims[i] = PyArray_DIM(a, from);
+        strides[i] = PyArray_STRIDE(a, from);
+    }
+    return adj_strided(a, ndim, dims, strides);
+}
+
+/* The product of two arrays of which one has more than two axes, as the kernel computes it. */
+static PyObject *adj_product_of_stacks(PyArrayObject *a, PyArrayObject *b) {
+    int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
+    if (m > 1 && n > 1) {
+        if (PyArray_DIM(a, m - 1) == 1 && PyArray_DIM(b, n - 2) == 1) Py_RETURN_NONE;
+        PyObject *out = adj_multiply_stacks((PyObject *)a, (PyObject *)b);
+        if (out != Py_None) return out;
+        Py_DECREF(out);
+    }
+    return adj_by_matmul((PyObject *)a, (PyObject *)b);
+}
+
+/* The product of one array and the transposed matrices of another; which of them come first. */
+static PyObject *adj_product_with_turned(PyArrayObject *a, PyArrayObject *turned, int turned_first) {
+    PyObject *view = adj_turned(turned), *out;
+    if (view == NULL) return NULL;
+    out = turned_first ? adj_by_matmul(view, (PyObject *)a) : adj_by_matmul((PyObject *)a, view);
+    Py_DECREF(view);
+    return out;
+}
+
+/* All rows of a stack of matrices under each other. */
+static PyArrayObject *adj_rows_of_stack(PyArrayObject *a) {
+    npy_intp dims[2] = {1, PyArray_DIM(a, PyArray_NDIM(a) - 1)};
+    PyArray_Dims shape = {dims, 2};
+    for (int i = 0; i < PyArray_NDIM(a) - 1; i++) dims[0] *= PyArray_DIM(a, i);
+    return (PyArrayObject *)PyArray_Newshape(a, &shape, NPY_CORDER);
+}
+
+/* The cotangent of a product's right factor, of this shape, from g and the left factor, a stack of matrices. */
+static PyObject *adj_right_of_stacks(PyObject *cotangent, PyObject *left, PyObject *shape) {
+    int precision = adj_precision(cotangent);
+    if (precision < 0 || adj_precision(left) != precision || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
+    PyArrayObject *g = (PyArrayObject *)cotangent, *a = (PyArrayObject *)left;
+    Py_ssize_t rank = PyTuple_GET_SIZE(shape);
+    if (PyArray_NDIM(a) < 3 || PyArray_NDIM(g) < 2 || rank < 2) Py_RETURN_NONE;
+    if (rank > 2) return adj_product_with_turned(g, a, 1);
+    PyArrayObject *rows = adj_rows_of_stack(a), *of_g = rows == NULL ? NULL : adj_rows_of_stack(g);
+    PyObject *out = NULL;
+    if (of_g != NULL)
+        out = adj_multiply(g, precision, adj_transposed(adj_as_matrix(rows, 0)), adj_as_matrix(of_g, 0), 1, 1);
+    Py_XDECREF(rows);
+    Py_XDECREF(of_g);
+    return out;
+}
+
+/* All rows of an array times a matrix, an array with as many axes; None where they do not fit, are empty, or do not lie
+   in rows of their own. Rows of one element are left to the kernel. */
+static PyObject *adj_rows_times(int precision, PyArrayObject *x, adj_matrix b) {
+    int ndim = PyArray_NDIM(x);
+    if (ndim == 0 || PyArray_DIM(x, ndim - 1) != b.rows || b.rows < 2) Py_RETURN_NONE;
+    if (ndim < 3) return adj_multiply(x, precision, adj_as_matrix(x, 1), b, ndim == 2, 1);
+    if (!PyArray_IS_C_CONTIGUOUS(x) || PyArray_SIZE(x) == 0 || b.columns == 0) Py_RETURN_NONE;
+    npy_intp dims[NPY_MAXDIMS], size = PyArray_ITEMSIZE(x), rows = PyArray_SIZE(x) / b.rows;
+    memcpy(dims, PyArray_DIMS(x), ndim * sizeof *dims);
+    dims[ndim - 1] = b.columns;
+    PyArrayObject *out = adj_new_array(x, ndim, dims);
+    if (out == NULL) return NULL;
+    adj_matrix a = {PyArray_BYTES(x), rows, b.rows, b.rows * size, size};
+    adj_matrix result = {PyArray_BYTES(out), rows, b.columns, b.columns * size, size};
+    adj_ready_product ready = adj_prepare_product(precision, a, b, result);
+    adj_run_product(&ready, a.data, b.data, result.data);
+    return (PyObject *)out;
+}
+
+#define ADJ_ADD_TO_ROWS(type)                                                                                          \
+    for (npy_intp i = 0; i < rows; i++, to += n * sizeof(type))                                                        \
+        for (npy_intp j = 0; j < n; j++) ((type *)to)[j] += *(const type *)(from + j * step);
+
+/* x @ weight^T + bias; None for other arrays, and where NumPy is to report an error. */
+static PyObject *adj_linear(PyObject *input, PyObject *matrix, PyObject *vector) {
+    int precision = adj_precision(input);
+    if (precision < 0 || adj_precision(matrix) != precision) Py_RETURN_NONE;
+    if (PyArray_NDIM((PyArrayObject *)matrix) != 2) Py_RETURN_NONE;
+    adj_matrix weight = adj_transposed(adj_as_matrix((PyArrayObject *)matrix, 0));
+    PyArrayObject *b = vector == Py_None ? NULL : (PyArrayObject *)vector;
+    if (b && (adj_precision(vector) != precision || PyArray_NDIM(b) != 1 || PyArray_DIM(b, 0) != weight.columns))
+        Py_RETURN_NONE;
+    PyObject *out = adj_rows_times(precision, (PyArrayObject *)input, weight);
+    if (out == NULL || out == Py_None || b == NULL) return out;
+    npy_intp n = weight.columns, rows = PyArray_SIZE((PyArrayObject *)out) / n, step = PyArray_STRIDE(b, 0);
+    char *to = PyArray_BYTES((PyArrayObject *)out);
+    const char *from = PyArray_BYTES(b);
+    adj_clear_flags(FE_ALL_EXCEPT);
+    if (precision) {
+        ADJ_ADD_TO_ROWS(float)
+    } else {
+        ADJ_ADD_TO_ROWS(double)
+    }
+    if (!adj_flags(ADJ_REPORTED_FLAGS)) return out;
+    adj_clear_flags(FE_ALL_EXCEPT);
+    Py_DECREF(out);
+    Py_RETURN_NONE;
+}
+
+/* The cotangent of the matrix of a linear map, of this shape, from g and the rows. */
+static PyObject *adj_linear_weight(PyObject *cotangent, PyObject *input, PyObject *shape) {
+    int precision = adj_precision(cotangent);
+    if (precision < 0 || adj_precision(input) != precision || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
+    PyArrayObject *g = (PyArrayObject *)cotangent, *x = (PyArrayObject *)input;
+    if (PyTuple_GET_SIZE(shape) != 2 || PyArray_NDIM(g) != PyArray_NDIM(x) || PyArray_NDIM(x) < 1) Py_RETURN_NONE;
+    PyArrayObject *rows = adj_rows_of_stack(x), *of_g = rows == NULL ? NULL : adj_rows_of_stack(g);
+    PyObject *out = NULL;
+    if (of_g != NULL)
+        out = adj_multiply(g, precision, adj_transposed(adj_as_matrix(of_g, 0)), adj_as_matrix(rows, 0), 1, 1);
+    Py_XDECREF(rows);
+    Py_XDECREF(of_g);
+    return out;
+}
+
+/* What is made of more than two values, which a list holds; None for others. */
+static PyObject *adj_product_of_several(int kind, PyObject *values) {
+    if (PyList_GET_SIZE(values) != 3) Py_RETURN_NONE;
+    PyObject *a = PyList_GET_ITEM(values, 0), *b = PyList_GET_ITEM(values, 1), *c = PyList_GET_ITEM(values, 2);
+    if (kind == ADJ_RIGHT) return adj_right_of_stacks(a, b, c);
+    if (kind == ADJ_LINEAR_WEIGHT) return adj_linear_weight(a, b, c);
+    if (kind == ADJ_LINEAR) return adj_linear(a, b, c);
+    Py_RETURN_NONE;
+}
+
 /* A product, or a cotangent of one, where g without axes is that of a product of two vectors; None for arrays that are
    not plain, or not of the ranks that `kind` says. */
 static PyObject *adj_product(int kind, PyObject *first, PyObject *second) {
@@ -164,7 +313,17 @@ static PyObject *adj_product(int kind, PyObject *first, PyObject *second) {
     if (precision < 0 || adj_precision(second) != precision) Py_RETURN_NONE;
     PyArrayObject *a = (PyArrayObject *)first, *b = (PyArrayObject *)second;
     int m = PyArray_NDIM(a), n = PyArray_NDIM(b), fits = m > 0;
-    if (m > 2 || n > 2 || n == 0) Py_RETURN_NONE;
+    if (kind == ADJ_LINEAR) return adj_linear(first, second, Py_None);
+    if (kind == ADJ_LINEAR_INPUT && n == 2) return adj_rows_times(precision, a, adj_as_matrix(b, 0));
+    if (kind > ADJ_RIGHT) Py_RETURN_NONE;
+    if (m > 2 || n > 2) {
+        if (m == 0 || n == 0) Py_RETURN_NONE;
+        if (kind == ADJ_PRODUCT) return adj_product_of_stacks(a, b);
+        /* with fewer axes g is the cotangent of a product with a vector */
+        if (kind == ADJ_LEFT && n > 1 && m >= n) return adj_product_with_turned(a, b, 0);
+        Py_RETURN_NONE;
+    }
+    if (n == 0) Py_RETURN_NONE;
     if (kind == ADJ_LEFT) return adj_left_cotangent(precision, a, b);
     if (kind == ADJ_RIGHT) return adj_right_cotangent(precision, a, b);
     if (kind == ADJ_MATRICES) fits = m == 2 && n == 2;

@@ -8,12 +8,14 @@ cdef extern from "broadcast.h":
 
 cdef extern from "products.h":
     int ADJ_PRODUCT, ADJ_MATRICES, ADJ_MATRIX_VECTOR, ADJ_VECTORS, ADJ_LEFT, ADJ_RIGHT
+    int ADJ_LINEAR, ADJ_LINEAR_INPUT, ADJ_LINEAR_WEIGHT
     ctypedef struct adj_matrix:
         pass
     ctypedef struct adj_ready_product:
         pass
     bint adj_find_product_loops(object matmul)
     object adj_product(int kind, object a, object b)
+    object adj_product_of_several(int kind, list values)
     adj_matrix adj_matrix_at(char *data, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, bint is_row)
     adj_ready_product adj_prepare_product(int precision, adj_matrix a, adj_matrix b, adj_matrix out)
     void adj_run_product(const adj_ready_product *ready, char *a, char *b, char *out)

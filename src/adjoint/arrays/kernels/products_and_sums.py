@@ -23,6 +23,7 @@ if cython.compiled:
     _KINDS = {
         "product": ADJ_PRODUCT, "matrices": ADJ_MATRICES, "matrix_vector": ADJ_MATRIX_VECTOR, "vectors": ADJ_VECTORS,
         "left cotangent": ADJ_LEFT, "right cotangent": ADJ_RIGHT,
+        "linear": ADJ_LINEAR, "linear input": ADJ_LINEAR_INPUT, "linear weight": ADJ_LINEAR_WEIGHT,
         "total": ADJ_TOTAL, "average": ADJ_AVERAGE, "spread": ADJ_SPREAD, "spread mean": ADJ_SPREAD_MEAN,
         "read": ADJ_READ, "embed": ADJ_EMBED, "reshape": ADJ_RESHAPE,
         "permute": ADJ_PERMUTE, "permute back": ADJ_PERMUTE_BACK, "swap": ADJ_SWAP,
@@ -36,9 +37,11 @@ if cython.compiled:
 class NativeKernel:
     """A native kernel by its name.
 
-    product: a @ b of arrays of one or two axes; matrices, matrix_vector, vectors: the same of these only.
+    product: a @ b; matrices, matrix_vector, vectors: the same of two axes and of one only.
     left cotangent: of a product, the cotangent of the left factor from g and the right one. right cotangent: that of
-        the right factor from g and the left one.
+        the right factor from g and the left one, where one has more than two axes also its shape.
+    linear: rows times the transpose of a matrix, plus a vector or None. linear input: the cotangent of the rows, from g
+        and the matrix; linear weight: that of the matrix, from g, the rows and its shape.
     total, average: the sum and the mean of all elements.
     spread: the cotangent of the input of `total`, from g and its shape; spread mean: the same for `average`.
 
@@ -60,7 +63,7 @@ class NativeKernel:
         if cython.compiled:
             if self.is_move:
                 return adj_move(self.kind, [a, b])
-            if self.kind <= ADJ_RIGHT:
+            if self.kind < ADJ_TOTAL:
                 return adj_product(self.kind, a, b) if _are_bound else None
             share = adj_share(a, b) if self.kind == ADJ_SPREAD_MEAN else a
             return adj_expand(share, b)
@@ -73,9 +76,12 @@ class NativeKernel:
         return None
 
     def several(self, values: list):
-        """The result for an array and parameters, or None."""
-        if cython.compiled and self.is_move:
-            return adj_move(self.kind, values)
+        """The result for an array and parameters, or for three values of a product or a linear map, or None."""
+        if cython.compiled:
+            if self.is_move:
+                return adj_move(self.kind, values)
+            if self.kind < ADJ_TOTAL and _are_bound:
+                return adj_product_of_several(self.kind, values)
         return None
 
     def run(self, a, b=None):
@@ -94,6 +100,7 @@ PRODUCT, MATRICES, MATRIX_VECTOR, VECTORS, LEFT_COTANGENT, RIGHT_COTANGENT = [
     NativeKernel(name)
     for name in ("product", "matrices", "matrix_vector", "vectors", "left cotangent", "right cotangent")
 ]
+LINEAR, LINEAR_INPUT, LINEAR_WEIGHT = [NativeKernel(name) for name in ("linear", "linear input", "linear weight")]
 TOTAL, AVERAGE, SPREAD, SPREAD_MEAN = [NativeKernel(name) for name in ("total", "average", "spread", "spread mean")]
 READ, EMBED, RESHAPE, PERMUTE, PERMUTE_BACK, SWAP = [
     NativeKernel(name) for name in ("read", "embed", "reshape", "permute", "permute back", "swap")

@@ -2,6 +2,7 @@
 #ifndef ADJOINT_SCATTER_H
 #define ADJOINT_SCATTER_H
 
+#include <fenv.h>
 #include <stdint.h>
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
@@ -74,6 +75,61 @@ static void adj_along_axis(int what, int size, char *array, const char *places, 
     else if (what == ADJ_PUT) ADJ_FOR_EACH_PLACE(int64_t, at[*p * inner + j] = *v)
     else if (size == 4) ADJ_FOR_EACH_PLACE(int32_t, *v = at[*p * inner + j])
     else ADJ_FOR_EACH_PLACE(int64_t, *v = at[*p * inner + j])
+}
+
+/* A linear map along one axis: (outer, n, inner) to (outer, m, inner). Summands of result i are those from starts[i]
+   to starts[i + 1]: the elements of these numbers, times weights or as they are, added in this order. */
+typedef struct {
+    Py_ssize_t outer, n, m, inner;
+    const int64_t *starts, *elements;
+    const char *weights;
+    int from_zero; /* each sum begins with zero, which makes zero of a negative one */
+} adj_axis_map;
+
+/* One summand of a row of sums. */
+#define ADJ_ROW(op)                                                                                                    \
+    if (w) for (Py_ssize_t j = 0; j < inner; j++) out[j] op w[k] * row[j];                                             \
+    else for (Py_ssize_t j = 0; j < inner; j++) out[j] op row[j];
+#define ADJ_DEFINE_AXIS_SUMS(name, type)                                                                               \
+    static void name(const adj_axis_map *map, const type *x, type *out) {                                              \
+        const Py_ssize_t inner = map->inner;                                                                           \
+        const type *w = (const type *)map->weights;                                                                    \
+        for (Py_ssize_t o = 0; o < map->outer; o++, x += map->n * inner)                                               \
+            for (Py_ssize_t i = 0; i < map->m; i++, out += inner) {                                                    \
+                int64_t k = map->starts[i], end = map->starts[i + 1];                                                  \
+                if (inner == 1) {                                                                                      \
+                    type sum = 0;                                                                                      \
+                    if (k < end && !map->from_zero) {                                                                  \
+                        sum = w ? w[k] * x[map->elements[k]] : x[map->elements[k]];                                    \
+                        k++;                                                                                           \
+                    }                                                                                                  \
+                    if (w) for (; k < end; k++) sum += w[k] * x[map->elements[k]];                                     \
+                    else for (; k < end; k++) sum += x[map->elements[k]];                                              \
+                    *out = sum;                                                                                        \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                if (k < end && !map->from_zero) {                                                                      \
+                    const type *row = x + map->elements[k] * inner;                                                    \
+                    ADJ_ROW(=)                                                                                         \
+                    k++;                                                                                               \
+                } else for (Py_ssize_t j = 0; j < inner; j++) out[j] = 0;                                              \
+                for (; k < end; k++) {                                                                                 \
+                    const type *row = x + map->elements[k] * inner;                                                    \
+                    ADJ_ROW(+=)                                                                                        \
+                }                                                                                                      \
+            }                                                                                                          \
+    }
+ADJ_DEFINE_AXIS_SUMS(adj_axis_sums_4, float)
+ADJ_DEFINE_AXIS_SUMS(adj_axis_sums_8, double)
+
+/* Runs a map; returns whether there was a floating point error that NumPy may be told to report. */
+static int adj_axis_sums(int size, const adj_axis_map *map, const char *x, char *out) {
+    feclearexcept(FE_ALL_EXCEPT);
+    if (size == 4) adj_axis_sums_4(map, (const float *)x, (float *)out);
+    else adj_axis_sums_8(map, (const double *)x, (double *)out);
+    int flags = fetestexcept(FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+    if (flags) feclearexcept(FE_ALL_EXCEPT);
+    return flags != 0;
 }
 
 #include "optimized_end.h"

@@ -17,8 +17,16 @@ cdef extern from "scatter.h":
         Py_ssize_t inner,
     ) nogil
 
-cdef extern from "sampling.h":
     ctypedef long long int64_t
+    ctypedef struct adj_axis_map:
+        Py_ssize_t outer, n, m, inner
+        const int64_t *starts
+        const int64_t *elements
+        const char *weights
+        int from_zero
+    bint adj_axis_sums(int size, const adj_axis_map *map, const char *x, char *out) nogil
+
+cdef extern from "sampling.h":
     int ADJ_SAMPLES, ADJ_SAMPLED_WEIGHTS, ADJ_SAMPLED_IMAGES
     ctypedef struct adj_sampling:
         Py_ssize_t images, channels, size, results, places
@@ -58,6 +66,11 @@ cpdef bint add_along(object array, object index, int axis, object values)
     first=cython.p_char, second=cython.p_char, third=cython.p_char, shape=tuple, places=tuple,
 )
 cdef bint _along_axis(int what, object array, object index, int axis, object values)
+
+@cython.locals(
+    job=adj_axis_map, size=cython.int, i=cython.int, failed=cython.bint, first=cython.p_char, second=cython.p_char, shape=tuple,
+)
+cpdef object axis_sums(object x, int axis, object table)
 
 @cython.locals(
     n=adj_sampling, item=cython.int, kind=cython.int, first=cython.p_char, second=cython.p_char, third=cython.p_char,

@@ -1,4 +1,4 @@
-"""Scatter: elements added at places of images, rows added to rows, elements at places along one axis, weighted sums.
+"""Scatter: elements added at places of images, rows added to rows, elements and sums along one axis, weighted sums.
 
 There is no uncompiled form: `compiled` and `can_do` are then False, and the callers do the same with whole arrays.
 """
@@ -125,6 +125,39 @@ if compiled:
         with cython.nogil:
             adj_along_axis(kind, size, first, second, third, outer, n, m, inner)
         return True
+
+    def axis_sums(x, axis, table):
+        """A linear map along one axis, given as `AxisMap.table`.
+
+        None for arrays without a loop, and after a floating point error.
+        """
+        if type(x) is not numpy.ndarray or x.dtype not in _FLOATS or not x.size:
+            return None
+        starts, elements, weights, from_zero = table
+        if not x.flags.c_contiguous:
+            x = numpy.ascontiguousarray(x)
+        shape, size = x.shape, x.itemsize
+        job.outer = job.inner = 1
+        for i in range(len(shape)):
+            if i < axis:
+                job.outer *= shape[i]
+            elif i > axis:
+                job.inner *= shape[i]
+        job.n, job.m, job.from_zero = shape[axis], starts.size - 1, from_zero
+        if not adj_all_within(adj_bytes(elements), elements.size, 0, job.n):
+            raise IndexError(f"an element lies outside of an axis of {job.n}")
+        out = numpy.empty((*shape[:axis], job.m, *shape[axis + 1 :]), x.dtype)
+        if weights is not None:
+            weights = weights[size == 4]
+        first, second = adj_bytes(starts), adj_bytes(elements)
+        job.starts = cython.cast(cython.pointer(int64_t), first)
+        job.elements = cython.cast(cython.pointer(int64_t), second)
+        job.weights = adj_bytes_or_null(weights)
+        first, second = adj_bytes(x), adj_bytes(out)
+        with cython.nogil:
+            failed = adj_axis_sums(size, cython.address(job), first, second)
+        # NumPy is to report the error
+        return None if failed else out
 
     def samples(image, weights, places):
         """The sums of elements of images (.., C, S) at places (.., P, T) times weights (.., P, T): (.., C, P)."""

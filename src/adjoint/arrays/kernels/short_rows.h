@@ -39,6 +39,12 @@ static inline int adj_meet_in_short_rows(PyObject *left, PyObject *right) {
     return row < ADJ_SHORT_ROW && row < total && total >= ADJ_MANY_SHORT_ROWS;
 }
 
+#define ADJ_REPEAT(type)                                                                                               \
+    for (npy_intp i = 0; i < n; i++, to += each * sizeof(type)) {                                                      \
+        type value = *(const type *)(x + i * *strides);                                                                \
+        for (npy_intp j = 0; j < each; j++) ((type *)to)[j] = value;                                                   \
+    }
+
 /* Writes elements of an array out without gaps; returns the end of what was written. What is repeated is copied in
    pieces that double in length. */
 static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const npy_intp *strides, int size,
@@ -48,6 +54,16 @@ static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const
         return to + size;
     }
     npy_intp n = *shape;
+    if (ndim == 2 && *strides != 0 && strides[1] == 0) {
+        /* each element several times: mostly two or three */
+        npy_intp each = shape[1];
+        if (size == 8) {
+            ADJ_REPEAT(double)
+        } else {
+            ADJ_REPEAT(float)
+        }
+        return to;
+    }
     if (*strides == 0) {
         char *end = adj_write_out(x, ndim - 1, shape + 1, strides + 1, size, to);
         npy_intp all = n * (end - to), done = end - to;

@@ -14,7 +14,7 @@
 
 /* The sum and the mean of all elements, and the cotangents of what these were given; the numbers follow on those of
    products. */
-enum { ADJ_TOTAL = ADJ_RIGHT + 1, ADJ_AVERAGE, ADJ_SPREAD, ADJ_SPREAD_MEAN };
+enum { ADJ_TOTAL = ADJ_LINEAR_WEIGHT + 1, ADJ_AVERAGE, ADJ_SPREAD, ADJ_SPREAD_MEAN };
 
 /* The loops of numpy.add for double and single precision, which adj_find_sum_loops() finds. */
 static adj_loop adj_add_loops[2];

@@ -8,6 +8,7 @@ from adjoint.core.graph cimport (
     TensorBase,
     counter_of,
     dtype_of,
+    edge_of,
     gradient_edge,
     has_shape,
     ndim_of,
@@ -20,6 +21,7 @@ from adjoint.core.graph cimport (
 from adjoint.core.modes.state cimport current
 from adjoint.core.recorded cimport OpNode, Plan
 
+cdef int _RANKS
 cdef object _ndarray, _FLOAT32, _FLOAT64, registry
 
 

@@ -20,6 +20,7 @@ if not cython.compiled:
         TensorBase,
         counter_of,
         dtype_of,
+        edge_of,
         gradient_edge,
         has_shape,
         ndim_of,
@@ -33,6 +34,8 @@ if not cython.compiled:
     from adjoint.core.recorded import OpNode, Plan
 
 _ndarray = numpy.ndarray
+# classes of nodes are kept for fewer axes than this
+_RANKS = 5
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
 
@@ -55,7 +58,7 @@ class Recorder:
         self.node, self.node_for = arguments.rule.node, arguments.rule.node_for
         self.numbered = [(self.arguments.names.index(n), own) for n, own in self.rule.nodes_with_number.items()]
         self.node_types = {}
-        self.ranked_types = [None] * 9
+        self.ranked_types = [None] * (_RANKS * _RANKS)
 
     def mask(self, values):
         """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
@@ -127,7 +130,7 @@ class Recorder:
 
     def record_quick(self, x, y, plan: Plan, out, result: TensorBase):
         """`record` for one or two inputs and a plan that saves only these and the result."""
-        tensor: TensorBase = x if plan.needs_first else y
+        tensor: TensorBase = cython.cast(TensorBase, x if plan.needs_first else y)
         if tensor._counter is NO_VERSION and self.is_left_out([x, y]):
             return
         if not plan.is_simple:
@@ -140,18 +143,18 @@ class Recorder:
         node_type = self.node_type
         if node_type is None:
             node_type = self.node_type_for((x, y)) if y is None or self.native is None else self.ranked_type(x, y)
-        node: OpNode = new_node(node_type, OpNode)
+        node: OpNode = cython.cast(OpNode, new_node(node_type, OpNode))
         first: cython.int = 0
         second: cython.int = 0
         node.plan = plan
         node._ad_n_outputs = 1
         node._ad_n_edges = 1 if y is None else 2
         if plan.needs_first:
-            tensor = x
+            tensor = cython.cast(TensorBase, x)
             node._ad_first = gradient_edge(tensor)
             first = tensor._output_nr
         if plan.needs_second:
-            tensor = y
+            tensor = cython.cast(TensorBase, y)
             node._ad_second = gradient_edge(tensor)
             second = tensor._output_nr
         if first or second:
@@ -233,8 +236,12 @@ class Recorder:
         return node_type
 
     def ranked_type(self, x, y):
-        """The class of the node for two Tensors of at most two axes, where it depends on nothing but their number."""
-        rank: cython.int = 3 * ndim_of(cython.cast(TensorBase, x)._array) + ndim_of(cython.cast(TensorBase, y)._array)
+        """The class of the node for two Tensors, where it depends on nothing but their numbers of axes."""
+        first: cython.int = ndim_of(cython.cast(TensorBase, x)._array)
+        second: cython.int = ndim_of(cython.cast(TensorBase, y)._array)
+        if first >= _RANKS or second >= _RANKS:
+            return self.node_type_for((x, y))
+        rank: cython.int = _RANKS * first + second
         node_type = self.ranked_types[rank]
         if node_type is None:
             node_type = self.ranked_types[rank] = self.node_type_for((x, y))
@@ -305,7 +312,7 @@ def recorded_shape(out, node: OpNode):
         return out.shape
     source: Node
     for i in range(node._ad_n_edges):
-        source = node._ad_edge(i)
+        source = edge_of(node, i)
         if source is not None and source._ad_n_outputs == 1 and has_shape(out, source._ad_shape):
             return source._ad_shape
     return shape_of(out)

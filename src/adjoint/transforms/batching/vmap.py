@@ -165,18 +165,20 @@ def lead_out(func: Callable[..., Any], output: Any, dim: int | None, batch: Batc
 
     The result as it is where the place is None.
     """
-    name = name_of(func)
     if dim is None:
         if isinstance(output, TensorBase) and any(n == batch.level for n, _ in batches_of(output._array)):
+            name = name_of(func)
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return output, None
     if not isinstance(output, TensorBase):
+        name = name_of(func)
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
             "out_dims= to None for output?"
         )
     whole = of_all_members(output, batch.level, batch.size)
-    dim = normalize_dim(dim, whole.ndim)
+    if dim:
+        dim = normalize_dim(dim, whole.ndim)
     if dim:
         whole = ops.permute(whole, (*range(1, dim + 1), 0, *range(dim + 1, whole.ndim)))
     return whole, dim
@@ -210,6 +212,8 @@ def spread(dims: Any, structure: TreeDef) -> list[Any] | None:
 
     None where the trees do not fit.
     """
+    if dims is None or isinstance(dims, int):
+        return [dims] * structure.n_leaves
     children, dims_structure = flatten(dims, lambda part: part is not dims or part is None)
     if dims_structure.is_leaf:
         return [dims] * structure.n_leaves
@@ -229,44 +233,46 @@ def checked_in_dims(
     func: Callable[..., Any], in_dims: Dims, args: tuple[Any, ...], leaves: list[Any], structure: TreeDef
 ) -> list[int | None]:
     """The batch axis of each leaf of the arguments, counted from the front. Raises ValueError where there is none."""
-    name = name_of(func)
-    prefix = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+
+    def prefix() -> str:
+        return f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
+
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
-            f"{prefix}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"{prefix()}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported."
+            f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
+            "vmap over a function with no inputs. The latter is unsupported."
         )
     dims = spread(in_dims, structure)
     if dims is None:
         raise ValueError(
-            f"{prefix}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{prefix()}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{described(flatten(in_dims, _is_none)[1])} but inputs has structure {described(structure)}."
         )
     return [checked_dim(prefix, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
 
 
-def checked_dim(prefix: str, leaf: Any, dim: Any) -> int | None:
+def checked_dim(prefix: Callable[[], str], leaf: Any, dim: Any) -> int | None:
     """The batch axis of one argument, counted from the front."""
     if not isinstance(dim, int) and dim is not None:
         raise ValueError(
-            f"{prefix}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            f"{prefix()}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
         )
     if dim is None:
         return None
     if not isinstance(leaf, TensorBase):
         raise ValueError(
-            f"{prefix}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+            f"{prefix()}Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
             "non-Tensor arguments, please use None as the respective in_dim"
         )
     n = leaf._array.ndim
     if not -n <= dim < n:
         raise ValueError(
-            f"{prefix}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
+            f"{prefix()}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
             f"in_dim to satisfy -{n} <= in_dim < {n}."
         )
     return dim % n
@@ -287,6 +293,8 @@ def batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 def checked_out_dims(func: Callable[..., Any], out_dims: Dims, results: Any, structure: TreeDef) -> list[int | None]:
     """The position of the batch axis in each leaf of the results. Raises ValueError where out_dims do not fit."""
+    if isinstance(out_dims, int):
+        return [out_dims] * structure.n_leaves
     name = name_of(func)
     if not all(dim is None or isinstance(dim, int) for dim in flatten(out_dims, _is_none)[0]):
         raise ValueError(
