@@ -14,6 +14,9 @@ import adjoint
 from adjoint.arrays.kernels.products_and_sums import (
     AVERAGE,
     LEFT_COTANGENT,
+    LINEAR,
+    LINEAR_INPUT,
+    LINEAR_WEIGHT,
     MATRICES,
     MATRIX_VECTOR,
     PRODUCT,
@@ -26,6 +29,7 @@ from adjoint.arrays.kernels.products_and_sums import (
     one_like,
     stacked_products,
 )
+from adjoint.arrays.libraries.numpy_namespace import xp as numpy_xp
 from adjoint.program import machine
 
 compiled = pytest.mark.skipif(not machine.compiled, reason="there are no native kernels in plain Python")
@@ -114,6 +118,51 @@ def test_products_of_stacks_that_do_not_fit_are_left_to_numpy():
         assert PRODUCT.run(x, other) is None
     assert RIGHT_COTANGENT.several([x, x.astype("f4"), (4, 4)]) is None
     assert RIGHT_COTANGENT.several([np.ones((2, 3)), np.ones((2, 3, 0)), (0, 3)]) is None
+
+
+@compiled
+@kinds
+@pytest.mark.parametrize("shape", [(16,), (5, 16), (1, 16), (3, 4, 16), (2, 3, 4, 16), (7, 2)])
+def test_linear_maps_and_their_cotangents_equal_the_formulas(shape, kind):
+    rule = adjoint.core.recorded.operations["linear"].rule
+    kernel, (by_input, by_weight, _) = rule.kernel(numpy_xp), [formula.call for formula in rule.vjps]
+    for x, weight in itertools.product(arrays(shape, kind), arrays((6, shape[-1]), kind)):
+        for bias in (None, *arrays((6,), kind)):
+            found, expected = LINEAR.several([x, weight, bias]), kernel(x, weight, bias)
+            if found is None:
+                assert x.ndim > 2 and not x.flags.c_contiguous
+            else:
+                np.testing.assert_array_equal(found, expected)
+                assert found.base is None and found.dtype == expected.dtype and found.strides == expected.strides
+        for g in arrays((*shape[:-1], 6), kind):
+            found = LINEAR_INPUT.run(g, weight)
+            assert (found is None) == (g.ndim > 2 and not g.flags.c_contiguous)
+            if found is not None:
+                np.testing.assert_array_equal(found, by_input(adjoint.core.recorded.raw_ops(g), g, weight))
+            found = LINEAR_WEIGHT.several([g, x, weight.shape])
+            np.testing.assert_array_equal(found, by_weight(adjoint.core.recorded.raw_ops(g), g, x, weight.shape))
+
+
+@compiled
+def test_other_linear_maps_are_left_to_numpy():
+    x, weight = np.ones((3, 4)), np.ones((2, 4))
+    for values in (
+        [x, np.ones(4), None],
+        [x, np.ones((2, 3)), None],
+        [x, weight, np.ones(())],
+        [x, weight, np.ones(3)],
+    ):
+        assert LINEAR.several(values) is None
+    for values in ([x[:, :1], weight[:, :1], None], [x[:0], weight, None], [x, weight.astype("f4"), None], [x, weight]):
+        assert LINEAR.several(values) is None
+    huge = np.full((2, 4), 1e308)
+    assert LINEAR.several([huge[:, :2] * [1, 0], np.ones((2, 2)), huge[0, :2]]) is None
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        adjoint.nn.functional.linear(
+            *[adjoint.from_numpy(a) for a in (huge[:, :2] * [1, 0], np.ones((2, 2)), huge[0, :2])]
+        )
+    assert LINEAR_INPUT.run(np.ones((3, 2)), np.ones(2)) is None
+    assert LINEAR_WEIGHT.several([np.ones(3), x, (4,)]) is None
 
 
 @compiled
