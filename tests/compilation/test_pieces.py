@@ -145,6 +145,29 @@ def test_value_that_is_another_one_at_each_call() -> None:
     assert call.pieces is not None and call.pieces.parts[0].replayed.n_recordings == 1
 
 
+def test_numbers_that_nothing_seen_gives() -> None:
+    lines = ["def f(x, y, z, s):", "h = x * 2", "begun = clock()", "h.detach().numpy()", "h = h * y", "return h, begun"]
+    times = []
+    for name in ("plain", "compiled"):
+        steps = iter(range(99)).__next__
+        function = function_of(lines, "clock", {"clock": Clock(steps)})
+        call = adjoint.compile(function) if name == "compiled" else function
+        times.append([call(*arguments(k % 2))[1] for k in range(12)])
+    assert times[0] == times[1]
+
+
+class Clock:
+    """Something whose state cannot be seen."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self, step: Callable[[], int]) -> None:
+        self._next = step
+
+    def __call__(self) -> int:
+        return self._next()
+
+
 def test_effects_of_the_statement_are_those_of_the_function(capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["def f(x, y, z, s):", "h = (x * 2).tanh()", "print(h.detach().sum())", "return h * y"]
     call = adjoint.compile(function_of(lines, "effects"))

@@ -125,6 +125,8 @@ class Entry:
     ) -> None:
         self.function, self.recording, self.reach = function, recording, reach
         self.gives_variables = gives_variables
+        #: True for a piece until a second call has given the same numbers: a clock or a counter gives others.
+        self.is_on_trial = gives_variables
         self.structure_in = structure
         self.externals: list[External] = []
         #: Arguments that are NumPy's arrays, as the Tensors under the differentiable arrays that the function gets.
@@ -685,6 +687,11 @@ class Entry:
         if kind is ARRAY:
             return values[value] if values[value].ndim else values[value][()]
         return tensors[value] if kind is SAME else value
+
+    @property
+    def constants(self) -> list[tuple[int, Any]]:
+        """The results that are the same value at each call, with their numbers."""
+        return [(k, value) for k, (kind, value) in enumerate(self.returned) if kind is CONSTANT]
 
     def forward(self, arrays: list[Any]) -> list[Any]:
         """Run the first program; where it fails, all is as before, and the function itself has to tell the error."""

@@ -16,6 +16,7 @@ import numpy
 from adjoint.arrays.dtypes import dtype as DType
 from adjoint.arrays.kernels.products_and_sums import MATRICES, MATRIX_VECTOR, PRODUCT, VECTORS, can_be_ready
 from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
+from adjoint.compilation.programs.part_sums import PartSums
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.outlines import is_outline, root_of, with_arrays
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel
@@ -212,17 +213,29 @@ class Lowering:
         self.originals = recording.originals
         self.instructions: list[Any] = []
         self._n_writes: dict[int, int] = {}
+        #: How often steps and results read each buffer.
+        self._n_reads: dict[int, int] = {}
         self._alias: dict[int, Buffer] = {}
+        #: How many writes to each buffer are to come.
+        self._coming: dict[int, int] = {}
+        self._part_sums = PartSums(self._n_writes, self._n_reads, self._is_final)
         self._equal: dict[Any, View] = {}
         #: By number, the regions with a budget in which buffers were filled.
         self.regions: dict[int, int] = {}
         self._region = -1
         has_regions = bool(recording.budgets)
         views = self._enter(recording)
+        self._coming = self._n_writes.copy()
+        for array in [array for group in results for array in group]:
+            self._count_read(self.memory.view(array, CONSTANT))
         for k, (step, result) in enumerate(zip(recording.steps, views, strict=True)):
             if has_regions:
                 self._region = recording.region_of(k)
+            for view in [view for view, is_new in result if is_new] + [*map(self.memory.view, step.writes)]:
+                self._coming[view.buffer.number] -= 1
             self._lower(step, result)
+        for waiting in list(self._part_sums.waiting.values()):
+            self._emit_due([waiting.plans[-1][2]])
         self.results = [self._results(group) for group in results]
         self._drop_dead()
 
@@ -234,8 +247,11 @@ class Lowering:
         enter = self.memory.enter
         has_regions = bool(recording.budgets)
         for k, step in enumerate(recording.steps):
+            target = step.args[0] if step.function is operator.setitem else None
             for array in step.arrays:
-                enter(array, CONSTANT)
+                view, _ = enter(array, CONSTANT)
+                if array is not target:
+                    self._count_read(view)
             result = step.result
             outputs = [enter(array, VALUE) for array in ((result,) if type(result) is _ndarray else arrays_in(result))]
             for view, is_new in outputs:
@@ -254,6 +270,15 @@ class Lowering:
         number = view.buffer.number
         self._n_writes[number] = self._n_writes.get(number, 0) + 1
 
+    def _count_read(self, view: View) -> None:
+        number = view.buffer.number
+        self._n_reads[number] = self._n_reads.get(number, 0) + 1
+
+    def _let_be(self, buffer: Buffer, other: Buffer) -> None:
+        """Let a buffer be another name for one with the same values."""
+        self._alias[buffer.number] = other
+        self._n_reads[other.number] = self._n_reads.get(other.number, 0) + self._n_reads.get(buffer.number, 0)
+
     def _is_written_once(self, buffer: Buffer) -> bool:
         return buffer.kind == VALUE and self._n_writes.get(buffer.number, 0) <= 1
 
@@ -262,6 +287,10 @@ class Lowering:
         if buffer.kind == VALUE:
             return self._is_written_once(buffer)
         return self._n_writes.get(buffer.number, 0) == 0
+
+    def _is_final(self, buffer: Buffer) -> bool:
+        """True if the values that are in a buffer now never change."""
+        return self._is_steady(buffer) or (buffer.kind == VALUE and self._coming.get(buffer.number) == 0)
 
     def view(self, array: Any) -> View:
         """An array as a view, in the buffer that has its values."""
@@ -293,7 +322,7 @@ class Lowering:
             return view
         source, target = [_flat(buffer, own.dtype) for buffer in (view.buffer, own.buffer)]
         self._alias.pop(own.buffer.number)
-        self.instructions.append(Elementwise(COPY, [source], target))
+        self._emit(Elementwise(COPY, [source], target))
         return own
 
     def _own_copy(self, view: View, copies: dict[int, Buffer]) -> View:
@@ -304,7 +333,7 @@ class Lowering:
             buffer.array = _memory(root_of(buffer.array)).copy()
             copy = whole_copy(view, self.memory)
             self._count(copy.out)
-            self.instructions.append(copy)
+            self._emit(copy)
             copies[buffer.number] = copy.out.buffer
         return view.replace(buffer=copies[buffer.number])
 
@@ -352,7 +381,7 @@ class Lowering:
         target = View(
             buffer, array.__array_interface__["data"][0] - buffer.address, array.shape, array.strides, array.dtype
         )
-        self.instructions.append(Elementwise(COPY, [source], target))
+        self._emit(Elementwise(COPY, [source], target))
 
     def _is_constant(self, step: Step, outputs: list[tuple[View, bool]]) -> bool:
         """True if the results are the same at each call."""
@@ -377,7 +406,7 @@ class Lowering:
             return True
         if way == PRODUCT_OF and is_product(step):
             views = [self.view(array) for array in step.args]
-            self.instructions.append(Product(numpy.matmul, tuple(views), {}, out, []))
+            self._emit(Product(numpy.matmul, tuple(views), {}, out, []))
             return True
         if isinstance(function, RuleKernel):
             return self._lower_kernel(step, out)
@@ -431,7 +460,7 @@ class Lowering:
             return False  # NumPy goes through the elements in the order of memory
         whole = Reduce(ufunc, [source], out, axes)
         has_one = all(source.shape[axis] == 1 for axis in axes)
-        self.instructions.append(beginning_of(whole, True) if has_one else whole)
+        self._emit(beginning_of(whole, True) if has_one else whole)
         return True
 
     def _lower_write(self, step: Step) -> bool:
@@ -493,7 +522,7 @@ class Lowering:
             and out.is_whole
             and (source.buffer.kind == VALUE)
         ):
-            self._alias[out.buffer.number] = source.buffer
+            self._let_be(out.buffer, source.buffer)
             return True
         if isinstance(source, Number):
             source = Number(source.value, out.dtype)
@@ -548,15 +577,38 @@ class Lowering:
         same = _unchanged(kernel, operands)
         if isinstance(same, View) and same.shape == out.shape and kernel != COPY and self._copy(same, out):
             return
+        if kernel is numpy.add and self._part_sums.add(operands, out):
+            return
+        if kernel == COPY:
+            self._note_copy(operands[0], out)
         if self._is_written_once(out.buffer) and out.is_whole:
             key = self._key(kernel, operands, out)
             if key is not None:
                 before = self._equal.get(key)
                 if before is not None:
-                    self._alias[out.buffer.number] = before.buffer
+                    self._let_be(out.buffer, before.buffer)
                     return
                 self._equal[key] = out
-        self.instructions.append(Elementwise(kernel, operands, out))
+        self._emit(Elementwise(kernel, operands, out))
+
+    def _note_copy(self, source: Any, out: View) -> None:
+        """Note zeros, and what is copied to a part of them."""
+        is_number = type(source) is Number and source.dtype.char in FLOATS
+        if is_number and out.is_whole and source.value == 0 and not numpy.signbit(source.value):
+            self._part_sums.note_fill(out)
+        else:
+            self._part_sums.note_copy(source, out)
+
+    def _emit(self, instruction: Any) -> None:
+        """Add an instruction, behind those of sums that it needs."""
+        if self._part_sums.waiting:
+            self._emit_due([*instruction.reads, *instruction.writes])
+        self.instructions.append(instruction)
+
+    def _emit_due(self, views: list[View]) -> None:
+        for kernel, operands, out in self._part_sums.due(views):
+            own = [Number(0.0, out.dtype) if operand is None else operand for operand in operands]
+            self._emit(Elementwise(kernel, own, out))
 
     def _key(self, kernel: Any, operands: list[Any], out: View) -> Any:
         """Equal for instructions with equal results; None where operands change."""
@@ -577,7 +629,7 @@ class Lowering:
             return
         check = Check(step.function, args, kwargs, None, [])
         check.expected, check.line, check.place = step.result, step.line, step.place
-        self.instructions.append(check)
+        self._emit(check)
 
     def _add_call(self, step: Step, outputs: list[tuple[View, bool]]) -> None:
         args, kwargs = self._trees(step)
@@ -589,7 +641,7 @@ class Lowering:
 
         results = with_arrays(step.result, target)
         targets = [self.view(array) for array in step.writes]
-        self.instructions.append(Call(step.function, args, kwargs, results, targets))
+        self._emit(Call(step.function, args, kwargs, results, targets))
 
     def _trees(self, step: Step) -> tuple[Any, Any]:
         return with_arrays(step.args, self.view), with_arrays(step.kwargs, self.view)
