@@ -21,10 +21,18 @@ Order = tuple[str, bytes, bytes, Sequence[str], float]
 
 
 def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
-    """The tests with names, in their order. A name that ends in "*" stands for all that begin so."""
+    """The tests with names, in their order.
+
+    A name that ends in "*" stands for all that begin so; a name behind "-" is left out.
+
+    >>> in_order(["b", "a*", "-a2"], {"a1": 1, "a2": 2, "b": 3})
+    [3, 1]
+    """
     beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
-    chosen = [items[name] for name in names if name in items]
-    return chosen + [item for name, item in items.items() if beginnings and name.startswith(beginnings)]
+    chosen = [name for name in names if name in items]
+    chosen += [name for name in items if beginnings and name.startswith(beginnings)]
+    left_out = {name[1:] for name in names if name.startswith("-")}
+    return [items[name] for name in dict.fromkeys(chosen) if name not in left_out]
 
 
 class Failures:

@@ -32,7 +32,7 @@ PACKAGES = ("core", "rules", "transforms")
 FOLDERS = (
     "core", "rules", "functions", "function", "transforms", "program", "tensor", "compilation", "tools", "solvers",
     "arrays", "runtime", "sparse_matrices", "interop", "compat", "nn", "optim", "distributions", "as_torch", "testing",
-    "utils",
+    "utils", "test_messages.py",
 )  # fmt: skip
 SHORT = ("function",)
 

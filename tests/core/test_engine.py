@@ -280,6 +280,16 @@ def test_grad_runs_only_what_leads_to_the_inputs():
     assert lists(grad((x * 2 + behind).sum(), x)) == [[2.0, 2.0]]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(("narrow", "wide"), [("float32", "float64"), ("complex64", "complex128")])
+def test_gradients_have_the_dtype_of_their_inputs(narrow, wide, create_graph):
+    values = np.array([1.0, 4.0]) * (1 + 2j if wide == "complex128" else 1)
+    x = adjoint.tensor([2.0, 3.0], dtype=getattr(adjoint, narrow), requires_grad=True)
+    (g,) = grad((x * adjoint.from_numpy(values)).sum().real, x, create_graph=create_graph)
+    assert g.dtype is x.dtype
+    np.testing.assert_array_equal(g.detach().resolve_conj().numpy(), values.conj())
+
+
 def test_unused_inputs():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     y = (x * 2).sum()

@@ -96,6 +96,14 @@ def test_uniform(g, dtype):
     assert r.uniform(g, (), dtype).shape == ()
 
 
+@pytest.mark.parametrize(("dtype", "steps"), [(np.float16, 2**11), (bfloat16.numpy, 2**8)])
+def test_narrow_numbers_are_multiples_of_one_step(g, dtype, steps):
+    """So rounding makes none of them 1."""
+    drawn = r.uniform(g, (20000,), dtype).astype(np.float64) * steps
+    np.testing.assert_array_equal(drawn, np.round(drawn))
+    assert (drawn.min(), drawn.max()) == (0, steps - 1)
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, bfloat16.numpy])
 def test_normal(g, dtype):
     drawn = r.normal(g, (20000,), dtype, 2, 3)
@@ -167,6 +175,8 @@ def test_bernoulli(g):
             RuntimeError,
             "from is out of bounds for signed char",
         ),
+        (lambda g: r.integers(g, 0, 2**63 + 1, (2,), np.float64), RuntimeError, "to - 1 is out of bounds for double"),
+        (lambda g: r.integers(g, 0, 2**17, (2,), np.float16), RuntimeError, "to - 1 is out of bounds for "),
         (lambda g: r.integers(g, 0, 3, (2,), np.bool_), RuntimeError, "to - 1 is out of bounds for bool"),
         (lambda g: r.integers(g, 0, 3, (2,), np.complex64), RuntimeError, "check_random_bounds handles only"),
         (lambda g: r.permutation(g, -1), RuntimeError, r"negative dimension -1: \[-1\]"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
@@ -270,6 +271,34 @@ def test_shards_that_give_no_number() -> None:
 
 
 # a cluster ----------------------------------------------------------------------------------------------------------
+
+
+class Emptied:
+    """A client of a cluster that has lost its workers, with the data that they held."""
+
+    class Lost:
+        status = "lost"
+
+    def __init__(self, takes: int) -> None:
+        self.takes = takes
+
+    def scatter(self, data: Any, hash: bool = True, timeout: float | None = None) -> list[Any]:
+        """So many times data are taken, and then not."""
+        self.takes -= len(data)
+        if self.takes < 0:
+            raise TimeoutError("No valid workers found")
+        return [self.Lost() for _ in data]
+
+    def submit(self, *args: Any, **options: Any) -> Any:
+        raise CancelledError
+
+
+@pytest.mark.parametrize("takes", [2, 4, 5, 9])  # shards; parameters, too; a shard again; all of it twice
+def test_data_that_nobody_takes_any_more(takes: int) -> None:
+    pytest.importorskip("distributed")
+    at = distributed.value_and_grad(lambda w, shard: w * shard, [1.0, 2.0], Emptied(takes), timeout=1.0)
+    with pytest.raises(RuntimeError, match=r"value_and_grad has waited .* s for 2 shards: workers are lost"):
+        at(np.ones(()))
 
 
 @several_processes

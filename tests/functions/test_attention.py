@@ -29,6 +29,7 @@ def test_embedding() -> None:
     found = F.embedding(adjoint.tensor(INDICES), adjoint.tensor(TABLE))
     np.testing.assert_array_equal(found.numpy(), TABLE[INDICES])
     np.testing.assert_array_equal(gradient(), [1, 3, 1, 0, 1])
+    np.testing.assert_array_equal(gradient(padding_idx=0), [0, 3, 1, 0, 1])
     np.testing.assert_array_equal(gradient(padding_idx=1), [1, 0, 1, 0, 1])
     np.testing.assert_array_equal(gradient(padding_idx=-1), [1, 3, 1, 0, 0])
     np.testing.assert_array_equal(gradient(scale_grad_by_freq=True), [1, 1, 1, 0, 1])

@@ -40,7 +40,7 @@ def test_calls_of_other_lengths() -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(programs).failed == 0
+    assert doctest.testmod(programs).failed == doctest.testmod(command).failed == 0
 
 
 # each kind finds a fault that is planted in what it compares ----------------------------------------------------------

@@ -10,14 +10,14 @@ import sys
 
 import pytest
 
-from trust import branches, coverage, mutants, mutations, replaced_code
+from trust import branches, collected, coverage, mutants, mutations, replaced_code
 
 PATH = "rules/elementwise.py"
 
 
 def test_examples() -> None:
     assert doctest.testmod(branches).failed == 0
-    assert doctest.testmod(replaced_code).failed == 0
+    assert doctest.testmod(replaced_code).failed == doctest.testmod(collected).failed == 0
 
 
 def test_names_are_unique_and_faults_are_python() -> None:

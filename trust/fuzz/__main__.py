@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from trust.figures import Recorder
+from trust import figures
+from trust.figures import Figures, Recorder
 from trust.folders import FOLDER
 from trust.fuzz import campaign
 from trust.fuzz.campaign import Run
@@ -31,13 +33,28 @@ STATE = FOLDER / "fuzz"
 
 
 def stored(kind: str, seed: int) -> Run:
-    """What earlier pieces have carried out."""
+    """What earlier pieces have carried out, here or where the figures of the long form were written."""
     file = file_of(kind, seed)
     if not file.exists():
-        return Run(kind, seed)
+        return of_figures(kind, seed, figures.stored().get("fuzz"))
     state = json.loads(file.read_text(encoding="utf-8"))
     faults = {int(number): Fault(*fault) for number, fault in state.pop("faults").items()}
     return Run(**state, faults=faults)
+
+
+def of_figures(kind: str, seed: int, known: Figures | None) -> Run:
+    """The run of a kind that figures describe: which case comes next, the cases that failed, its share of the time.
+
+    >>> faults = ["`--replay files:0:1`: x", "`--replay views:0:2`: y"]
+    >>> of_figures("files", 0, Figures("make fuzz", True, {"spoilt files": 600}, faults))
+    Run(kind='files', seed=0, next=2, seconds=0.0, faults={1: Fault(kind='', where='', what='`--replay files:0:1`: x')})
+    """
+    if known is None or not known.long or seed != LONG_SEED:
+        return Run(kind, seed)
+    found = [(re.match(rf"`--replay {kind}:{seed}:(\d+)`", text), text) for text in known.findings]
+    faults = {int(match[1]): Fault("", "", text) for match, text in found if match is not None}
+    done = int(known.rows.get(KINDS[kind].label, 0)) // KINDS[kind].each
+    return Run(kind, seed, done, known.seconds / len(known.rows) if done else 0.0, faults)
 
 
 def store(run: Run) -> None:
@@ -137,6 +154,7 @@ def describe_all(recorder: Recorder, torch: str | None) -> None:
     for name, kind in KINDS.items():
         run = stored(name, LONG_SEED)
         if run.next:
+            store(run)
             recorder.figures.rows[kind.label] = run.next * kind.each
             recorder.figures.findings += report(run, torch)
             recorder.earlier += run.seconds

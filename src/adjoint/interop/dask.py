@@ -138,21 +138,26 @@ def value_and_grad(
         leaves, tree = flatten(parameters)
         arrays = [leaf._array if isinstance(leaf, Tensor) else numpy.asarray(leaf) for leaf in leaves]
         begin = time.monotonic()
-        while True:
-            remaining = None if timeout is None else max(0.0, timeout - (time.monotonic() - begin))
-            try:
-                total = summed_over(store, fn, arrays, tree, remaining, progress)
-            except CancelledError:
-                # a worker has taken data with it
-                store.renew(remaining)
-                continue
-            except TimeoutError:
-                elapsed = time.monotonic() - begin
-                raise RuntimeError(
-                    f"value_and_grad has waited {elapsed:.1f} s for {len(shard_list)} shards: workers are lost, or "
-                    "slower than timeout= allows"
-                ) from None
-            return new_tensor(total[0]), tree.unflatten([new_tensor(array) for array in total[1:]])
+
+        def remaining() -> float | None:
+            return None if timeout is None else max(0.0, timeout - (time.monotonic() - begin))
+
+        def total() -> Any:
+            while True:
+                try:
+                    return summed_over(store, fn, arrays, tree, remaining(), progress)
+                except CancelledError:
+                    store.renew(remaining())  # a worker has taken data with it
+
+        try:
+            value, *gradients = total()
+        except TimeoutError:
+            elapsed = time.monotonic() - begin
+            raise RuntimeError(
+                f"value_and_grad has waited {elapsed:.1f} s for {len(shard_list)} shards: workers are lost, or "
+                "slower than timeout= allows"
+            ) from None
+        return new_tensor(value), tree.unflatten([new_tensor(array) for array in gradients])
 
     return evaluate
 
