@@ -47,12 +47,12 @@ def of_figures(kind: str, seed: int, known: Figures | None) -> Run:
 
     >>> faults = ["`--replay files:0:1`: x", "`--replay views:0:2`: y"]
     >>> of_figures("files", 0, Figures("make fuzz", True, {"spoilt files": 600}, faults))
-    Run(kind='files', seed=0, next=2, seconds=0.0, faults={1: Fault(kind='', where='', what='`--replay files:0:1`: x')})
+    Run(kind='files', seed=0, next=2, seconds=0.0, faults={1: Fault(kind='', where='', what='x')})
     """
     if known is None or not known.long or seed != LONG_SEED:
         return Run(kind, seed)
-    found = [(re.match(rf"`--replay {kind}:{seed}:(\d+)`", text), text) for text in known.findings]
-    faults = {int(match[1]): Fault("", "", text) for match, text in found if match is not None}
+    found = [re.match(rf"`--replay {kind}:{seed}:(\d+)`: (.*)", text, re.DOTALL) for text in known.findings]
+    faults = {int(match[1]): Fault("", "", match[2]) for match in found if match is not None}
     done = int(known.rows.get(KINDS[kind].label, 0)) // KINDS[kind].each
     return Run(kind, seed, done, known.seconds / len(known.rows) if done else 0.0, faults)
 
@@ -99,7 +99,8 @@ def report(run: Run, torch: str | None) -> list[str]:
         number = min(there, key=lambda number: len(texts[number]))
         name = f"`--replay {run.kind}:{run.seed}:{number}`"
         what = " ".join(run.faults[number].what.split())[:200]
-        lines.append(f"{name}: {' '.join(filter(None, place))}: {what}" + (f" ({count} cases)" if count > 1 else ""))
+        lines.append(": ".join(filter(None, (name, " ".join(filter(None, place)), what))))
+        lines[-1] += f" ({count} cases)" if count > 1 else ""
         print(f"{lines[-1]}\n{texts[number]}\n", flush=True)
     return lines
 
