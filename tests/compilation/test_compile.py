@@ -693,3 +693,20 @@ def test_function_that_leaves_another_mode_runs_as_it_is(name):
             assert ["leaves a mode" in str(warning.message) for warning in caught] == [True] * (k == 0)
     finally:
         restore()
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_index_put_is_recorded_as_a_whole(in_place):
+    def function(x, rows, columns):
+        y = adjoint.zeros(3, 3, dtype=x.dtype)
+        places = (rows, columns)
+        y = y.index_put_(places, x * 2, accumulate=True) if in_place else y.index_put(places, x * 2, accumulate=True)
+        return y.square().sum()
+
+    compiled = adjoint.compile(function, fullgraph=True)
+    for _ in range(3):
+        rows, columns = adjoint.randint(0, 3, (4,)), adjoint.randint(0, 3, (4,))
+        x = adjoint.randn(4, dtype=adjoint.float64, requires_grad=True)
+        result, expected = compiled(x, rows, columns), function(x, rows, columns)
+        assert result == expected
+        assert (adjoint.autograd.grad(result, x)[0] == adjoint.autograd.grad(expected, x)[0]).all()

@@ -462,7 +462,7 @@ def _index_arrays(indices: Any) -> tuple[Any, ...]:
     for i, item in enumerate(indices):
         require_member(0, i, item, (TensorBase, numpy.ndarray))
         array = item._array if isinstance(item, TensorBase) else item
-        arrays.append(_check_kind(array.copy() if _is_batched(array) else numpy.array(array)))
+        arrays.append(_check_kind(array.copy()))
     return tuple(arrays)
 
 
