@@ -1,13 +1,12 @@
-"""Functions in pieces: what is before and behind a statement that cannot be replayed is.
+"""Functions in pieces: a statement that cannot be replayed runs as it is, and the code around it is compiled.
 
-A function that makes a plain NumPy array of a value, prints one, or looks at one that is another at each call, does so
-in one statement of its body. The statements before it, it, and those behind it become three functions, with the
-variables that they share as arguments and results. The first and the last are compiled functions of their own, with all
-checks of such, and the second runs as it is.
+Such a statement makes a plain NumPy array of a value, prints one, or reads a number that differs at each call. The
+statements before it, the statement, and those after it become three functions. The variables that they share are their
+arguments and results. The first and the last are compiled functions, with all their checks.
 
-A function is taken apart only where nothing can tell: its source gives its own code again, and no function that it
-makes shares its variables. A replay adds up the cotangents of an input before others join them, so the first piece is
-replayed only if the others use no Tensor of it that requires a gradient: sums keep their order, to the last bit.
+A function is divided only where nobody can tell: its source compiles to its own code again, and no function inside it
+shares its variables. A replay adds up the cotangents of an input before other cotangents arrive. So the first piece is
+replayed only if the later ones use no Tensor of it that requires a gradient: the order of sums stays, to the last bit.
 """
 
 from __future__ import annotations

@@ -501,7 +501,8 @@ _NAMES: dict[str, str] = {
         "nn.functional.smooth_l1_loss",
     "Derivative: that of the operation soft_margin_loss (saves self, target); see adjoint/rules/losses.py.":
         "nn.functional.soft_margin_loss",
-    "Derivative: that of the operation softmax (saves result); see adjoint/rules/reduce.py.":
+    "Derivative, from the cotangent g of the result y of the operation softmax:\n"
+    "    by input: softmax_derivative(ops, g, y, dim) (saves y)":
         "nn.functional.softmax softmax special.softmax",
     "Derivative: the chain rule through the recorded operations: neg, softmax (saves result).": "nn.functional.softmin",
     "Derivative, from the cotangent g of the result y of the operation softshrink:\n"

@@ -5,7 +5,7 @@ from math import prod
 from adjoint.arrays.kernels import vectors
 from adjoint.arrays.layout import sparse_coo
 from adjoint.arrays.libraries.sparse_arrays import SparsePattern
-from adjoint.arrays.namespace import first_outside, underlying
+from adjoint.arrays.namespace import first_outside, row_major, underlying
 
 from .activations import require_real
 from .declare import Array, Constant, constant, general, linear
@@ -124,12 +124,13 @@ def safe_softmax(xp, input: Array, dim):
     axis = axes_of(input, dim)
     result = vectors.softmax(input, dim, False)
     if result is not None:
-        undefined = xp.any(xp.isnan(result))
-        return xp.where(xp.max(input, axis=axis, keepdims=True) == -xp.inf, 0, result) if undefined else result
+        if xp.any(xp.isnan(result)):
+            result = row_major(xp.where(xp.max(input, axis=axis, keepdims=True) == -xp.inf, 0, result))
+        return result
     top = xp.max(input, axis=axis, keepdims=True)
     powers = xp.exp(input - xp.where(top == -xp.inf, 0, top))
     total = xp.sum(powers, axis=axis, keepdims=True)
-    return powers / xp.where(total == 0, 1, total)
+    return row_major(powers / xp.where(total == 0, 1, total))
 
 
 safe_softmax.vjp("input")(lambda ops, g, y, dim: softmax_derivative(ops, g, y, dim))
