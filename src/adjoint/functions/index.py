@@ -16,7 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.namespace import has_views, is_array, underlying
+from adjoint.arrays.namespace import copied, has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -276,7 +276,7 @@ def array_of(items: Sequence[Any]) -> numpy.ndarray[Any, Any]:
 
 def _check_kind(array: Any) -> Any:
     """The array of an index, bytes as a mask. Raises for other dtypes, and for a mask for each member of a batch."""
-    if array.dtype == numpy.uint8:
+    if kind_of(array) == "u" and array.dtype == numpy.uint8:
         array = array.astype(numpy.dtype(bool))
     if kind_of(array) not in "iub":
         raise IndexError(_WRONG_DTYPE)
@@ -297,7 +297,7 @@ def _is_batched(item: Any) -> bool:
 
 def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same places in arrays that nobody else can change, for the backward pass."""
-    return tuple([item if isinstance(item, slice) else item.copy() for item in advanced])
+    return tuple([item if isinstance(item, slice) else copied(item) for item in advanced])
 
 
 class Rows:
@@ -462,7 +462,7 @@ def _index_arrays(indices: Any) -> tuple[Any, ...]:
     for i, item in enumerate(indices):
         require_member(0, i, item, (TensorBase, numpy.ndarray))
         array = item._array if isinstance(item, TensorBase) else item
-        arrays.append(_check_kind(array.copy()))
+        arrays.append(_check_kind(copied(array)))
     return tuple(arrays)
 
 
