@@ -121,3 +121,13 @@ def test_values_must_fit_where_they_are_written() -> None:
     array = strict.zeros(3)
     with pytest.raises(ValueError, match="shape mismatch"):
         namespace(array).setitem(array, (np.array([0, 1]),), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_index_put_takes_indices_of_the_library(accumulate: bool) -> None:
+    values = tensor(1.0, 2.0, requires_grad=True)
+    places = tensor(0, 2), tensor(1, 1)
+    y = new_tensor(strict.asarray(np.zeros((3, 3)))).index_put(places, values, accumulate=accumulate)
+    assert np.asarray(y._array).tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    (gradient,) = adjoint.autograd.grad(y, values, tensor(*[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))
+    assert np.asarray(gradient._array).tolist() == [2.0, 8.0]
