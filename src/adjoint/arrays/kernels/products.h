@@ -175,7 +175,7 @@ static PyObject *adj_by_matmul(PyObject *a, PyObject *b) {
 }
 
 /* A view of a stack of matrices with the last two axes exchanged. */
-static PyObject *adj_turned(PyArrayObject *a) {
+static PyObject *adj_transposed_stack(PyArrayObject *a) {
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     int ndim = PyArray_NDIM(a), order[2] = {ndim - 1, ndim - 2};
     for (int i = 0; i < ndim; i++) {
@@ -199,10 +199,10 @@ static PyObject *adj_product_of_stacks(PyArrayObject *a, PyArrayObject *b) {
 }
 
 /* The product of one array and the transposed matrices of another; which of them come first. */
-static PyObject *adj_product_with_turned(PyArrayObject *a, PyArrayObject *turned, int turned_first) {
-    PyObject *view = adj_turned(turned), *out;
+static PyObject *adj_product_with_transposed(PyArrayObject *a, PyArrayObject *factor, int transposed_first) {
+    PyObject *view = adj_transposed_stack(factor), *out;
     if (view == NULL) return NULL;
-    out = turned_first ? adj_by_matmul(view, (PyObject *)a) : adj_by_matmul((PyObject *)a, view);
+    out = transposed_first ? adj_by_matmul(view, (PyObject *)a) : adj_by_matmul((PyObject *)a, view);
     Py_DECREF(view);
     return out;
 }
@@ -215,6 +215,16 @@ static PyArrayObject *adj_rows_of_stack(PyArrayObject *a) {
     return (PyArrayObject *)PyArray_Newshape(a, &shape, NPY_CORDER);
 }
 
+/* The product of the transposed rows of one stack and the rows of another. */
+static PyObject *adj_rows_by_rows(int precision, PyArrayObject *first, PyArrayObject *second) {
+    PyArrayObject *a = adj_rows_of_stack(first), *b = a == NULL ? NULL : adj_rows_of_stack(second);
+    PyObject *out = NULL;
+    if (b != NULL) out = adj_multiply(first, precision, adj_transposed(adj_as_matrix(a, 0)), adj_as_matrix(b, 0), 1, 1);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return out;
+}
+
 /* The cotangent of a product's right factor, of this shape, from g and the left factor, a stack of matrices. */
 static PyObject *adj_right_of_stacks(PyObject *cotangent, PyObject *left, PyObject *shape) {
     int precision = adj_precision(cotangent);
@@ -222,14 +232,8 @@ static PyObject *adj_right_of_stacks(PyObject *cotangent, PyObject *left, PyObje
     PyArrayObject *g = (PyArrayObject *)cotangent, *a = (PyArrayObject *)left;
     Py_ssize_t rank = PyTuple_GET_SIZE(shape);
     if (PyArray_NDIM(a) < 3 || PyArray_NDIM(g) < 2 || rank < 2) Py_RETURN_NONE;
-    if (rank > 2) return adj_product_with_turned(g, a, 1);
-    PyArrayObject *rows = adj_rows_of_stack(a), *of_g = rows == NULL ? NULL : adj_rows_of_stack(g);
-    PyObject *out = NULL;
-    if (of_g != NULL)
-        out = adj_multiply(g, precision, adj_transposed(adj_as_matrix(rows, 0)), adj_as_matrix(of_g, 0), 1, 1);
-    Py_XDECREF(rows);
-    Py_XDECREF(of_g);
-    return out;
+    if (rank > 2) return adj_product_with_transposed(g, a, 1);
+    return adj_rows_by_rows(precision, a, g);
 }
 
 /* All rows of an array times a matrix, an array with as many axes; None where they do not fit, are empty, or do not lie
@@ -287,13 +291,7 @@ static PyObject *adj_linear_weight(PyObject *cotangent, PyObject *input, PyObjec
     if (precision < 0 || adj_precision(input) != precision || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
     PyArrayObject *g = (PyArrayObject *)cotangent, *x = (PyArrayObject *)input;
     if (PyTuple_GET_SIZE(shape) != 2 || PyArray_NDIM(g) != PyArray_NDIM(x) || PyArray_NDIM(x) < 1) Py_RETURN_NONE;
-    PyArrayObject *rows = adj_rows_of_stack(x), *of_g = rows == NULL ? NULL : adj_rows_of_stack(g);
-    PyObject *out = NULL;
-    if (of_g != NULL)
-        out = adj_multiply(g, precision, adj_transposed(adj_as_matrix(of_g, 0)), adj_as_matrix(rows, 0), 1, 1);
-    Py_XDECREF(rows);
-    Py_XDECREF(of_g);
-    return out;
+    return adj_rows_by_rows(precision, g, x);
 }
 
 /* What is made of more than two values, which a list holds; None for others. */
@@ -320,7 +318,7 @@ static PyObject *adj_product(int kind, PyObject *first, PyObject *second) {
         if (m == 0 || n == 0) Py_RETURN_NONE;
         if (kind == ADJ_PRODUCT) return adj_product_of_stacks(a, b);
         /* with fewer axes g is the cotangent of a product with a vector */
-        if (kind == ADJ_LEFT && n > 1 && m >= n) return adj_product_with_turned(a, b, 0);
+        if (kind == ADJ_LEFT && n > 1 && m >= n) return adj_product_with_transposed(a, b, 0);
         Py_RETURN_NONE;
     }
     if (n == 0) Py_RETURN_NONE;
