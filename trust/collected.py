@@ -79,22 +79,29 @@ class Server:
         for function, code in replacements:
             function.__code__ = code
         for item, following in zip(chosen, [*chosen[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            try:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            except BaseException:  # a fault may end pytest itself
+                return str(item.nodeid)
             if self.failures.first:
                 break
         return self.failures.first
 
 
 class Collected:
-    """The process. `run_pytest` is called in it with the plugin."""
+    """The process. `run_pytest` is called in it with the plugin. If it ends, another one takes its place."""
 
     def __init__(self, run_pytest: Callable[[Server], int], in_fork: Callable[[Callable[[], str], float], str]):
+        self._run_pytest, self._in_fork = run_pytest, in_fork
+        self._start()
+
+    def _start(self) -> None:
         self._orders, theirs = multiprocessing.Pipe()
         self._child = os.fork()
         if not self._child:
             self._orders.close()
             try:
-                run_pytest(Server(theirs, in_fork))
+                self._run_pytest(Server(theirs, self._in_fork))
             finally:
                 os._exit(1)
         theirs.close()
@@ -104,9 +111,17 @@ class Collected:
             raise RuntimeError("pytest does not collect the tests") from None
 
     def run(self, order: Order) -> str | None:
-        """The first test that fails, nothing if all pass, words in brackets; None for what needs a new import."""
-        self._orders.send(order)
-        answer: str | None = self._orders.recv()
+        """The first test that fails, nothing if all pass, words in brackets; None for what needs a process of its own.
+
+        That is a fault which needs a new import, and one at which this process has ended.
+        """
+        try:
+            self._orders.send(order)
+            answer: str | None = self._orders.recv()
+        except (EOFError, OSError):
+            self.close()
+            self._start()
+            return None
         return answer
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,9 @@ def within(members: Sequence[int], tests: Tests, seconds: float) -> list[int]:
     return list(members[: max(int(np.searchsorted(total, seconds)), 1)])
 
 
+#: A module of a copy, its source, and the source with a fault.
+Fault = tuple[Path, bytes, bytes]
+
 # one fault ------------------------------------------------------------------------------------------------------------
 
 
@@ -329,34 +332,31 @@ class Copy:
         file = self.source / "adjoint" / mutation.path
         source = file.read_bytes()
         changed = mutation.apply(source)
+        fault = (file, source, changed)
         asked: list[tuple[Sequence[str], float]] = []
         found = ""
         file.write_bytes(changed)
-
-        def first_failure(names: Sequence[str], limit: float) -> str:
-            order = (str(file), source, changed, names, limit)
-            answer = self.collected.run(order) if self.collected else None
-            return self.run(names, limit) if answer is None else answer
-
         try:
             for names, limit in rounds:
                 asked.append((names, limit))
-                found = self.sound_failure(first_failure, names, limit, (file, source, changed))
+                found = self.sound_failure(partial(self.first_failure, fault), names, limit, fault)
                 if found:
                     break
             if self.collected and not found and asked:
-                found = self.sound_failure(self.run, *asked[0], (file, source, changed))
+                found = self.sound_failure(self.run, *asked[0], fault)
         finally:
             file.write_bytes(source)
         number = sum(len(names) for names, _ in asked)
         return Verdict(mutation.name, mutation.id, found, round(time.perf_counter() - start, 1), number)
 
+    def first_failure(self, fault: Fault, names: Sequence[str], limit: float) -> str:
+        """The first test that fails with a fault, in the process that has collected them if that can run it."""
+        file, source, changed = fault
+        answer = self.collected.run((str(file), source, changed, names, limit)) if self.collected else None
+        return self.run(names, limit) if answer is None else answer
+
     def sound_failure(
-        self,
-        first_failure: Callable[[Sequence[str], float], str],
-        names: Sequence[str],
-        limit: float,
-        fault: tuple[Path, bytes, bytes],
+        self, first_failure: Callable[[Sequence[str], float], str], names: Sequence[str], limit: float, fault: Fault
     ) -> str:
         """The first test that fails with a fault in a file, and passes without it."""
         file, source, changed = fault
@@ -366,8 +366,7 @@ class Copy:
             if "::" not in found or self.sound.get(found):
                 return found
             file.write_bytes(source)
-            order = (str(file), source, source, [found], 600.0)
-            self.sound[found] = not (self.collected.run(order) if self.collected else self.run([found], 600.0))
+            self.sound[found] = not self.first_failure((file, source, source), [found], 600.0)
             file.write_bytes(changed)
 
 

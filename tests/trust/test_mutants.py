@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import doctest
+import multiprocessing
 import re
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -115,6 +119,39 @@ def test_code_of_living_functions_is_replaced(old: str, new: str, results: tuple
 def test_other_faults_need_a_new_import(old: str, new: str) -> None:
     with pytest.raises(replaced_code.Unreplaceable):
         replaced_code.Living().replacements("living.py", SOURCE.encode(), SOURCE.replace(old, new).encode())
+
+
+def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+
+    def run_pytest(server: collected.Server) -> int:
+        server.orders.send(1)
+        while True:
+            server.orders.recv()
+            if not ended.exists():
+                ended.touch()
+                return 1
+            server.orders.send("tests/a.py::test")
+
+    process = collected.Collected(run_pytest, lambda tested, limit: tested())
+    order = ("a.py", b"", b"", ["tests/a.py::test"], 1.0)
+    assert [process.run(order) for _ in range(3)] == [None, "tests/a.py::test", "tests/a.py::test"]
+    process.close()
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, MemoryError])
+def test_a_fault_that_ends_pytest_is_found(error: type[BaseException]) -> None:
+    def protocol(item: Any, nextitem: Any) -> None:
+        if item.nodeid == "second":
+            raise error
+
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_runtest_protocol=protocol))
+    items = [SimpleNamespace(nodeid=name, config=config) for name in ("first", "second", "third")]
+    ours, theirs = multiprocessing.Pipe()
+    server = collected.Server(theirs, lambda tested, limit: tested())
+    assert server._first_failure(items, []) == "second"
+    ours.close()
+    theirs.close()
 
 
 @pytest.mark.quick(0)
