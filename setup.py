@@ -9,6 +9,7 @@ is smaller by a tenth and loads sooner; src/adjoint/runtime/_library.py finds th
 
 import gzip
 import os
+import platform
 import re
 import runpy
 import sys
@@ -54,6 +55,9 @@ SMALL += (
     "adjoint.core.recorded",
 )
 SMALL += ("adjoint.transforms.duals", "adjoint.transforms.tangents")
+#: An option of gcc for x86: memory is copied and cleared by the C library. Compiled for size it would be by one
+#: instruction for each few bytes, which takes up to a hundred cycles to start.
+COPIES = "-mstringop-strategy=libcall"
 #: An option of gcc: what Cython declares unlikely, handling of errors above all, is compiled for size.
 UNLIKELY = "--param=builtin-expect-probability=100"
 # what is installed has neither symbols, which profilers read, nor padding between its parts, nor tables that only
@@ -183,7 +187,8 @@ class OptionalBuildExt(build_ext):
         is_gcc = sys.platform == "linux" and "gcc" in self.compiler.compiler_so[0]
         is_small = name in SMALL or (is_gcc and name.startswith(KERNELS))
         optimized = "-Os" if is_small else "-O3" if name.startswith(QUICK) else "-O2"
-        return [optimized, *([UNLIKELY] if is_gcc else []), *OTHER_FLAGS]
+        of_gcc = [UNLIKELY, *([COPIES] if platform.machine() == "x86_64" else [])] if is_gcc else []
+        return [optimized, *of_gcc, *OTHER_FLAGS]
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""

@@ -3,5 +3,5 @@
    guard. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-tree-loop-distribute-patterns")
 #endif

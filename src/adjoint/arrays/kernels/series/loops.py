@@ -158,7 +158,7 @@ def riccati_rows(x, start, c0, c1, c2):
     rows = [start]
     slope = [c0 + c1 * start + c2 * start * start]
     for k in range(1, x.shape[0]):
-        rows.append(total([j * x[j, ...] * slope[k - j] for j in range(1, k + 1)]) / k)
+        rows.append(total([j * x[j, ...] * slope[k - j] for j in range(1, k + 1)]) * (1 / k))
         squares = total([rows[j] * rows[k - j] for j in range(k + 1)]) if c2 else 0
         slope.append(c1 * rows[k] + c2 * squares)
     return rows
@@ -189,8 +189,8 @@ def wave_rows(x, start, other, rise, fall):
         factors = [j * x[j, ...] for j in range(1, k + 1)]
         first = total([f * c[k - j] for j, f in enumerate(factors, 1)])
         second = total([f * y[k - j] for j, f in enumerate(factors, 1)])
-        y.append(rise * first / k)
-        c.append(fall * second / k)
+        y.append(rise * (first * (1 / k)))
+        c.append(fall * (second * (1 / k)))
     return y
 
 

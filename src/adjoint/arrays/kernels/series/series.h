@@ -8,7 +8,8 @@
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* So many series are worked on together: tiles, then short ones, then single series. */
+/* So many series are worked on together: tiles, then short ones, then single series. Half a tile is quicker where
+   sums alone take the time: they stay in AVX2's registers. A whole one is where each row waits for a quotient. */
 #define ADJ_SERIES_TILE 32
 #define ADJ_SERIES_SHORT 4
 /* So many coefficients of a tile have room on the stack. */
@@ -23,11 +24,11 @@
 #define ADJ_JOINED_(a, b) a##b
 #define ADJ_JOINED(a, b) ADJ_JOINED_(a, b)
 
-/* A loop over the tiles: `tile` is called with the width, which is a constant, and the place `at` of the first one. */
-#define ADJ_EACH_TILE(size, tile, ...)                                                                                 \
+/* A loop over tiles of `width`: `tile` is called with the width, a constant, and the place `at` of the first series. */
+#define ADJ_EACH_TILE(width, size, tile, ...)                                                                          \
     do {                                                                                                               \
         npy_intp at = 0;                                                                                               \
-        for (; at + ADJ_SERIES_TILE <= (size); at += ADJ_SERIES_TILE) tile(ADJ_SERIES_TILE, at, __VA_ARGS__);          \
+        for (; at + (width) <= (size); at += (width)) tile(width, at, __VA_ARGS__);                                    \
         for (; at + ADJ_SERIES_SHORT <= (size); at += ADJ_SERIES_SHORT) tile(ADJ_SERIES_SHORT, at, __VA_ARGS__);       \
         for (; at < (size); at++) tile(1, at, __VA_ARGS__);                                                            \
     } while (0)

@@ -9,7 +9,7 @@ ADJ_TILE ADJ_NAME(adj_product_tile)(const int w, npy_intp at, npy_intp n, npy_in
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_product)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_product_tile), n, size, a, b, y);
+    ADJ_EACH_TILE(ADJ_SERIES_TILE / 2, size, ADJ_NAME(adj_product_tile), n, size, a, b, y);
 }
 
 /* y[k] = g[k] b[0] + ... + g[n - 1] b[n - 1 - k] */
@@ -24,7 +24,7 @@ ADJ_TILE ADJ_NAME(adj_correlation_tile)(
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_correlation)(npy_intp n, npy_intp size, const T *g, const T *b, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_correlation_tile), n, size, g, b, y);
+    ADJ_EACH_TILE(ADJ_SERIES_TILE / 2, size, ADJ_NAME(adj_correlation_tile), n, size, g, b, y);
 }
 
 /* y b = a */
@@ -39,7 +39,7 @@ ADJ_TILE ADJ_NAME(adj_quotient_tile)(
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_quotient)(npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_quotient_tile), n, size, a, b, y);
+    ADJ_EACH_TILE(ADJ_SERIES_TILE, size, ADJ_NAME(adj_quotient_tile), n, size, a, b, y);
 }
 
 /* y' = (c0 + c1 y + c2 y * y) x' from y[0] on; slope is memory for the factor of x', rates for j x[j]: n tiles each */
@@ -49,20 +49,24 @@ ADJ_TILE ADJ_NAME(adj_riccati_tile)(
 ) {
     for (npy_intp k = 0; k < n; k++) {
         if (k) {
+            const T share = (T)(1.0 / k);
             for (int i = 0; i < w; i++) rates[k * w + i] = (T)k * x[k * size + at + i];
             T sum[ADJ_SERIES_TILE] = {0};
             for (npy_intp j = 1; j <= k; j++)
                 for (int i = 0; i < w; i++) sum[i] += rates[j * w + i] * slope[(k - j) * w + i];
-            for (int i = 0; i < w; i++) y[k * size + at + i] = sum[i] / k;
+            for (int i = 0; i < w; i++) y[k * size + at + i] = sum[i] * share;
         }
+        for (int i = 0; i < w; i++) slope[k * w + i] = (k ? 0 : c0) + c1 * y[k * size + at + i];
+        if (c2 == 0) continue;
         T squares[ADJ_SERIES_TILE] = {0};
-        for (npy_intp j = 0; c2 != 0 && j <= k; j++)
+        for (npy_intp j = 0; j <= k; j++)
             for (int i = 0; i < w; i++) squares[i] += y[j * size + at + i] * y[(k - j) * size + at + i];
-        for (int i = 0; i < w; i++) slope[k * w + i] = (k ? 0 : c0) + c1 * y[k * size + at + i] + c2 * squares[i];
+        for (int i = 0; i < w; i++) slope[k * w + i] += c2 * squares[i];
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_riccati)(npy_intp n, npy_intp size, const T *x, T c0, T c1, T c2, T *slope, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_riccati_tile), n, size, x, c0, c1, c2, slope, slope + n * ADJ_SERIES_TILE, y);
+    T *rates = slope + n * ADJ_SERIES_TILE;
+    ADJ_EACH_TILE(ADJ_SERIES_TILE / 2, size, ADJ_NAME(adj_riccati_tile), n, size, x, c0, c1, c2, slope, rates, y);
 }
 
 /* x y' = exponent y x' from y[0] on */
@@ -79,7 +83,7 @@ ADJ_TILE ADJ_NAME(adj_power_tile)(
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_power)(npy_intp n, npy_intp size, const T *x, double exponent, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_power_tile), n, size, x, exponent, y);
+    ADJ_EACH_TILE(ADJ_SERIES_TILE, size, ADJ_NAME(adj_power_tile), n, size, x, exponent, y);
 }
 
 /* x y' = x' from y[0] on */
@@ -92,7 +96,7 @@ ADJ_TILE ADJ_NAME(adj_log_tile)(const int w, npy_intp at, npy_intp n, npy_intp s
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_log)(npy_intp n, npy_intp size, const T *x, T *y) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_log_tile), n, size, x, y);
+    ADJ_EACH_TILE(ADJ_SERIES_TILE, size, ADJ_NAME(adj_log_tile), n, size, x, y);
 }
 
 /* y' = c x' and c' = sign y x' from y[0] and c[0] = start on; c and rates are memory, n tiles each */
@@ -102,6 +106,7 @@ ADJ_TILE ADJ_NAME(adj_wave_tile)(
 ) {
     for (int i = 0; i < w; i++) c[i] = start[at + i];
     for (npy_intp k = 1; k < n; k++) {
+        const T share = (T)(1.0 / k);
         for (int i = 0; i < w; i++) rates[k * w + i] = (T)k * x[k * size + at + i];
         T first[ADJ_SERIES_TILE] = {0}, second[ADJ_SERIES_TILE] = {0};
         for (npy_intp j = 1; j <= k; j++)
@@ -110,13 +115,14 @@ ADJ_TILE ADJ_NAME(adj_wave_tile)(
                 second[i] += rates[j * w + i] * y[(k - j) * size + at + i];
             }
         for (int i = 0; i < w; i++) {
-            y[k * size + at + i] = rise * first[i] / k;
-            c[k * w + i] = fall * second[i] / k;
+            y[k * size + at + i] = rise * (first[i] * share);
+            c[k * w + i] = fall * (second[i] * share);
         }
     }
 }
 ADJ_CLONES void ADJ_NAME(adj_series_wave)(
     npy_intp n, npy_intp size, const T *x, T rise, T fall, const T *start, T *c, T *y
 ) {
-    ADJ_EACH_TILE(size, ADJ_NAME(adj_wave_tile), n, size, x, rise, fall, start, c, c + n * ADJ_SERIES_TILE, y);
+    T *rates = c + n * ADJ_SERIES_TILE;
+    ADJ_EACH_TILE(ADJ_SERIES_TILE / 2, size, ADJ_NAME(adj_wave_tile), n, size, x, rise, fall, start, c, rates, y);
 }
