@@ -22,7 +22,8 @@ from math import log, prod
 from typing import Any
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.kernels.series.elementwise import LARGEST_BY_PRODUCTS, RICCATI, WAVES
+from adjoint.arrays.kernels.series.elementwise import RICCATI, WAVES
+from adjoint.arrays.kernels.series.loops import LARGEST_BY_PRODUCTS
 
 from . import factor_series
 from .declare import Rule

@@ -120,9 +120,9 @@ class transforming(ModeBlock):
     def hand_out(self, values: Iterable[Any]) -> None:
         """Let the tensors among these that were made in the block, or in one inside it, be of the level outside."""
         for value in values:
-            level = value._level if isinstance(value, TensorBase) else None
-            if level is not None and (level is self.level or not level.alive):
-                value._level = self.outer
+            if isinstance(value, TensorBase) and (level := value._level) is not None:
+                if level is self.level or not level.alive:
+                    value._level = self.outer
 
 
 def live_levels() -> set[int]:

@@ -1,5 +1,5 @@
 cimport cython
-from adjoint.runtime.memory cimport PyArray_Descr, new_kept_array
+from adjoint.runtime.memory cimport PyArray_Descr, new_kept_array, with_kept_memory
 
 cdef extern from "numpy_arrays.h":
     int adj_import_arrays() except -1
@@ -7,6 +7,7 @@ cdef extern from "numpy_arrays.h":
     int adj_precision(object array)
     int adj_ndim(object array)
     Py_ssize_t adj_n_elements(object array)
+    bint adj_is_stack_of(object arrays, object array)
 
 cdef extern from "series.h":
     object adj_without_gaps(object array)
@@ -18,18 +19,22 @@ cdef extern from "series.h":
     int adj_itemsize(object array)
     void adj_fill_line(object x, object series)
     Py_ssize_t adj_order(object series)
-    void adj_series_negate(int bytes, Py_ssize_t n, char *x, char *y) nogil
-    void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y) nogil
+    void adj_series_negate(int bytes, Py_ssize_t n, char *x, char *y)
+    void adj_series_of_two(int bytes, int which, Py_ssize_t n, Py_ssize_t size, char *a, char *b, char *y)
     int adj_series_riccati(
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double c0, double c1, double c2, char *y,
-    ) nogil
-    void adj_series_power(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double exponent, char *y) nogil
-    void adj_series_log(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, char *y) nogil
+    )
+    void adj_series_power(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double exponent, char *y)
+    void adj_series_log(int bytes, Py_ssize_t n, Py_ssize_t size, char *x, char *y)
     int adj_series_wave(
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *y,
-    ) nogil
+    )
+
+    void *adj_unlocked(bint is_long)
+    void adj_lock(void *state)
 
 cdef object numpy, _FLOATS
+cdef Py_ssize_t _UNLOCKED
 
 
 cdef inline object without_gaps(object array):
@@ -57,24 +62,17 @@ cpdef object constant(object model, object value)
 cdef object begun(object x, object start)
 cpdef object of_alike(int which, object a, object b)
 
-@cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, first=cython.p_char, second=cython.p_char, result=cython.p_char,
-)
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void)
 cpdef object of_two(int which, object a, object b)
 
-@cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char, missing=cython.int,
-)
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void, missing=cython.int)
 cpdef object riccati(object x, object start, double c0, double c1, double c2)
 
-@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char)
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void)
 cpdef object power(object x, object start, double exponent)
 
-@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, result=cython.p_char)
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void)
 cpdef object log(object x, object start)
 
-@cython.locals(
-    bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, source=cython.p_char, second=cython.p_char, result=cython.p_char,
-    missing=cython.int,
-)
+@cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void, missing=cython.int)
 cpdef object wave(object x, object start, object other, double rise, double fall)

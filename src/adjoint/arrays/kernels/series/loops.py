@@ -13,8 +13,16 @@ except ModuleNotFoundError:
 
 import numpy
 
+from adjoint.runtime.crossovers import UNLOCKED
+
+if not compiled:
+    # the compiled form has it from the .pxd
+    from adjoint.runtime.memory import with_kept_memory
+
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 PRODUCT, CORRELATION, QUOTIENT = range(3)
+#: Whole exponents up to this one are computed by products, as the base may be 0.
+LARGEST_BY_PRODUCTS = 64
 
 
 def can_do(*arrays):
@@ -71,9 +79,9 @@ if compiled:
         y = series_like(a)
         bytes, n = adj_itemsize(a), adj_order(a)
         size = adj_n_elements(a) // n
-        first, second, result = adj_bytes(a), adj_bytes(b), adj_bytes(y)
-        with cython.nogil:
-            adj_series_of_two(bytes, which, n, size, first, second, result)
+        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        adj_series_of_two(bytes, which, n, size, adj_bytes(a), adj_bytes(b), adj_bytes(y))
+        adj_lock(state)
         return y
 
     def of_alike(which, a, b):
@@ -86,9 +94,9 @@ if compiled:
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        source, result = adj_bytes(x), adj_bytes(y)
-        with cython.nogil:
-            missing = adj_series_riccati(bytes, n, size, source, c0, c1, c2, result)
+        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        missing = adj_series_riccati(bytes, n, size, adj_bytes(x), c0, c1, c2, adj_bytes(y))
+        adj_lock(state)
         if missing:
             raise MemoryError
         return y
@@ -99,9 +107,9 @@ if compiled:
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        source, result = adj_bytes(x), adj_bytes(y)
-        with cython.nogil:
-            adj_series_power(bytes, n, size, source, exponent, result)
+        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        adj_series_power(bytes, n, size, adj_bytes(x), exponent, adj_bytes(y))
+        adj_lock(state)
         return y
 
     def log(x, start):
@@ -110,9 +118,9 @@ if compiled:
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        source, result = adj_bytes(x), adj_bytes(y)
-        with cython.nogil:
-            adj_series_log(bytes, n, size, source, result)
+        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        adj_series_log(bytes, n, size, adj_bytes(x), adj_bytes(y))
+        adj_lock(state)
         return y
 
     def wave(x, start, other, rise, fall):
@@ -121,13 +129,77 @@ if compiled:
         y = begun(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        source, second, result = adj_bytes(x), adj_bytes(other), adj_bytes(y)
-        with cython.nogil:
-            missing = adj_series_wave(bytes, n, size, source, rise, fall, second, result)
+        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        missing = adj_series_wave(bytes, n, size, adj_bytes(x), rise, fall, adj_bytes(other), adj_bytes(y))
+        adj_lock(state)
         if missing:
             raise MemoryError
         return y
 
+    # functions for the tables in elementwise.py: of one or two series, their values, and the value y of the result
+
+    def of_neg(x, value, y):
+        return negative(x)
+
+    def of_square(x, value, y):
+        return of_two(PRODUCT, x, x)
+
+    def of_reciprocal(x, value, y):
+        return of_two(QUOTIENT, constant(x, 1), x)
+
+    def of_log(x, value, y):
+        return log(x, y)
+
+    def of_power(exponent, x, value, y):
+        return power(x, y, exponent)
+
+    def of_riccati(c0, c1, c2, x, value, y):
+        return riccati(x, y, c0, c1, c2)
+
+    def of_wave(other, rise, fall, x, value, y):
+        return wave(x, y, other(value), rise, fall)
+
+    def with_first(series, y):
+        """A copy of the series whose first coefficient is y; None if the series is broadcast."""
+        if not adj_is_stack_of(series, y):
+            return None
+        series = with_kept_memory(numpy.positive, (series,))
+        series[0] = y
+        return series
+
+    def of_mul(a, b, left, right, y):
+        if a is not None and b is not None:
+            return of_alike(PRODUCT, a, b)
+        series, factor = (a, right) if b is None else (b, left)
+        return with_kept_memory(numpy.multiply, (series, factor)) if adj_ndim(series) == adj_ndim(y) + 1 else None
+
+    def of_add(a, b, left, right, y):
+        if a is not None and b is not None:
+            return with_kept_memory(numpy.add, (a, b)) if adj_are_alike(a, b) else None
+        return with_first(a if b is None else b, y)
+
+    def of_sub(a, b, left, right, y):
+        if a is not None and b is not None:
+            return with_kept_memory(numpy.subtract, (a, b)) if adj_are_alike(a, b) else None
+        return with_first(a, y) if b is None else with_first(negative(b), y)
+
+    def of_true_divide(a, b, left, right, y):
+        if b is None:
+            return with_kept_memory(numpy.divide, (a, right)) if adj_ndim(a) == adj_ndim(y) + 1 else None
+        if a is None:
+            if not adj_is_stack_of(b, y):
+                return None
+            a = constant(b, left)
+        return of_alike(QUOTIENT, a, b)
+
+    def of_pow(a, b, left, right, y):
+        if b is not None or not isinstance(right, (int, float)) or not adj_is_stack_of(a, y):
+            return None
+        if right == 2:
+            return of_two(PRODUCT, a, a)
+        return None if right == int(right) and 0 <= right <= LARGEST_BY_PRODUCTS else power(a, y, right)
+
+    _UNLOCKED = UNLOCKED
     adj_import_arrays()
 
 

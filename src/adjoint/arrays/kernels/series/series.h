@@ -44,6 +44,14 @@
 #undef T
 #undef ADJ_NAME
 
+/* Releases the interpreter's lock for a long loop, and takes it back. */
+static inline void *adj_unlocked(int is_long) {
+    return is_long ? PyEval_SaveThread() : NULL;
+}
+static inline void adj_lock(void *state) {
+    if (state) PyEval_RestoreThread((PyThreadState *)state);
+}
+
 /* The bytes of an element, and the number of coefficients. */
 static inline int adj_itemsize(PyObject *array) {
     return (int)PyArray_ITEMSIZE((PyArrayObject *)array);
@@ -108,9 +116,9 @@ static void adj_fill_line(PyObject *array, PyObject *series) {
 /* The negative of all elements. */
 static void adj_series_negate(int bytes, npy_intp n, char *x, char *y) {
     if (bytes == 4)
-        for (npy_intp i = 0; i < n; i++) ((float *)y)[i] = -((const float *)x)[i];
+        adj_negatives_4(n, (const float *)x, (float *)y);
     else
-        for (npy_intp i = 0; i < n; i++) ((double *)y)[i] = -((const double *)x)[i];
+        adj_negatives_8(n, (const double *)x, (double *)y);
 }
 
 /* Products (which is 0), correlations (1) and quotients (2). */

@@ -1,4 +1,9 @@
 /* The loops of series.h for one type T of elements, included once for each; ADJ_NAME makes the name of a function. */
+/* y = -x */
+ADJ_CLONES void ADJ_NAME(adj_negatives)(npy_intp n, const T *x, T *y) {
+    for (npy_intp i = 0; i < n; i++) y[i] = -x[i];
+}
+
 /* y[k] = a[0] b[k] + ... + a[k] b[0] */
 ADJ_TILE ADJ_NAME(adj_product_tile)(const int w, npy_intp at, npy_intp n, npy_intp size, const T *a, const T *b, T *y) {
     for (npy_intp k = 0; k < n; k++) {
