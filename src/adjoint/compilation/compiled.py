@@ -112,8 +112,8 @@ class Compiled:
                     try:
                         return entry.replay(leaves, structure, (args, kwargs))
                     except CheckFailed as failed:
-                        if failed.place is not None:
-                            self._failures[failed.place] += 1
+                        if failed.function_line is not None:
+                            self._failures[failed.function_line] += 1
         # a profiler sees the operations of a call that nothing was recorded for; one thread records at a time
         if not is_plain:
             return call_as_is(self.function, args, kwargs)
@@ -182,7 +182,7 @@ class Compiled:
         elif self.fullgraph:
             raise Unsupported(UNSUPPORTED.format(name=name_of(self.function), why=recording.why()))
         else:
-            self._cut(recording.place)
+            self._cut(recording.function_line)
             self.refuse(key, recording.why())
         return result
 

@@ -93,14 +93,14 @@ def results_of(form: Form) -> list[int]:
 
 def inputs_of(form: Form, register: int) -> list[int]:
     """The inputs that a register depends on."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     stack = [register]
     while stack:
         k = stack.pop()
-        if k not in seen:
-            seen.add(k)
+        if k not in visited:
+            visited.add(k)
             stack.extend(form.steps[k - form.first_step].operands if k >= form.first_step else ())
-    return sorted([k for k in seen if k < len(form.inputs)])
+    return sorted([k for k in visited if k < len(form.inputs)])
 
 
 def registers_of(form: Form) -> list[int]:
@@ -146,8 +146,8 @@ def expression_of(step: Step, operands: list[str], dtypes: list[str]) -> str:
     text = EXPRESSIONS.get(step.name)
     if text is None:
         raise Unprintable(f"{step.name} has no expression in CUDA")
-    own = dtypes[step.operands[0]]
-    return text.format(*operands, T=TYPES[step.dtype], T0=TYPES[own])
+    operand_dtype = dtypes[step.operands[0]]
+    return text.format(*operands, T=TYPES[step.dtype], T0=TYPES[operand_dtype])
 
 
 def literal(number: Any, dtype: str) -> str:

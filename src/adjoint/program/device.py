@@ -43,10 +43,10 @@ class Kernel:
 
     def __call__(self, values: list[Any]) -> Any:
         """The results, as the form has them."""
-        made = self._kernel(*[values[k] for k in self.inputs])
+        arrays = self._kernel(*[values[k] for k in self.inputs])
         if not isinstance(self.results, tuple):
-            return made
-        by_register = dict(zip(self.outputs, made if isinstance(made, (tuple, list)) else (made,), strict=True))
+            return arrays
+        by_register = dict(zip(self.outputs, arrays if isinstance(arrays, (tuple, list)) else (arrays,), strict=True))
         return tuple([None if register is None else by_register[register] for register in self.results])
 
 
@@ -78,11 +78,11 @@ def cupy_kernel(form: Form, inputs: list[int], outputs: list[int]) -> Any:
     """CuPy's kernel for a form that reads and writes some registers, under a name that equal kernels share."""
     body = body_of(form, outputs)
     dtypes = form.dtypes
-    taken = ", ".join([f"{NAMES[dtypes[k]]} {parameter(k)}" for k in inputs])
-    made = ", ".join([f"{NAMES[dtypes[k]]} {result(n)}" for n, k in enumerate(outputs)])
-    name = "adjoint_" + hashlib.sha256(f"{taken};{made};{body}".encode()).hexdigest()[:12]
+    in_parameters = ", ".join([f"{NAMES[dtypes[k]]} {parameter(k)}" for k in inputs])
+    out_parameters = ", ".join([f"{NAMES[dtypes[k]]} {result(n)}" for n, k in enumerate(outputs)])
+    name = "adjoint_" + hashlib.sha256(f"{in_parameters};{out_parameters};{body}".encode()).hexdigest()[:12]
     FORMS[name] = form
-    return sys.modules["cupy"].ElementwiseKernel(taken, made, body, name)
+    return sys.modules["cupy"].ElementwiseKernel(in_parameters, out_parameters, body, name)
 
 
 def run_on_device(fused: Any, values: list[Any]) -> Any:

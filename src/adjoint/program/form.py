@@ -131,8 +131,8 @@ class Form:
                 arguments += [f"last_axes={axes}" if axes is not None else "axis=None", f"keepdims={keepdims}"]
             lines.append(f"t{k + 1} = {step.name}({', '.join(arguments)})")
         results = self.results if isinstance(self.results, tuple) else (self.results,)
-        named = ["None" if register is None else self._name(register) for register in results]
-        lines.append("return " + ", ".join(named))
+        result_names = ["None" if register is None else self._name(register) for register in results]
+        lines.append("return " + ", ".join(result_names))
         return "\n".join(lines)
 
     def __repr__(self) -> str:

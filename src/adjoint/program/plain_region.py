@@ -11,12 +11,12 @@ import numpy
 class CheckFailed(Exception):
     """A value that the recorded function looked at, or the layout of one, is another one now.
 
-    place: the line of the function at which it looked, or None.
+    function_line: the line of the function at which it looked, or None.
     """
 
-    def __init__(self, place: int | None = None) -> None:
-        super().__init__(place)
-        self.place = place
+    def __init__(self, function_line: int | None = None) -> None:
+        super().__init__(function_line)
+        self.function_line = function_line
 
 
 def byte_bounds(array: Any) -> tuple[int, int]:
@@ -134,8 +134,8 @@ class Macro:
 
     def run(self, frame: Frame) -> None:
         """Call the function, and keep what it returns."""
-        named = {name: each.of(frame) for name, each in self.keywords.items()}
-        result = self.function(*[each.of(frame) for each in self.arguments], **named)
+        kwargs = {name: each.of(frame) for name, each in self.keywords.items()}
+        result = self.function(*[each.of(frame) for each in self.arguments], **kwargs)
         if self.keeper is not None:
             self.keeper.keep(frame, result)
 

@@ -234,7 +234,7 @@ if compiled:
         def run(self, externals: list):
             """The results, for the arrays of the caller."""
             frame: Frame = self.frame
-            made: list = []
+            results: list = []
             try:
                 for (block, offset), array in zip(self.entries, externals):
                     frame.set(block, array, offset)
@@ -251,7 +251,7 @@ if compiled:
                     else:
                         instruction.run(frame)
                 for block, view in self.results:
-                    made.append(frame.arrays[block] if view is None else cython.cast(BlockView, view).of(frame))
-                return made
+                    results.append(frame.arrays[block] if view is None else cython.cast(BlockView, view).of(frame))
+                return results
             finally:
                 frame.drop(self.passing)

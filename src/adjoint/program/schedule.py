@@ -176,7 +176,7 @@ class Schedule:
     def _divide(self) -> None:
         """Which steps run before the tiles, in them and after them."""
         self.before: list[int] = []
-        self.inside: list[int] = []
+        self.in_tiles: list[int] = []
         self.after: list[int] = []
         self.totals: list[int] = []
         late: set[int] = set()
@@ -192,7 +192,7 @@ class Schedule:
                 continue
             self.kinds[value] = self._kind(value)
             if step.reduction is not None:
-                self.inside.append(value)
+                self.in_tiles.append(value)
                 if self._is_total(step):
                     self.totals.append(value)
                 if self._is_total(step) or not step.reduction.keepdims:
@@ -200,60 +200,60 @@ class Schedule:
             elif self.kinds[value] in (_NUMBER, _COLUMNS):
                 self.before.append(value)
             else:
-                self.inside.append(value)
-        if not self.inside or len(self.totals) > 1 or len(self.inside) > MOST_STEPS:
+                self.in_tiles.append(value)
+        if not self.in_tiles or len(self.totals) > 1 or len(self.in_tiles) > MOST_STEPS:
             raise Unschedulable("no steps, two sums of everything, or too many steps")
 
     def _make_machine(self) -> None:
-        computed = set(self.inside)
+        computed = set(self.in_tiles)
         result_registers = self.form.registers_of_results()
         result_registers += [operand for value in self.after for operand in self.steps[value].operands]
         # a value has an array of its own if the form returns it or steps after the machine read it
         self.outputs = [
             value for value in dict.fromkeys(result_registers) if value in computed and value not in self.totals
         ]
-        last_use = {operand: k for k, value in enumerate(self.inside) for operand in self.steps[value].operands}
+        last_use = {operand: k for k, value in enumerate(self.in_tiles) for operand in self.steps[value].operands}
         tile = self.n_columns if self.reduces_rows else min(TILE, self.n_columns)
         group = max(1, min(self.n_rows, TILE // tile)) if tile == self.n_columns else 1
         registers = _Registers(self.kinds, self.dtypes, tile, group)
         #: The operands that the machine reads from arrays: inputs, constants and results of earlier steps.
         self.outer_operands: list[int] = []
         steps = []
-        for k, value in enumerate(self.inside):
+        for k, value in enumerate(self.in_tiles):
             past = [operand for operand in dict.fromkeys(self.steps[value].operands) if last_use[operand] == k]
             steps.append(self._step(value, past, registers))
         if len(registers.scratch) > MOST_REGISTERS:
             raise Unschedulable("too many values")
-        sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.inside if self.steps[value].reduction]
+        sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.in_tiles if self.steps[value].reduction]
         self.n_totals = self.n_rows * -(-self.n_columns // tile)
         self.machine = machine.Machine(
             steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
         )
         self._assign_registers(registers.numbers)
         self.is_threaded = (
-            prod(self.shape) * sum([self.steps[value].cost for value in self.inside]) >= crossovers.THREADED
+            prod(self.shape) * sum([self.steps[value].cost for value in self.in_tiles]) >= crossovers.THREADED
         )
 
     def _step(self, value: int, past: list[int], registers: _Registers) -> tuple[Any, ...]:
         """The machine's step for a value; it is the last one to use the values `past`."""
-        used = []
+        registers_of_step = []
         for operand in self.steps[value].operands:
             if operand not in registers.numbers:
                 registers.add(operand)
                 self.outer_operands.append(operand)
-            used.append(registers.numbers[operand])
+            registers_of_step.append(registers.numbers[operand])
         # a loop may write where it reads only if elements have the same size
         item = numpy.dtype(self.dtypes[value]).itemsize
         same = [v for v in past if numpy.dtype(self.dtypes[v]).itemsize == item]
         registers.release(same)
         if value in self.totals:
-            used.append(used[0])
+            registers_of_step.append(registers_of_step[0])
         elif value in self.outputs:
-            used.append(registers.add(value))
+            registers_of_step.append(registers.add(value))
         else:
-            used.append(registers.add_intermediate(value))
+            registers_of_step.append(registers.add_intermediate(value))
         registers.release([v for v in past if v not in same])
-        return self._way(value), *loop_of(self.steps[value], self.dtypes), used
+        return self._way(value), *loop_of(self.steps[value], self.dtypes), registers_of_step
 
     def _way(self, value: int) -> int:
         step = self.steps[value]

@@ -143,10 +143,10 @@ class Call:
 class Check(Call):
     """An instruction: a function of arrays whose result must be the recorded one."""
 
-    __slots__ = ("expected", "line", "place")
+    __slots__ = ("expected", "function_line", "line")
     expected: Any
     line: Any
-    place: int | None
+    function_line: int | None
 
 
 class Product(Call):
@@ -177,7 +177,11 @@ def with_views(instruction: Any, function: Callable[[View], View]) -> Any:
         [function(view) for view in instruction.targets],
     )
     if isinstance(instruction, Check):
-        changed.expected, changed.line, changed.place = instruction.expected, instruction.line, instruction.place
+        changed.expected, changed.line, changed.function_line = (
+            instruction.expected,
+            instruction.line,
+            instruction.function_line,
+        )
     changed.waits = instruction.waits
     return changed
 
@@ -628,7 +632,7 @@ class Lowering:
         if is_constant and not getattr(step.function, "draws", False):
             return
         check = Check(step.function, args, kwargs, None, [])
-        check.expected, check.line, check.place = step.result, step.line, step.place
+        check.expected, check.line, check.function_line = step.result, step.line, step.function_line
         self._emit(check)
 
     def _add_call(self, step: Step, outputs: list[tuple[View, bool]]) -> None:

@@ -473,7 +473,9 @@ def macro_of(program: Program, call: Call) -> Any:
     function = program.function_of(call)
     if any(view.buffer.n_bytes >= KEPT_MEMORY * 8 for view in (*call.reads, *call.writes)):
         function = keeping_memory(function)
-    keeper = Comparison(call.expected, call.place) if isinstance(call, Check) else keeper_of(call.results, program)
+    keeper = (
+        Comparison(call.expected, call.function_line) if isinstance(call, Check) else keeper_of(call.results, program)
+    )
     keywords = {key: reader(value, program) for key, value in call.kwargs.items()}
     return program.machine.Macro(function, [reader(value, program) for value in call.args], keywords, keeper)
 
@@ -525,12 +527,12 @@ class Comparison(NamedTuple):
     """Compares what a check gave with what it gave in the recording."""
 
     expected: Any
-    place: int | None
+    function_line: int | None
 
     def keep(self, frame: Any, result: Any) -> None:
         """Raise CheckFailed for another value."""
         if not _equal(result, self.expected):
-            raise CheckFailed(self.place)
+            raise CheckFailed(self.function_line)
 
 
 def _equal(first: Any, second: Any) -> bool:

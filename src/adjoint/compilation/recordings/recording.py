@@ -42,14 +42,14 @@ class Step:
     arrays: those among the arguments.
     """
 
-    __slots__ = ("args", "arrays", "function", "kwargs", "line", "place", "result", "writes")
+    __slots__ = ("args", "arrays", "function", "function_line", "kwargs", "line", "result", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, writes: tuple[Any, ...], arrays: list[Any]) -> None:
         self.function, self.args, self.kwargs, self.writes, self.arrays = function, args, kwargs, writes, arrays
         self.result: Any = None
         self.line: Any = None
         #: The line of the function itself, where a replay may come to another result than the recording.
-        self.place: int | None = None
+        self.function_line: int | None = None
 
     @property
     def name(self) -> str:
@@ -91,14 +91,14 @@ class Unsupported(RuntimeError):
 class Recording(Interceptor):
     """The steps of one call, and the Tensors whose arrays it replaced.
 
-    full: raise at the first thing that cannot be replayed. code: of the function. reason, line: the first such thing,
-    and the user's line; place: the line of the function itself in which it happened, None where it had returned.
+    full: raise at the first thing that cannot be replayed. code: of the function. reason, line: why a replay is
+    impossible, and the user's line. function_line: the line of the function itself, None where it had returned.
     """
 
     def __init__(self, full: bool, code: Any = None) -> None:
         super().__init__(PROGRAM)
         self.full, self.code = full, code
-        self.place: int | None = None
+        self.function_line: int | None = None
         self.steps: list[Step] = []
         self.reason: str | None = None
         self.line: Any = None
@@ -253,7 +253,7 @@ class Recording(Interceptor):
             # a number that follows from values: what the function does next may depend on it
             look = Look(step.function, step.args, step.kwargs, (), step.arrays)
             look.result = result
-            look.line, look.place = caller_of_libraries(), line_in(self.code)
+            look.line, look.function_line = caller_of_libraries(), line_in(self.code)
             self.steps[-1] = look
         return result, result
 
@@ -264,7 +264,7 @@ class Recording(Interceptor):
             args = (array.array, *concrete(more))
             look = Look(function, args, {}, (), arrays_in(args))
             look.result = value
-            look.line, look.place = caller_of_libraries(), line_in(self.code)
+            look.line, look.function_line = caller_of_libraries(), line_in(self.code)
             self.steps.append(look)
         return value
 
@@ -272,7 +272,7 @@ class Recording(Interceptor):
         """Note that the function cannot be replayed; it goes on as always. Raises Unsupported with fullgraph=True."""
         if not self.is_recording or self.reason is not None:
             return
-        self.reason, self.line, self.place = reason, caller_of_libraries(), line_in(self.code)
+        self.reason, self.line, self.function_line = reason, caller_of_libraries(), line_in(self.code)
         self.n_steps = len(self.steps)
         self.steps.clear()
         if self.full:
