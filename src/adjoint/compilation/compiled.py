@@ -272,7 +272,7 @@ def part_of_key(leaf: Any) -> Any:
     """The properties of an argument for which a recording holds."""
     if isinstance(leaf, TensorBase):
         array, grad = leaf._array, leaf._grad
-        shown = None if grad is None else (grad._array.shape, grad._array.strides, grad._array.dtype)
+        grad_layout = None if grad is None else (grad._array.shape, grad._array.strides, grad._array.dtype)
         return (
             type(leaf),
             type(array),
@@ -281,7 +281,7 @@ def part_of_key(leaf: Any) -> Any:
             getattr(array, "strides", None),
             leaf._requires,
             leaf._node is None,
-            shown,
+            grad_layout,
         )
     if type(leaf) is _ndarray:
         return _ndarray, leaf.dtype, leaf.shape, leaf.strides

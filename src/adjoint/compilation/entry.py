@@ -100,15 +100,15 @@ class External:
 def history_of(tensor: TensorBase) -> tuple[Any, ...]:
     """What decides where the gradient of a Tensor goes, and for a view what decides it for its base."""
     view = tensor._view
-    own = (tensor._node, tensor._requires)
+    history = (tensor._node, tensor._requires)
     # a view learns of a write through another view of its base when it is asked for its node
-    return own if view is None else (*own, view.rewritten, view.base._node, view.base._requires)
+    return history if view is None else (*history, view.rewritten, view.base._node, view.base._requires)
 
 
 def layout_of(array: Any) -> tuple[Any, Any]:
     """The shape and the strides of an array."""
-    own = plain_array(array)
-    return own.shape, getattr(own, "strides", None)
+    concrete_array = plain_array(array)
+    return concrete_array.shape, getattr(concrete_array, "strides", None)
 
 
 class Entry:
@@ -171,8 +171,8 @@ class Entry:
         recording = self.recording
         arguments = [self._argument(k, leaf) for k, leaf in enumerate(leaves)]
         # the function may change containers, or know them again
-        args, kwargs = own = structure.unflatten(arguments) if self.of_arrays else call
-        given, containers = mutable_containers(call), mutable_containers(own)
+        args, kwargs = inner_call = structure.unflatten(arguments) if self.of_arrays else call
+        callers_containers, containers = mutable_containers(call), mutable_containers(inner_call)
         with recorded(recording):
             try:
                 self._adopt()
@@ -183,9 +183,11 @@ class Entry:
                 #: The numbers of the containers among the arguments, which may be members of the result.
                 self.containers = {id(container): k for k, container in enumerate(containers)}
                 returned = mutable_containers(result)
-                seen = {id(container) for container in returned if self.reach.has_seen(container)}
-                members, self.structure = flatten(result, lambda part: id(part) in self.containers or id(part) in seen)
-                self._check_containers(own, arguments, structure)
+                reachable = {id(container) for container in returned if self.reach.has_seen(container)}
+                members, self.structure = flatten(
+                    result, lambda part: id(part) in self.containers or id(part) in reachable
+                )
+                self._check_containers(inner_call, arguments, structure)
                 if len({id(container) for container in returned}) < len(returned):
                     recording.stop("returned a container twice")
                 tensors = [self._tensor_of(member) for member in members]
@@ -201,37 +203,37 @@ class Entry:
         self._results = [tensor for tensor in tensors if isinstance(tensor, TensorBase)]
         if not self.of_arrays and not any(map(is_not, members, results)):
             return result
-        return self._given_back(result, list(zip(given, containers, strict=True)), leaves)
+        return self._given_back(result, list(zip(callers_containers, containers, strict=True)), leaves)
 
-    def _check_containers(self, own: Any, arguments: list[Any], structure: Any) -> None:
+    def _check_containers(self, inner_call: Any, arguments: list[Any], structure: Any) -> None:
         """Stop if the function changed a list, a dictionary or the like among its arguments."""
-        members, after = flatten(own)
+        members, after = flatten(inner_call)
         self.has_changed_containers = after != structure or any(map(is_not, members, arguments))
         if self.has_changed_containers:
             self.recording.stop("changed a container among its arguments")
 
     def _given_back(self, result: Any, pairs: list[tuple[Any, Any]], leaves: list[Any]) -> Any:
         """A result in the caller's own arrays and containers. pairs: of the caller's containers and the function's."""
-        made = {id(own): given for given, own in pairs}
+        counterparts = {id(inner): callers for callers, inner in pairs}
 
         def given_back(member: Any) -> Any:
-            if id(member) in made:
-                return made[id(member)]
+            if id(member) in counterparts:
+                return counterparts[id(member)]
             if not is_container(type(member)):
                 tensor = self._tensor_of(member)
                 release(tensor)
                 return self._result(member, tensor, leaves)
             children, structure = flatten(member, lambda part: part is not member)
-            made[id(member)] = container = structure.unflatten([given_back(child) for child in children])
+            counterparts[id(member)] = container = structure.unflatten([given_back(child) for child in children])
             return container
 
-        for given, own in pairs if self.has_changed_containers else ():
-            if type(own) is list:
-                given[:] = [given_back(member) for member in own]
-            elif type(own) is dict:
-                members = {key: given_back(member) for key, member in own.items()}
-                given.clear()
-                given.update(members)
+        for callers, inner in pairs if self.has_changed_containers else ():
+            if type(inner) is list:
+                callers[:] = [given_back(member) for member in inner]
+            elif type(inner) is dict:
+                members = {key: given_back(member) for key, member in inner.items()}
+                callers.clear()
+                callers.update(members)
         return given_back(result)
 
     def _look_around(self, members: list[Any], tensors: list[Any]) -> None:
@@ -259,8 +261,8 @@ class Entry:
 
     def _result(self, member: Any, tensor: Any, leaves: list[Any]) -> Any:
         """A member of the result as the caller gets it."""
-        for k, own in self.of_arrays.items():
-            if own is tensor:
+        for k, argument in self.of_arrays.items():
+            if argument is tensor:
                 return leaves[k]
         if isinstance(member, Array):
             return plain(tensor)
@@ -474,9 +476,32 @@ class Entry:
     def finish(self) -> None:
         """Make the programs. Raises Refused if the recording cannot be replayed."""
         self._check_surroundings()
-        recording = self.recording
         arrays = [external.array for external in self.externals]
-        arrays += [recording.in_main_memory(gradient._array) for gradient in self.grads_before]
+        arrays += [self.recording.in_main_memory(gradient._array) for gradient in self.grads_before]
+        self._add_gradients()
+        lowering = self._lowering(arrays)
+        values, *gradients = lowering.results
+        self.n_results = len(values)
+        externals, cotangents = lowering.externals[: len(arrays)], lowering.externals[len(arrays) :]
+        instructions, saved, pack = lowering.instructions, [], None
+        self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
+        if self.has_history:
+            halves = self._halves(lowering, externals, values, cotangents, gradients)
+            values, copies = self._unsaved(values, halves, lowering.memory)
+            instructions = halves.forward + copies
+            pack = Pack(Pack.packable(halves.saved, instructions, values))
+            pairs = pack.pairs(halves.saved, halves.entries)
+            saved = [view for view, _ in pairs]
+            entries = [*[entry for _, entry in pairs], *[lowering.externals[k] for k in halves.externals]]
+            self._prepare_pulls(halves, cotangents, gradients, entries, pack)
+        self.program = self._make_program(instructions, externals, [*values, *saved], pack)
+        self._share_memory(values, saved)
+        self._note_writes(instructions, externals)
+        lowering.memory.release()
+        self._forget()
+
+    def _add_gradients(self) -> None:
+        """Add the new gradients to the results."""
         #: New gradients, as (Tensor, number of the array that is made, or None).
         self.grads: list[tuple[External, int | None]] = []
         for external, effect in zip(self.externals, self.effects, strict=True):
@@ -485,70 +510,66 @@ class Entry:
             elif effect is not None:
                 self.grads.append((external, len(self.results)))
                 self.versions.append(version_of(external.tensor._grad))
-                self.results.append(recording.in_main_memory(effect))
-        n = len(arrays)
-        pulls = list(self.pulls.of.items())
-        groups = [recording.outlines.of_all(arrays) for arrays in (self.results, *[pull.results for _, pull in pulls])]
-        lowering = Lowering(self.recording, arrays + self.cotangents, groups, self.reach.arrays)
-        values, *pulled = lowering.results
-        for view in values:
-            if view.buffer.kind == EXTERNAL:
-                raise Refused("returned a view of memory that was there before")
-        instructions = lowering.instructions
-        self._check_device(instructions)
-        self.draws = any(getattr(instruction, "draws", False) for instruction in instructions)
-        saved: list[Any] = []
-        pack = None
-        self.n_results = len(values)
-        if self.has_history:
-            cotangents = lowering.externals[n:]
-            try:
-                halves = Halves(
-                    instructions,
-                    lowering.externals[:n],
-                    values,
-                    {view.buffer.number for view in cotangents},
-                    [view for views in pulled for view in views],
-                    lowering.memory,
-                    self._budgets(lowering, values),
-                )
-            except Dependent:
-                raise Refused("the gradient needs memory that the function writes into") from None
-            values, copies = self._unsaved(values, halves, lowering.memory)
-            instructions = halves.forward + copies
-            pack = Pack(Pack.packable(halves.saved, instructions, values))
-            pairs = [
-                (saved, entry)
-                for saved, entry in zip(halves.saved, halves.entries, strict=True)
-                if saved.buffer.number not in pack.offsets
+                self.results.append(self.recording.in_main_memory(effect))
+
+    def _lowering(self, arrays: list[Any]) -> Lowering:
+        """The steps as instructions, for the arrays that the function gets."""
+        recording = self.recording
+        groups = [self.results, *[pull.results for pull in self.pulls.of.values()]]
+        groups = [recording.outlines.of_all(group) for group in groups]
+        lowering = Lowering(recording, arrays + self.cotangents, groups, self.reach.arrays)
+        if any(view.buffer.kind == EXTERNAL for view in lowering.results[0]):
+            raise Refused("returned a view of memory that was there before")
+        self._check_device(lowering.instructions)
+        return lowering
+
+    def _halves(
+        self,
+        lowering: Lowering,
+        externals: list[View],
+        values: list[View],
+        cotangents: list[View],
+        gradients: list[list[View]],
+    ) -> Halves:
+        """The instructions of the forward and of the backward program."""
+        try:
+            return Halves(
+                lowering.instructions,
+                externals,
+                values,
+                {view.buffer.number for view in cotangents},
+                [view for views in gradients for view in views],
+                lowering.memory,
+                self._budgets(lowering, values),
+            )
+        except Dependent:
+            raise Refused("the gradient needs memory that the function writes into") from None
+
+    def _prepare_pulls(
+        self, halves: Halves, cotangents: list[View], gradients: list[list[View]], entries: list[View], pack: Pack
+    ) -> None:
+        """Prepare the backward programs. entries: saved values and externals, as they enter these programs."""
+        self.read_again = halves.externals
+        if halves.again is not None:
+            all_bytes, saved_bytes = [
+                sum([buffer.n_bytes for buffer in buffers.values()])
+                for buffers in (halves.again.saved, halves.again.still_saved)
             ]
-            if pack.offsets:
-                pairs.append((pack.forward_view, pack.backward_view))
-            saved = [view for view, _ in pairs]
-            self.read_again = halves.externals
-            if halves.again is not None:
-                every, kept = [
-                    sum([b.n_bytes for b in part.values()]) for part in (halves.again.saved, halves.again.kept)
-                ]
-                self.saved_bytes = kept, every
-            others = [*[view for _, view in pairs], *[lowering.externals[k] for k in halves.externals]]
-            for (choice, pull), views in zip(pulls, pulled, strict=True):
-                pull.prepare(self._make_program, halves, [cotangents[k] for k in choice], others, views, pack)
-        self.program = self._make_program(instructions, lowering.externals[:n], [*values, *saved], pack)
-        self._share_memory(values, saved)
+            self.saved_bytes = saved_bytes, all_bytes
+        for (choice, pull), views in zip(self.pulls.of.items(), gradients, strict=True):
+            pull.prepare(self._make_program, halves, [cotangents[k] for k in choice], entries, views, pack)
+
+    def _note_writes(self, instructions: list[Any], externals: list[View]) -> None:
+        """Note which arrays of the caller the program writes, and which may share memory with these."""
         dirty = {view.buffer.number for instruction in instructions for view in instruction.writes}
         arguments = {k for k, external in enumerate(self.externals) if external.position is not None}
-        own = [external.tensor._array for external in self.externals]
-        own += [gradient._array for gradient in self.grads_before]
-        self.aliasing = Aliasing(lowering.externals[:n], own, dirty, arguments)
+        arrays = [external.tensor._array for external in self.externals]
+        arrays += [gradient._array for gradient in self.grads_before]
+        self.aliasing = Aliasing(externals, arrays, dirty, arguments)
         self.compares_memory = bool(self.aliasing or self.reach.contents)
         self.targets = [
-            external
-            for external, view in zip(self.externals, lowering.externals, strict=False)
-            if view.buffer.number in dirty
+            external for external, view in zip(self.externals, externals, strict=False) if view.buffer.number in dirty
         ]
-        lowering.memory.release()
-        self._forget()
 
     def _budgets(self, lowering: Lowering, values: list[View]) -> Budgets | None:
         """The budgets of the regions, None without any. Arrays of the caller's have no versions to check."""
@@ -654,36 +675,36 @@ class Entry:
             raise CheckFailed
         values = self.forward(arrays)
         self.n_replays += 1
-        made = self._tensors(values)
+        result_tensors = self._tensors(values)
         if self.has_history:
-            connect(self, made, values[self.n_results :], tensors, (leaves, structure))
+            connect(self, result_tensors, values[self.n_results :], tensors, (leaves, structure))
         if self.is_simple:
-            return self.structure.unflatten([made[value] for _, value in self.returned])
+            return self.structure.unflatten([result_tensors[value] for _, value in self.returned])
         for k, inputs in self.freed:
-            connect_freed(self, made[k], [tensors[i] for i in inputs])
+            connect_freed(self, result_tensors[k], [tensors[i] for i in inputs])
         for k, is_grad, times in self.bumps:
             if isinstance(tensors[k], TensorBase):
                 for _ in range(times):
                     bump_version(tensors[k]._grad if is_grad else tensors[k])
-        results = [self._result_of(kind, value, made, values, tensors) for kind, value in self.returned]
+        results = [self._result_of(kind, value, result_tensors, values, tensors) for kind, value in self.returned]
         if self.has_containers:
-            own = mutable_containers(call)
+            containers = mutable_containers(call)
             pairs = zip(self.returned, results, strict=True)
-            results = [own[value] if kind is CONTAINER else result for (kind, value), result in pairs]
+            results = [containers[value] if kind is CONTAINER else result for (kind, value), result in pairs]
         for external, number in self.grads:
             tensor = external.tensor if external.position is None else leaves[external.position]
-            tensor._grad = None if number is None else made[number]
+            tensor._grad = None if number is None else result_tensors[number]
         return self.structure.unflatten(results)
 
     @staticmethod
-    def _result_of(kind: str, value: Any, made: list[Any], values: list[Any], tensors: list[Any]) -> Any:
+    def _result_of(kind: str, value: Any, result_tensors: list[Any], values: list[Any], tensors: list[Any]) -> Any:
         """A member of the result of a replay."""
         if kind is TENSOR:
-            return made[value]
+            return result_tensors[value]
         if kind is VIEW:
-            return viewed(made[value[0]], *value[1:])
+            return viewed(result_tensors[value[0]], *value[1:])
         if kind is LEAF:
-            return made[value].requires_grad_()
+            return result_tensors[value].requires_grad_()
         if kind is ARRAY:
             return values[value] if values[value].ndim else values[value][()]
         return tensors[value] if kind is SAME else value

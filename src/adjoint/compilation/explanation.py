@@ -39,7 +39,7 @@ class Explanation:
         lines = [f"{name}: {len(self.guards)} guards, {program_size(entry.program)}"]
         times = entry.timed(leaves, _REPEATS)
         lines += self._listed("program", entry.program, times)
-        self.drawing = drawn(entry.program, times)
+        self.drawing = drawing_of(entry.program, times)
         if entry.has_history:
             backward = entry.pulls.whole.program
             title = "backward"
@@ -56,7 +56,7 @@ class Explanation:
             time = "" if seconds is None else f"  # {seconds * 1e6:.1f} us"
             lines.append(f"  {k}. {line_of(part)}{time}")
             if isinstance(part, Group):
-                lines += [f"       {shown(step)}" for step in part.instructions[:_SHOWN]]
+                lines += [f"       {text_of(step)}" for step in part.instructions[:_SHOWN]]
                 if len(part.instructions) > _SHOWN:
                     lines.append(f"       ... {len(part.instructions) - _SHOWN} more")
         return lines
@@ -72,7 +72,7 @@ class Explanation:
         return self.text
 
 
-def drawn(program: Program, times: list[float | None]) -> Drawing:
+def drawing_of(program: Program, times: list[float | None]) -> Drawing:
     """A box for each region and call, and an arrow for each buffer that one writes and another reads."""
     boxes, arrows = [], []
     writers: dict[int, int] = {}
@@ -106,7 +106,7 @@ def guards_of(entry: Any) -> list[str]:
 
 def line_of(part: Any) -> str:
     """A region or a call on one line."""
-    return part.name if isinstance(part, Group) else shown(part)
+    return part.name if isinstance(part, Group) else text_of(part)
 
 
 def name_of(operand: Any) -> str:
@@ -114,11 +114,11 @@ def name_of(operand: Any) -> str:
     if isinstance(operand, Number):
         return repr(operand.value.item())
     letter = {EXTERNAL: "x", CONSTANT: "c"}.get(operand.buffer.kind, "t")
-    place = "" if operand.is_whole else f"@{operand.offset}"
-    return f"{letter}{operand.buffer.number}{place}"
+    offset = "" if operand.is_whole else f"@{operand.offset}"
+    return f"{letter}{operand.buffer.number}{offset}"
 
 
-def shown(step: Any) -> str:
+def text_of(step: Any) -> str:
     """One instruction as a person would write it."""
     if isinstance(step, Elementwise):
         return f"{name_of(step.out)} = {step.name}({', '.join(map(name_of, step.operands))})"

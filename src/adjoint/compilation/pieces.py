@@ -79,8 +79,8 @@ class Pieces:
             names = {name for other in later for name in other.takes}
             part.shared = [n for n, name in enumerate(part.takes) if name in names]
             if part.replayed is not None and later:
-                own = grad_tensors_seen_by(part.plain)
-                if own and any(own & grad_tensors_seen_by(other.plain) for other in later):
+                grad_tensors = grad_tensors_seen_by(part.plain)
+                if grad_tensors and any(grad_tensors & grad_tensors_seen_by(other.plain) for other in later):
                     part.replayed = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -139,7 +139,7 @@ class _Taken:
         self.parameters = list(code.co_varnames[: _n_parameters(code)])
 
     def pieces(self, before: list[ast.stmt], middle: list[ast.stmt], behind: list[ast.stmt]) -> Pieces | None:
-        known = set(self.parameters)
+        bound_names = set(self.parameters)
         parts: list[Piece] = []
         rest = [before, middle, behind]
         for k, statements in enumerate(rest):
@@ -149,16 +149,16 @@ class _Taken:
             takes = sorted(self._exposed(statements, set()))
             stored = self._stored(statements)
             gives = sorted(stored & self._exposed(later, set()))
-            if not set(takes) <= known or not set(gives) <= known | self._surely_stored(statements):
+            if not set(takes) <= bound_names or not set(gives) <= bound_names | self._surely_stored(statements):
                 return None  # a variable may have no value
-            made = self._function(takes, statements, gives if later else None)
+            function = self._function(takes, statements, gives if later else None)
             # a variable that a statement may leave as it is goes in and comes out
             if not set(gives) <= set(takes) | self._surely_stored(statements):
-                takes = sorted({*takes, *(set(gives) & known)})
-                made = self._function(takes, statements, gives)
-            replayed = None if statements is middle else self.compiled(made, bool(later))
-            parts.append(Piece(made, takes, gives if later else None, replayed))
-            known |= set(gives)
+                takes = sorted({*takes, *(set(gives) & bound_names)})
+                function = self._function(takes, statements, gives)
+            replayed = None if statements is middle else self.compiled(function, bool(later))
+            parts.append(Piece(function, takes, gives if later else None, replayed))
+            bound_names |= set(gives)
         return Pieces(_first_line(middle[0]), self._bind(), parts)
 
     def _bind(self) -> Callable[..., Any]:
@@ -167,11 +167,11 @@ class _Taken:
             [ast.Constant(name) for name in self.parameters], [ast.Name(name, ast.Load()) for name in self.parameters]
         )
         bound = self._compiled(self.definition.args, [ast.Return(items)])
-        made = FunctionType(
+        binder = FunctionType(
             bound, self.function.__globals__, bound.co_name, self.function.__defaults__, self._cells(bound)
         )
-        made.__kwdefaults__ = self.function.__kwdefaults__
-        return made
+        binder.__kwdefaults__ = self.function.__kwdefaults__
+        return binder
 
     def _function(self, takes: list[str], statements: list[ast.stmt], gives: list[str] | None) -> Any:
         """A function of some variables that runs statements and gives variables; None where the statements return."""
@@ -180,9 +180,9 @@ class _Taken:
             body.append(ast.Return(ast.Tuple([ast.Name(name, ast.Load()) for name in gives], ast.Load())))
         arguments = ast.arguments([], [ast.arg(name) for name in takes], None, [], [], None, [])
         code = self._compiled(arguments, body)
-        made = FunctionType(code, self.function.__globals__, code.co_name, None, self._cells(code))
-        made.__qualname__, made.__module__ = self.function.__qualname__, self.function.__module__
-        return made
+        function = FunctionType(code, self.function.__globals__, code.co_name, None, self._cells(code))
+        function.__qualname__, function.__module__ = self.function.__qualname__, self.function.__module__
+        return function
 
     def _compiled(self, arguments: ast.arguments, body: list[ast.stmt]) -> CodeType:
         return compiled_code(self.function.__code__, self.definition, arguments, body)
@@ -211,18 +211,18 @@ class _Taken:
             names |= {name for target in targets for name in _bound_by(target)}
         return names & self.variables
 
-    def _exposed(self, statements: Iterable[ast.stmt], known: set[str]) -> set[str]:
+    def _exposed(self, statements: Iterable[ast.stmt], bound_names: set[str]) -> set[str]:
         """The variables that statements read before they set them."""
-        known = set(known)
+        bound_names = set(bound_names)
         names: set[str] = set()
         for statement in statements:
             if isinstance(statement, ast.For):
-                names |= self._read([statement.iter]) - known
-                names |= self._exposed(statement.body, known | set(_bound_by(statement.target)))
-                names |= self._exposed(statement.orelse, known)
+                names |= self._read([statement.iter]) - bound_names
+                names |= self._exposed(statement.body, bound_names | set(_bound_by(statement.target)))
+                names |= self._exposed(statement.orelse, bound_names)
             else:
-                names |= self._read([statement]) - known
-            known |= self._surely_stored([statement])
+                names |= self._read([statement]) - bound_names
+            bound_names |= self._surely_stored([statement])
         return names
 
     def _read(self, nodes: Iterable[ast.AST]) -> set[str]:
@@ -254,8 +254,8 @@ def definition_of(function: Any) -> ast.FunctionDef | None:
     for argument in ast.walk(arguments):
         if isinstance(argument, ast.arg):
             argument.annotation = None
-    own = function.__code__
-    return definition if is_same_code(compiled_code(own, definition, arguments, definition.body), own) else None
+    code = function.__code__
+    return definition if is_same_code(compiled_code(code, definition, arguments, definition.body), code) else None
 
 
 def compiled_code(

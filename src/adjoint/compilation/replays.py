@@ -99,13 +99,13 @@ class ReplayBackward(ContextNode):
         return [(f"saved_tensors[{k}]", slot) for k, slot in enumerate(self._ad_saved or ())]
 
 
-def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any], call: Any) -> None:
+def connect(entry: Entry, results: list[Any], saved: list[Any], tensors: list[Any], call: Any) -> None:
     """Let the results of a program have a node, which saves what the second program reads.
 
-    made: the results; saved: the arrays that the first program made for the second one; tensors: those that it read;
-    call: the arguments of the call.
+    results: those of the program. saved: the arrays that the first program made for the second one. tensors: the
+    Tensors that the first program read. call: the arguments of the call.
     """
-    node = node_over(entry, [tensors[k] for k in entry.by], [made[k] for k in entry.with_history])
+    node = node_over(entry, [tensors[k] for k in entry.by], [results[k] for k in entry.with_history])
     if entry.grads_read:
         tensors = [*tensors, *[tensors[k]._grad for k in entry.grads_read]]
     node.call, node.tensors, node.versions = call, tensors, versions_of(tensors)
@@ -114,7 +114,7 @@ def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any],
     slots: list[Any] = []
     for array, number in zip(saved, entry.saved_in_memory, strict=True):
         # memory that no caller can reach needs no version
-        slots.append(array if number is None and not hooks else save_input(with_counter(array, made, number)))
+        slots.append(array if number is None and not hooks else save_input(with_counter(array, results, number)))
     slots += [save_input(as_tensor(tensors[k])) for k in entry.read_again]
     node._ad_saved = tuple(slots)
     if hooks:
@@ -126,11 +126,11 @@ def connect(entry: Entry, made: list[Any], saved: list[Any], tensors: list[Any],
         node._ad_saved_at = caller()
 
 
-def with_counter(array: Any, made: list[Any], number: int | None) -> TensorBase:
+def with_counter(array: Any, results: list[Any], number: int | None) -> TensorBase:
     """A saved array as a Tensor; in the memory of a result it has the version of that."""
     tensor: TensorBase = new_tensor(array)
     if number is not None:
-        tensor._counter = counter_of(made[number])
+        tensor._counter = counter_of(results[number])
     return tensor
 
 

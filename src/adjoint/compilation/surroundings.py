@@ -62,8 +62,8 @@ _OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
 def modes() -> tuple[Any, ...]:
     """All modes that code can change, to be compared."""
     state = current()
-    own = [getattr(state, name) for name in MODES]
-    return *own, get_default_dtype(), get_deterministic_debug_mode(), get_num_threads()
+    mode_values = [getattr(state, name) for name in MODES]
+    return *mode_values, get_default_dtype(), get_deterministic_debug_mode(), get_num_threads()
 
 
 def random_state() -> Any:

@@ -72,7 +72,7 @@ class Elements:
         self.shape = group.shape
         self.inputs: list[View] = []
         #: Each view that is written, with the step that gives its last value.
-        self.written: dict[Place, tuple[View, int]] = {}
+        self.last_writes: dict[Place, tuple[View, int]] = {}
         self._numbers: list[Number] = []
         self._operands: list[list[tuple[str, int]]] = []
         #: Where the value of a place is: an input, or the result of a step.
@@ -81,10 +81,10 @@ class Elements:
         self._instructions = group.instructions
         for k, instruction in enumerate(group.instructions):
             self._operands.append([self._operand(operand) for operand in instruction.operands])
-            place = self._place(instruction.out)
-            self._values[place] = ("step", k)
+            location = self._place(instruction.out)
+            self._values[location] = ("step", k)
             if instruction.out.buffer.number not in scratch:
-                self.written[place] = instruction.out, k
+                self.last_writes[location] = instruction.out, k
 
     def _place(self, view: View) -> Place:
         return view.buffer.number, view.offset, view.dtype.char, broadcast_strides(view, self.shape)
@@ -95,21 +95,21 @@ class Elements:
                 self._constants[operand.key] = len(self._numbers)
                 self._numbers.append(operand)
             return "number", self._constants[operand.key]
-        place = self._place(operand)
-        if place not in self._values:
-            self._values[place] = ("input", len(self.inputs))
+        location = self._place(operand)
+        if location not in self._values:
+            self._values[location] = ("input", len(self.inputs))
             self.inputs.append(operand)
-        return self._values[place]
+        return self._values[location]
 
     @property
     def outputs(self) -> list[View]:
         """The views that are written."""
-        return [view for view, _ in self.written.values()]
+        return [view for view, _ in self.last_writes.values()]
 
     @property
     def n_bytes(self) -> int:
         """The bytes of the kernel's arguments, at most."""
-        return (len(self.inputs) + len(self.written)) * (BYTES_OF_ARRAY + BYTES_OF_AXIS * len(self.shape))
+        return (len(self.inputs) + len(self.last_writes)) * (BYTES_OF_ARRAY + BYTES_OF_AXIS * len(self.shape))
 
     def form(self) -> Form:
         """The steps in single-assignment order."""
@@ -122,7 +122,7 @@ class Elements:
             [view.dtype.char for view in self.inputs],
             [(number.dtype.char, number.value.item()) for number in self._numbers],
             steps,
-            tuple([first["step"] + k for _, k in self.written.values()]),
+            tuple([first["step"] + k for _, k in self.last_writes.values()]),
         )
 
 
@@ -134,7 +134,7 @@ class DeviceProgram(Program):
 
     machine = device_region
     # memory that is kept would be another stream's, too
-    kept = -1
+    kept_bytes = -1
 
     def __init__(
         self, device: Any, instructions: Sequence[Any], externals: Any, results: Any, pack: Any = None

@@ -104,11 +104,11 @@ class Reduce(Elementwise):
     def wide(self) -> View:
         """The result, broadcast to the shape of the operand."""
         (source,) = self.operands
-        own = self.out.strides
-        if len(own) < len(source.shape):
-            steps = iter(own)
-            own = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
-        strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(own)])
+        out_strides = self.out.strides
+        if len(out_strides) < len(source.shape):
+            steps = iter(out_strides)
+            out_strides = tuple([0 if axis in self.axes else next(steps) for axis in range(len(source.shape))])
+        strides = tuple([0 if axis in self.axes else step for axis, step in enumerate(out_strides)])
         return self.out.replace(shape=source.shape, strides=strides)
 
 
@@ -318,16 +318,19 @@ class Lowering:
         owners: by the number of a buffer with values of results the one that the recording had for them. copies: by
         the number of a constant its copy.
         """
-        own = self.memory.view(array, CONSTANT)
-        view = self.resolve(own)
+        recorded_view = self.memory.view(array, CONSTANT)
+        view = self.resolve(recorded_view)
         if view.buffer.kind == CONSTANT and view.buffer.n_bytes and view.buffer.number not in self.callers:
             return self._own_copy(view, copies)
-        if view.buffer.kind != VALUE or owners.setdefault(view.buffer.number, own.buffer) is own.buffer:
+        if (
+            view.buffer.kind != VALUE
+            or owners.setdefault(view.buffer.number, recorded_view.buffer) is recorded_view.buffer
+        ):
             return view
-        source, target = [_flat(buffer, own.dtype) for buffer in (view.buffer, own.buffer)]
-        self._alias.pop(own.buffer.number)
+        source, target = [_flat(buffer, recorded_view.dtype) for buffer in (view.buffer, recorded_view.buffer)]
+        self._alias.pop(recorded_view.buffer.number)
         self._emit(Elementwise(COPY, [source], target))
-        return own
+        return recorded_view
 
     def _own_copy(self, view: View, copies: dict[int, Buffer]) -> View:
         """A constant in memory that is filled anew at each call, since the caller may write to results."""
@@ -611,8 +614,8 @@ class Lowering:
 
     def _emit_due(self, views: list[View]) -> None:
         for kernel, operands, out in self._part_sums.due(views):
-            own = [Number(0.0, out.dtype) if operand is None else operand for operand in operands]
-            self._emit(Elementwise(kernel, own, out))
+            terms = [Number(0.0, out.dtype) if operand is None else operand for operand in operands]
+            self._emit(Elementwise(kernel, terms, out))
 
     def _key(self, kernel: Any, operands: list[Any], out: View) -> Any:
         """Equal for instructions with equal results; None where operands change."""

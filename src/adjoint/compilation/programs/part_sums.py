@@ -130,8 +130,8 @@ def box_of(part: View, whole: View) -> list[tuple[int, int]] | None:
     """
     if 0 in part.shape:
         return None
-    begin = [int(place) for place in numpy.unravel_index(part.offset // whole.dtype.itemsize, whole.shape)]
-    box = [(place, place) for place in begin]
+    begin = [int(index) for index in numpy.unravel_index(part.offset // whole.dtype.itemsize, whole.shape)]
+    box = [(index, index) for index in begin]
     axes = set(range(len(begin)))
     for n, stride in part.steps:
         # the axis of the whole array along which this one goes

@@ -47,17 +47,19 @@ class Halves:
         second += copies.values()
         #: By the number of a buffer of the first part, the one that has its gradient.
         self._copied = {number: copy.out.buffer for number, copy in copies.items()}
-        read = read_by(second)
+        buffers_read = read_by(second)
         #: Memory that the second part writes on, too, was made by the first.
-        saved = {number: buffer for number, buffer in read.items() if number in outputs}
+        saved = {number: buffer for number, buffer in buffers_read.items() if number in outputs}
         self.again = None if budgets is None else Recomputation(self.forward, saved, budgets)
         if self.again is not None:
-            second, saved = self.again.placed(second), self.again.kept
-            read = read_by(second)
+            second, saved = self.again.placed(second), self.again.still_saved
+            buffers_read = read_by(second)
         self.saved = [bytes_of(buffer) for buffer in saved.values()]
         numbers = set(saved)
         self.externals = [
-            k for k, view in enumerate(externals) if view.buffer.number in read and view.buffer.number not in numbers
+            k
+            for k, view in enumerate(externals)
+            if view.buffer.number in buffers_read and view.buffer.number not in numbers
         ]
         replaced = {view.buffer.number: view.buffer for view in self.saved}
         self._new = {number: _external(buffer) for number, buffer in replaced.items()}

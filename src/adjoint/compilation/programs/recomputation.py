@@ -45,17 +45,17 @@ class Recomputation:
         for k, instruction in enumerate(forward):
             for number in {view.buffer.number for view in instruction.writes}:
                 self._writers.setdefault(number, []).append(k)
-        written = {v.buffer.number for step in forward for v in step.writes if v.buffer.kind == EXTERNAL}
-        self._unsteady = written | budgets.unsteady
+        changed_externals = {v.buffer.number for step in forward for v in step.writes if v.buffer.kind == EXTERNAL}
+        self._unsteady = changed_externals | budgets.unsteady
         #: For each value that is computed again the numbers of the instructions that do it.
         self.chains: dict[int, list[int]] = {}
         for region, share in enumerate(budgets.shares):
             if share is not None:
-                own = [n for n in saved if budgets.regions.get(n) == region and n not in budgets.fixed]
-                self._choose(own, share)
+                numbers = [n for n in saved if budgets.regions.get(n) == region and n not in budgets.fixed]
+                self._choose(numbers, share)
 
     @property
-    def kept(self) -> dict[int, Buffer]:
+    def still_saved(self) -> dict[int, Buffer]:
         """The buffers that stay saved."""
         return {number: buffer for number, buffer in self.saved.items() if number not in self.chains}
 
@@ -87,7 +87,7 @@ class Recomputation:
     def _chain(self, number: int) -> list[int] | None:
         """The instructions that make a value from other saved values and what was there before; None if none can."""
         chain: set[int] = set()
-        seen, waiting = {number}, [number]
+        visited, waiting = {number}, [number]
         while waiting:
             for k in self._writers[waiting.pop()]:
                 if k in chain:
@@ -98,9 +98,9 @@ class Recomputation:
                 instruction = self.forward[k]
                 for view in (*instruction.reads, *instruction.writes):
                     other = view.buffer.number
-                    if view.buffer.kind != VALUE or other in seen:
+                    if view.buffer.kind != VALUE or other in visited:
                         continue
-                    seen.add(other)
+                    visited.add(other)
                     if len(self._writers[other]) > 1 or (other in self.saved and view in instruction.writes):
                         return None
                     if other not in self.saved:
@@ -135,14 +135,14 @@ class Recomputation:
 
     def _needed(self, instruction: Any) -> Iterator[int]:
         """The instructions behind the values that one reads and that are computed again."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         waiting = [instruction]
         while waiting:
             step = waiting.pop()
             for view in (*step.reads, *step.writes):
                 number = view.buffer.number
-                if number in self.chains and number not in seen:
-                    seen.add(number)
+                if number in self.chains and number not in visited:
+                    visited.add(number)
                     yield from self.chains[number]
                     waiting += [self.forward[k] for k in self.chains[number]]
 

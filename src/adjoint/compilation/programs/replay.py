@@ -60,7 +60,7 @@ class Program:
 
     #: What runs the instructions, and how much memory between steps is kept from one run to the next.
     machine = machine
-    kept = KEPT
+    kept_bytes = KEPT
 
     def __init__(
         self, instructions: Sequence[Any], externals: list[View], results: list[View], pack: Pack | None = None
@@ -104,7 +104,7 @@ class Program:
         if self.pack.offsets and PACK not in self.blocks:
             self._place_pack(self.new_array(None, self.pack.n_bytes))
         first, last = lifetimes(self.order)
-        own = [view for entry in self.order for view in made_by_call(entry)]
+        call_results = [view for entry in self.order for view in made_by_call(entry)]
         whole = {view.buffer.number: view for view in self.results if view.is_whole}
         #: The layouts of the arrays that are blocks of their own, by the numbers of their buffers.
         self._arrays = {
@@ -112,7 +112,7 @@ class Program:
             for number, view in whole.items()
             if view.buffer.kind == VALUE
         }
-        from_calls = {view.buffer.number: (view.shape, view.strides, view.dtype) for view in own}
+        from_calls = {view.buffer.number: (view.shape, view.strides, view.dtype) for view in call_results}
         self._arrays |= from_calls
         arena = Arena()
         for buffer in buffers_of(self.order, self.results):
@@ -167,8 +167,10 @@ class Program:
         generators: dict[int, Any] = {}
         for call in calls[:-1] if calls else ():
             if call.draws:
-                own = [value for value in (*call.args, *call.kwargs.values()) if isinstance(value, Generator)]
-                for source in own or [default_generator()]:
+                call_generators = [
+                    value for value in (*call.args, *call.kwargs.values()) if isinstance(value, Generator)
+                ]
+                for source in call_generators or [default_generator()]:
                     generators[id(source)] = source
         return list(generators.values())
 
@@ -267,9 +269,9 @@ def timing(instruction: Any, times: list[float]) -> Callable[[Any], None]:
     """An instruction that notes how long it takes."""
 
     def run(frame: Any) -> None:
-        begun = perf_counter()
+        start = perf_counter()
         instruction.run(frame)
-        times.append(perf_counter() - begun)
+        times.append(perf_counter() - start)
 
     return run
 
@@ -278,11 +280,11 @@ def noting(instruction: Any, name: str, profiler: Any) -> Callable[[Any], None]:
     """An instruction that is an event of a profiler."""
 
     def run(frame: Any) -> None:
-        begun = perf_counter_ns()
+        start = perf_counter_ns()
         try:
             instruction.run(frame)
         finally:
-            profiler.note(name, begun, None, CUSTOM)
+            profiler.note(name, start, None, CUSTOM)
 
     return run
 
@@ -297,7 +299,7 @@ class Instance:
         for k, maker in enumerate(program.makers):
             if isinstance(maker, _ndarray):
                 program.set_constant(frame, k, maker)
-            elif k == program.arena and program.arena_bytes <= program.kept:
+            elif k == program.arena and program.arena_bytes <= program.kept_bytes:
                 frame.set(k, maker(), 0)
             elif maker is not None:
                 fresh.append((k, maker))
@@ -366,14 +368,19 @@ class Pack:
     @staticmethod
     def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
         """The saved values that are small, and that neither are results nor the caller's nor come out of calls."""
-        made = [view for instruction in instructions for view in made_by_call(instruction)]
-        others = {view.buffer.number for view in (*results, *made)}
+        call_results = [view for instruction in instructions for view in made_by_call(instruction)]
+        others = {view.buffer.number for view in (*results, *call_results)}
         views = [
             view
             for view in saved
             if view.buffer.kind == VALUE and view.buffer.number not in others and view.buffer.n_bytes <= LARGEST_PACKED
         ]
         return views if len(views) > 1 else []
+
+    def pairs(self, saved: list[View], entries: list[View]) -> list[tuple[View, View]]:
+        """Saved values as the first program gives them, each with its view in the second one; the pack comes last."""
+        pairs = [pair for pair in zip(saved, entries, strict=True) if pair[0].buffer.number not in self.offsets]
+        return [*pairs, (self.forward_view, self.backward_view)] if self.offsets else pairs
 
 
 class Arena:

@@ -39,8 +39,8 @@ class Group:
         self.instructions: list[Elementwise] = []
         self.n_columns: int | None = None
         self.is_alone = isinstance(first, Reduce) and not self._can_begin_with(first)
-        self._read: dict[int, list[View]] = {}
-        self._written: dict[int, list[View]] = {}
+        self._reads: dict[int, list[View]] = {}
+        self._writes: dict[int, list[View]] = {}
         #: The buffers that have one number for each row.
         self.of_rows: set[int] = set()
 
@@ -94,8 +94,8 @@ class Group:
         return self._is_in_order(instruction)
 
     def _have_rows(self, n: int) -> bool:
-        return all(has_rows(view, self.shape, n) for views in self._read.values() for view in views) and all(
-            has_rows(view, self.shape, n) for views in self._written.values() for view in views
+        return all(has_rows(view, self.shape, n) for views in self._reads.values() for view in views) and all(
+            has_rows(view, self.shape, n) for views in self._writes.values() for view in views
         )
 
     def _reads_rows_rightly(self, view: View) -> bool:
@@ -108,14 +108,14 @@ class Group:
     def _is_in_order(self, instruction: Elementwise) -> bool:
         """True if each element, or row, depends on no other one that this region writes."""
         out = instruction.out
-        written, read = self._written, self._read
+        writes, reads = self._writes, self._reads
         for view in instruction.reads:
-            for other in written.get(view.buffer.number, ()):
+            for other in writes.get(view.buffer.number, ()):
                 if view is not other and not view.is_same(other) and view.overlaps(other):
                     return False
             if view.buffer is out.buffer and not out.is_same(view) and out.overlaps(view):
                 return False
-        for views in (read.get(out.buffer.number, ()), written.get(out.buffer.number, ())):
+        for views in (reads.get(out.buffer.number, ()), writes.get(out.buffer.number, ())):
             for other in views:
                 if out is not other and not out.is_same(other) and out.overlaps(other):
                     return False
@@ -130,8 +130,8 @@ class Group:
             self.of_rows.add(instruction.out.buffer.number)
         self.instructions.append(instruction)
         for view in instruction.reads:
-            _note(self._read, view)
-        _note(self._written, instruction.out)
+            _note(self._reads, view)
+        _note(self._writes, instruction.out)
 
 
 def has_rows(view: View, shape: tuple[int, ...], n: int) -> bool:
@@ -277,9 +277,11 @@ class Layout:
         self, shape: tuple[int, ...], strides: list[tuple[int, ...]], n_columns: int | None, in_order: bool
     ) -> None:
         first = len(shape) - (n_columns or 0)
-        rows = merged(shape[:first], [own[:first] for own in strides])
+        rows = merged(shape[:first], [operand_strides[:first] for operand_strides in strides])
         if n_columns is not None:
-            columns = merged(shape[first:], [own[first:] for own in strides]) or [(1, [0] * len(strides))]
+            columns = merged(shape[first:], [operand_strides[first:] for operand_strides in strides]) or [
+                (1, [0] * len(strides))
+            ]
             if len(columns) > 1:
                 raise RuntimeError("adjoint.compile: the columns of a region are no one axis")
             rows += columns
@@ -298,7 +300,7 @@ def merged(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[tuple
     """Axes as (length, stride of each operand), neighbours as one axis where all operands allow it."""
     axes: list[tuple[int, list[int]]] = []
     for axis, n in enumerate(shape):
-        steps = [own[axis] for own in strides]
+        steps = [operand_strides[axis] for operand_strides in strides]
         if n == 1:
             continue
         if axes and all(a == b * n for a, b in zip(axes[-1][1], steps, strict=True)):

@@ -168,7 +168,7 @@ class Memory:
         self._empty: dict[int, Buffer] = {}
         #: Views by the arrays that they were made of, which are held so that their numbers stay theirs.
         self.views: dict[int, View] = {}
-        self._held: list[Any] = []
+        self._arrays: list[Any] = []
 
     def add(self, array: Any, kind: str, bounds: tuple[int, int]) -> Buffer:
         """A new buffer for the memory of an array; an array without elements has none, whatever it is a view of."""
@@ -228,7 +228,7 @@ class Memory:
         # the first element lies behind the lowest one where strides are negative
         offset = bounds[0] - extent(shape, strides, dtype.itemsize)[0] - buffer.address if buffer.n_bytes else 0
         view = self.views[id(array)] = View(buffer, offset, shape, strides, dtype)
-        self._held.append(array)
+        self._arrays.append(array)
         return view, is_new
 
     def release(self) -> None:
@@ -237,4 +237,4 @@ class Memory:
             if buffer.kind != CONSTANT:
                 buffer.array = None
         self.views.clear()
-        self._held.clear()
+        self._arrays.clear()

@@ -45,11 +45,13 @@ def on_device(function: Any, xp: Any) -> Callable[..., Any]:
 
 def _method_of_ufunc(ufunc: Any, method: str, xp: Any) -> Callable[..., Any]:
     if method == "reduce" and ufunc.__name__ in REDUCTIONS:
-        own = getattr(xp, REDUCTIONS[ufunc.__name__])
+        device_reduction = getattr(xp, REDUCTIONS[ufunc.__name__])
 
         def reduce(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
             result = (
-                own(array, axis=axis, keepdims=keepdims) if dtype is None else own(array, axis, dtype, None, keepdims)
+                device_reduction(array, axis=axis, keepdims=keepdims)
+                if dtype is None
+                else device_reduction(array, axis, dtype, None, keepdims)
             )
             if out is None:
                 return result

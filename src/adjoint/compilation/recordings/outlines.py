@@ -61,10 +61,10 @@ class Outlines:
 
     def of(self, array: Any) -> Any:
         """The outline of an array; the array itself where it has none."""
-        known = self._of.get(id(root_of(array)))
-        if known is None:
+        entry = self._of.get(id(root_of(array)))
+        if entry is None:
             return array
-        _, outline, low = known
+        _, outline, low = entry
         offset = array.__array_interface__["data"][0] - low
         return numpy.ndarray(array.shape, array.dtype, outline, offset, array.strides)
 

@@ -86,7 +86,7 @@ class Reach:
         self._positions: list[tuple[Any, Any]] = []
         #: Something whose state cannot be compared, or None.
         self.opaque: Any = None
-        self._seen: dict[int, Any] = {}
+        self._visited: dict[int, Any] = {}
         self._names: set[str] = set()
         self._classes: dict[type, set[str]] = {}
         self._todo: list[Any] = []
@@ -121,7 +121,7 @@ class Reach:
 
     def has_seen(self, value: Any) -> bool:
         """True for an object that the function can see."""
-        return id(value) in self._seen
+        return id(value) in self._visited
 
     def add(self, value: Any) -> None:
         """Look at a value, and at what can be seen from it."""
@@ -138,9 +138,9 @@ class Reach:
             self._todo.append(value)
 
     def _look(self, value: Any) -> None:
-        if id(value) in self._seen or len(self._seen) >= MOST:
+        if id(value) in self._visited or len(self._visited) >= MOST:
             return
-        self._seen[id(value)] = value
+        self._visited[id(value)] = value
         if isinstance(value, TensorBase):
             self.tensors.append(value)
         elif isinstance(value, TensorHolder):

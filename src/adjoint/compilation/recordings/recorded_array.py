@@ -87,7 +87,7 @@ class RecordedArray:
 
     def moved_to(self, target: Any) -> Any:
         """The values on a device, or in main memory."""
-        return self.recording.moved(self, target)
+        return self.recording.move(self, target)
 
     @property
     def in_memory(self) -> Any:
@@ -313,12 +313,12 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays, added to the recording of its arguments."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        own = recording_among(args) or recording_among(kwargs.values())
-        recording = own or current_recording()
+        argument_recording = recording_among(args) or recording_among(kwargs.values())
+        recording = argument_recording or current_recording()
         if recording is None or function in OF_LAYOUT:
             return function(*concrete(args), **concrete(kwargs))
         # what a kernel makes of no array lies where its arguments lie
-        return recording.call(function, args, kwargs, (), own is None)
+        return recording.call(function, args, kwargs, (), argument_recording is None)
 
     return call
 
@@ -337,9 +337,9 @@ def name_in_namespace(function: Any) -> tuple[str, str]:
     >>> name_in_namespace(numpy.linalg.inv), name_in_namespace(numpy.tanh)
     (('linalg', 'inv'), ('', 'tanh'))
     """
-    known = _NAMES.get(function) if function.__hash__ else None
-    if known is not None:
-        return known
+    part_and_name = _NAMES.get(function) if function.__hash__ else None
+    if part_and_name is not None:
+        return part_and_name
     part = str(getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".")
     return part if part in ("linalg", "fft") else "", str(getattr(function, "__name__", function))
 

@@ -396,7 +396,7 @@ class Recording(Interceptor):
         """Where the array of the function lies."""
         return CPU if self.twins is None or array.is_on_host else self.twins.device
 
-    def moved(self, array: RecordedArray, target: Any) -> Any:
+    def move(self, array: RecordedArray, target: Any) -> Any:
         """The values of an array at a target; itself where it lies there. Replays have one device alone."""
         if target == self.device_of(array):
             return array
@@ -413,11 +413,11 @@ class Recording(Interceptor):
         """An argument of an operation that runs where `model` lies; see `cupy_namespace.Namespace.beside`."""
         if self.twins is None or not isinstance(value, (numpy.ndarray, RecordedArray)):
             return value
-        own = CPU if isinstance(value, numpy.ndarray) else self.device_of(value)
+        device = CPU if isinstance(value, numpy.ndarray) else self.device_of(value)
         target = self.device_of(model)
-        elsewhere = model if own != CPU else value
-        if own != target and is_operand and elsewhere.ndim:
-            raise RuntimeError(cupy_namespace.ON_SEVERAL_DEVICES.format(target=target, own=own))
+        elsewhere = model if device != CPU else value
+        if device != target and is_operand and elsewhere.ndim:
+            raise RuntimeError(cupy_namespace.ON_SEVERAL_DEVICES.format(target=target, own=device))
         return value
 
     def give_back(self) -> None:
@@ -471,18 +471,18 @@ def arrays_in(tree: Any) -> list[Any]:
     return gathered(tree, _ndarray, [])
 
 
-def gathered(tree: Any, wanted: type, to: list[Any]) -> list[Any]:
+def gathered(tree: Any, leaf_type: type, to: list[Any]) -> list[Any]:
     """Add the objects of a type in a tree of arguments to a list."""
     kind = type(tree)
-    if kind is wanted:
+    if kind is leaf_type:
         to.append(tree)
     elif kind in _CONTAINERS or isinstance(tree, tuple):
         members = tree.values() if kind is dict else (tree.start, tree.stop, tree.step) if kind is slice else tree
         for member in members:
-            if type(member) is wanted:
+            if type(member) is leaf_type:
                 to.append(member)
             elif type(member) not in _NO_MEMBERS:
-                gathered(member, wanted, to)
+                gathered(member, leaf_type, to)
     return to
 
 

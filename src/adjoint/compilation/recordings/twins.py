@@ -29,12 +29,12 @@ class Twins:
         #: By id: for each array the twin, and for each twin the array; both are held.
         self._hosts: dict[int, Any] = {}
         self._arrays: dict[int, Any] = {}
-        self._held: list[Any] = []
+        self._references: list[Any] = []
         #: The copies of the device's memory, as (array of the device, twin), by the id of the twin.
         self._copies: dict[int, tuple[Any, Any]] = {}
-        self._written: set[int] = set()
+        self._changed_hosts: set[int] = set()
         #: What came to the device at the end, by the id of the owner in main memory.
-        self._moved: dict[int, Any] = {}
+        self._new_memory: dict[int, Any] = {}
         for piece in pieces_of(arrays):
             self._copy(piece)
 
@@ -58,7 +58,7 @@ class Twins:
 
     def _pair(self, array: Any, host: Any) -> None:
         self._hosts[id(array)], self._arrays[id(host)] = host, array
-        self._held += [array, host]
+        self._references += [array, host]
 
     def host_of(self, array: Any) -> Any:
         """The twin of an array."""
@@ -68,19 +68,19 @@ class Twins:
 
     def forget(self) -> None:
         """Let go of all arrays."""
-        for parts in (self._hosts, self._arrays, self._held, self._copies, self._moved):
+        for parts in (self._hosts, self._arrays, self._references, self._copies, self._new_memory):
             parts.clear()
 
     def note_write(self, host: Any) -> None:
         """Note that a twin, or a view of one, is written."""
-        self._written.add(id(root_of(host)))
+        self._changed_hosts.add(id(root_of(host)))
 
     def write_back(self) -> None:
         """Bring what was written to the device."""
-        for number in self._written & self._copies.keys():
+        for number in self._changed_hosts & self._copies.keys():
             memory, host = self._copies[number]
             memory[...] = self.cupy.asarray(host)
-        self._written.clear()
+        self._changed_hosts.clear()
 
     def on_device(self, host: Any) -> Any:
         """The array of a twin; of an array that the function made, one with its values and layout."""
@@ -92,12 +92,12 @@ class Twins:
         if id(owner) in self._copies:
             memory = self._copies[id(owner)][0]
         else:
-            memory = self._moved.get(id(owner))
+            memory = self._new_memory.get(id(owner))
             if memory is None:
                 with self.cupy.cuda.Device(self.device.index):
                     memory = self.cupy.asarray(owner)
-                self._moved[id(owner)] = memory
-                self._held.append(owner)
+                self._new_memory[id(owner)] = memory
+                self._references.append(owner)
         if host is owner and memory.strides == host.strides:
             array = memory
         else:
