@@ -248,6 +248,11 @@ def test_options_have_few_values(options: dict[str, Any], message: str) -> None:
         constant(name=NAME, **options)(lambda xp, input: input)
 
 
+def test_options_are_known() -> None:
+    with pytest.raises(TypeError, match="rule declared_by_a_test has unknown options: batchin, dtype"):
+        constant(name=NAME, batchin="loop", dtype="any")(lambda xp, input: input)
+
+
 def test_a_sequence_is_the_only_input() -> None:
     with pytest.raises(TypeError, match="a sequence of arrays must be the only input"):
 

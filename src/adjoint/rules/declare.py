@@ -76,9 +76,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from sys import maxsize
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from adjoint.arrays.kernels.products_and_sums import NativeKernel
@@ -320,10 +321,61 @@ def conj(ops: Any, factor: Any) -> Any:
 class Rule:
     """The declaration of one operation. See the module's text for the meaning of each part.
 
-    names: all parameters in the order of the signature.
+    name: the operation's. kernel: a function, or the name of the array library's. arrays: the names of its parameters,
+    for the library's. options: the other options, which are attributes with defaults.
+
+    Computed attributes: names, all parameters in the order of the signature.
+
+    Raises TypeError for an unknown option.
     """
 
     kind = "constant"
+
+    # options that rules keep as they are, and their defaults
+    axes: tuple[str, ...] = ()
+    new_axes: tuple[str, ...] = ()
+    core: str | None = None
+    dtypes: str = "same"
+    #: Ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others.
+    wide: Sequence[int] = ()
+    outputs: tuple[str, ...] | None = None
+    #: The number of results, from the first on, that have the half-precision type of the inputs. The other results keep
+    #: the type in which they were computed, for the backward pass.
+    rounded: int = maxsize
+    differentiable: tuple[bool, ...] | None = None
+    view: bool = False
+    method: bool | str = True
+    function: bool = True
+    inplace: bool | str = False
+    fast: str | None = None
+    #: The library's function that has the kernel's results, and is quicker on small arrays.
+    small: str | None = None
+    #: The kernel for two small plain arrays, or None where only the kernel itself can compute them.
+    native: NativeKernel | None = None
+    #: The kernel for arrays of one floating type: a function of all arguments, in which numbers are operands.
+    plain: Function | None = None
+    spread: str | None = None
+    #: Torch's names for saved values where they differ from ours, None for values that torch does not have. A name that
+    #: ends in [] is that of a tuple, also of one number.
+    shown: Mapping[str, str | None] = MappingProxyType({})
+    #: Plain values that torch's nodes show, though no formula needs them.
+    keeps: tuple[str, ...] = ()
+    #: Its nodes (or those of these names) run once: PyTorch's nodes save a tensor that no formula here needs.
+    runs_once: bool | Sequence[str] = False
+    #: Formulas get None, not zeros, for those of several results that have no cotangent.
+    undefined: bool = False
+    doc: str = ""
+    check: Function | None = None
+    explain: Function | None = None
+    #: In place, every element is given the same value, so that elements may lie in the same memory.
+    repeats: bool = False
+    #: The result is the input's values in memory of its own: also of an inference tensor it takes part in the graph.
+    copies: bool = False
+    #: Each element of the result is one element of an input, or zero.
+    moves: bool = False
+    #: The factor each of whose elements, along all axes but the first, brings one element of the other input to each
+    #: element of the result, as the weight of a convolution.
+    taps: str | None = None
 
     def __init__(
         self,
@@ -331,110 +383,55 @@ class Rule:
         kernel: str | Function,
         *,
         arrays: tuple[str, ...] | None = None,
-        axes: Iterable[str] = (),
-        new_axes: Iterable[str] = (),
-        core: str | None = None,
-        dtypes: str = "same",
-        wide: Sequence[int] = (),
-        outputs: tuple[str, ...] | None = None,
-        rounded: int | None = None,
-        differentiable: tuple[bool, ...] | None = None,
-        view: bool = False,
-        method: bool | str = True,
-        function: bool = True,
-        inplace: bool | str = False,
-        fast: str | None = None,
-        small: str | None = None,
-        native: NativeKernel | None = None,
         scalars: bool | tuple[str, ...] | None = None,
-        plain: Function | None = None,
-        spread: str | None = None,
         node: str | dict[str, str] | Callable[..., str] | None = None,
-        shown: dict[str, str | None] | None = None,
-        keeps: Sequence[str] = (),
         attributes: Function | None = None,
-        runs_once: bool | Sequence[str] = False,
-        undefined: bool = False,
-        doc: str = "",
-        check: Function | None = None,
-        explain: Function | None = None,
         batching: str | None = None,
-        repeats: bool = False,
-        copies: bool = False,
         separable: bool | None = None,
-        moves: bool = False,
         by_element: bool = False,
-        taps: str | None = None,
+        **options: Any,
     ) -> None:
+        if not options.keys() <= _KEPT_OPTIONS:
+            raise TypeError(f"rule {name} has unknown options: {', '.join(sorted(options.keys() - _KEPT_OPTIONS))}")
         self.name = name
         self._kernel = kernel
-        self.axes = tuple(axes)
-        self.new_axes = tuple(new_axes)
-        self.core = core
-        self.dtypes = _one_of(dtypes, "dtypes", ("any", "same", "float"))
-        # ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others
-        self.wide = wide
-        self.outputs = outputs
-        # the number of results, from the first on, that have the half-precision type of the inputs; the other results
-        # keep the type in which they were computed, for the backward pass
-        self.rounded = maxsize if rounded is None else rounded
-        self.differentiable = differentiable
-        self.view = view
-        self.method = method
-        self.function = function
-        self.inplace = inplace
-        self.fast = fast
-        # the library's function that has the kernel's results, and is quicker on small arrays
-        self.small = small
-        # the kernel for two small plain arrays, or None where only the kernel itself can compute them
-        self.native = native
-        # the kernel for arrays of one floating type: a function of all arguments, in which numbers are operands
-        self.plain = plain
+        self.__dict__.update(options)
+        self._normalize_options()
         # the inputs that may be numbers: all, none or some
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
-        self.spread = spread
-        names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
-        self.node = names.get("", node_name(name))
-        self.node_for = node if callable(node) else None
-        # torch's names for saved values where they differ from ours, None for values that torch does not have; [] after
-        # a name: a tuple, also of one number
-        self.shown = shown or {}
-        # plain values that torch's nodes show, though no formula needs them
-        self.keeps = tuple(keeps)
         # makes further attributes of torch's, by name, from saved values; its parameters say which
         self.attributes = attributes and (attributes, names_of(attributes))
-        # its nodes (or those of these names) run once: PyTorch's nodes save a tensor that no formula here needs
-        self.runs_once = runs_once
-        # formulas get None, not zeros, for those of several results that have no cotangent
-        self.undefined = undefined
-        self.nodes_with_number = {input: label for input, label in names.items() if input}
-        self.doc = doc or (inspect.getdoc(kernel) if callable(kernel) else "") or ""
-        self.check = check
-        self.explain = explain
-        # in place, every element is given the same value, so that elements may lie in the same memory
-        self.repeats = repeats
-        # the result is the input's values in memory of its own: also of an inference tensor it takes part in the graph
-        self.copies = copies
         # elements of the result depend on those elements of the inputs alone that have the same indices along axes with
         # one name in the core signature, or along axes that the axis parameters do not name
-        self.separable = (self.kind == "multilinear" or core is None) if separable is None else separable
-        # each element of the result is one element of an input, or zero
-        self.moves = moves or view
+        self.separable = (self.kind == "multilinear" or self.core is None) if separable is None else separable
         # each element of the result depends on the elements at its place alone, of whichever kind the rule is
-        self.is_elementwise = by_element or self.kind == "elementwise" or (core is not None and not core.strip("()->,"))
-        # the factor each of whose elements, along all axes but the first, brings one element of the other input to each
-        # element of the result, as the weight of a convolution
-        self.taps = taps
+        self.is_elementwise = by_element or self.kind == "elementwise" or self._has_scalar_core()
+        self._batching = batching and _one_of(batching, "batching", _BATCHING)
+        self._name_nodes(node)
+        self._read_signature(arrays)
         self.vjps: list[Formula] = []
         self.jvps: dict[str, Formula] = {}
         self.batch_form: Formula | None = None
         self.batch_kernel: Function | None = None
         self.signature_form: Formula | None = None
         self.pairs_form: Formula | None = None
-        self._batching = batching and _one_of(batching, "batching", _BATCHING)
-        self._read_signature(arrays)
-        self.keyword_only = tuple([p.name for p in self.parameters if p.kind is Parameter.KEYWORD_ONLY])
-        self.positional = tuple([name for name in self.names if name not in self.keyword_only])
+
+    def _normalize_options(self) -> None:
+        _one_of(self.dtypes, "dtypes", ("any", "same", "float"))
+        self.axes, self.new_axes, self.keeps = tuple(self.axes), tuple(self.new_axes), tuple(self.keeps)
+        self.moves = self.moves or self.view
+        self.doc = self.doc or (inspect.getdoc(self._kernel) if callable(self._kernel) else "") or ""
+
+    def _has_scalar_core(self) -> bool:
+        """True if the core signature names no axes."""
+        return self.core is not None and not self.core.strip("()->,")
+
+    def _name_nodes(self, node: str | dict[str, str] | Callable[..., str] | None) -> None:
+        """Set the names of nodes: of one for all arguments, of others for numbers, or a function of the arguments."""
+        names = node if isinstance(node, dict) else {"": node} if isinstance(node, str) else {}
+        self.node = names.get("", node_name(self.name))
+        self.node_for = node if callable(node) else None
+        self.nodes_with_number = {input: label for input, label in names.items() if input}
 
     def _read_signature(self, arrays: tuple[str, ...] | None) -> None:
         self.constants: tuple[str, ...] = ()
@@ -444,10 +441,13 @@ class Rule:
         self.sequence: str | None = None
         if arrays is not None:
             self.parameters = [Parameter(name) for name in arrays]
-            self.names = self.inputs = arrays
+            self.names = self.inputs = self.positional = tuple(arrays)
+            self.keyword_only: tuple[str, ...] = ()
             return
         self.parameters = parameters_of(self._kernel)[1:]  # type: ignore[arg-type]
         self.names = tuple([p.name for p in self.parameters])
+        self.keyword_only = tuple([p.name for p in self.parameters if p.kind is Parameter.KEYWORD_ONLY])
+        self.positional = tuple([name for name in self.names if name not in self.keyword_only])
         marked = {p.name: p.annotation for p in self.parameters}
         self.inputs = tuple(n for n, a in marked.items() if a in (Array, Arrays))
         self.constants = tuple(n for n, a in marked.items() if a is Constant)
@@ -561,6 +561,10 @@ class Rule:
         return f"<{self.kind} rule {self.name}({', '.join(self.names)})>"
 
 
+#: The options that rules keep as they are.
+_KEPT_OPTIONS = frozenset(Rule.__annotations__)
+
+
 class Elementwise(Rule):
     """Each element of the result depends on the broadcast elements of the inputs at the same place."""
 
@@ -657,7 +661,7 @@ class Kernels:
         return TABLE[name].kernel(self.xp)
 
 
-_OPTIONS = set(inspect.signature(Rule.__init__).parameters) - {"self", "name", "kernel", "arrays"}
+_OPTIONS = (_KEPT_OPTIONS | set(Rule.__init__.__kwdefaults__ or ())) - {"arrays"}
 
 
 def elementwise(kernel: str | None = None, /, *, name: str | None = None, **partials_and_options: Any) -> Any:
