@@ -1,7 +1,7 @@
 """One step of recurrent networks: the next state from an input and the last state.
 
-All take input (N, I), the state hx (N, H), the weights w_ih (K H, I) and w_hh (K H, H) of the K gates that a cell has,
-one below the other, and two biases (K H) or none.
+Shapes: input (N, I), the state hx (N, H). A cell has K gates, whose weights w_ih (K H, I) and w_hh (K H, H) lie one
+below the other. It has two biases (K H), or none.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A tensor over a dask array is lazy, and so is its tape: forward and backward pass make one graph of tasks, which
 `compute` runs in one pass. Gradients of a sum over shards need no lazy tape: each worker differentiates its shards on
-NumPy arrays, and values and gradients are added up in a fixed tree, so that the same shards give the same bits.
+NumPy arrays. Values and gradients are added up in a fixed tree, so that the same shards give the same bits.
 """
 
 from __future__ import annotations

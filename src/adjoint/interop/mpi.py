@@ -3,11 +3,11 @@
 The parameters are divided into buckets, the last parameters first, since their gradients are ready first. When the last
 gradient of a bucket has been accumulated, its exchange begins, and the rest of the backward pass goes on meanwhile.
 
-An exchange has two steps. In the first each rank receives, from all ranks, the part of the bucket that is its own, and
-adds the parts up in the order of the ranks: so the sum does not depend on which message came first, and all ranks get
-the same bits, in every run. In the second the ranks give each other the sums. All ranks must begin the same exchanges
-in the same order; each step has a communicator of its own, so that one step of a bucket may overtake the other step of
-the next, and buckets go strictly one after the other.
+An exchange has two steps. In the first, each rank receives its own part of the bucket from all ranks, and adds these up
+in the order of the ranks. So the sum does not depend on which message came first, and all ranks get the same bits, in
+every run. In the second step the ranks give each other the sums. All ranks must begin the same exchanges in the same
+order. Each step has a communicator of its own, so that one step of a bucket may overtake the other step of the next.
+Within a step, buckets go strictly one after the other.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ def mpi() -> Any:
 class Bucket:
     """Some parameters of one dtype, and the flat arrays in which their gradients are exchanged.
 
-    outgoing: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass; padded so
-    that each rank has a part of the same size. parts: what this rank has received of its own part, a row from each
-    rank.
+    outgoing: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass. Padding
+    makes the parts of all ranks equally long. parts: the part of this rank, as received from each rank, in rows.
     """
 
     def __init__(self, members: list[tuple[int, Tensor]], ranks: int) -> None:

@@ -1,9 +1,9 @@
 """Writing to elements as NumPy does: views see the new values, and derivatives stay right.
 
-Operations save the values that their derivatives need. So memory that is written to belongs to a `Memory`, and what an
-operation reads of it is a clone: one for each state of the whole, which further reads share. An array whose memory has
-none yet (the argument of a function, the result of an operation) is cloned before its first write, and with it all
-arrays that share its memory.
+Operations save the values that their derivatives need. So memory that is written to belongs to a `Memory`, and
+operations read a clone of it. Further reads share this clone until the next write. The memory of arguments and of
+results of operations has no `Memory` yet. An array in it is cloned before its first write, together with all arrays
+that share the memory.
 """
 
 from __future__ import annotations

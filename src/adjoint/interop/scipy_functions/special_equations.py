@@ -1,8 +1,8 @@
 """Solutions of linear equations in scipy.special: functions of Mathieu, spheroidal ones, parabolic cylinders.
 
-By their argument they are solutions of an equation of the second order, which gives derivatives of any order
-(`adjoint.rules.closed_forms`). Characteristic values, and angular functions of Mathieu, have derivatives by the
-parameter of their equation as well: they are eigenvalues and eigenvectors of a matrix that is linear in it.
+As functions of their argument they solve an equation of the second order, which gives derivatives of any order
+(`adjoint.rules.closed_forms`). Characteristic values, and angular functions of Mathieu, also have derivatives by the
+parameter of their equation. They are eigenvalues and eigenvectors of a matrix that is linear in this parameter.
 """
 
 from __future__ import annotations

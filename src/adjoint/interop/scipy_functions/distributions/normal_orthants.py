@@ -1,9 +1,9 @@
 """The distribution function of the multivariate normal distribution over Tensors.
 
 Values are SciPy's, in two dimensions by Owen's T function. The derivative by a limit is the density there times the
-probability of the others given that coordinate, a problem of one dimension less. With these the second derivatives by
-two limits, H, are of the same kind, and dP = tr(H dcov) / 2 (Plackett 1954): so there are derivatives of any order,
-whose errors are those of SciPy's integrals, `abseps`, from four dimensions on.
+probability of the others given that coordinate, a problem of one dimension less. The second derivatives by two limits,
+H, are of the same kind, and dP = tr(H dcov) / 2 (Plackett 1954). So there are derivatives of any order. From four
+dimensions on their errors are those of SciPy's integrals, `abseps`.
 """
 
 from __future__ import annotations
