@@ -24,8 +24,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Bytes of a wheel, and of the files that it installs.
-MOST_WHEEL, MOST_INSTALLED = 3_100_000, 8 * 2**20
+#: Bytes of a wheel, and of the files that it installs; the goals are 2 and 8 million (docs/releasing.md).
+MOST_WHEEL, MOST_INSTALLED = 3_200_000, 8_800_000
 #: Seconds from `pip install` of the wheel, with NumPy and the others installed, to the result of the README's example.
 FIRST_MINUTE = 10
 #: Parts of sources that an installation has no use for.
