@@ -49,7 +49,7 @@ BLOCKS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "record_locations": graph.record_locations,
     "watch_forward": graph.watch_forward,
     "running": lambda: batches.running(3, "error"),
-    "inside": lambda: batches.inside(((7, 3),)),
+    "in_batches": lambda: batches.in_batches(((7, 3),)),
     "transforming": lambda: batches.transforming("grad"),
     "differentiating": lambda: dependence.differentiating([adjoint.ones(2, requires_grad=True)]),
     "selective": lambda: checkpoint._Selective(lambda operation, raw, run: run()),

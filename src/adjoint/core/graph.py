@@ -776,11 +776,11 @@ def watch_arrays(kind, of_new, of_gradient):
 
 def note_gradient(tensor):
     """Tell who watches that the gradient of a tensor is about to be set."""
-    own: TensorBase = tensor
-    if type(own._array) is not _ndarray and _watched:
-        notes = _watched.get(type(own._array))
+    typed_tensor: TensorBase = tensor
+    if type(typed_tensor._array) is not _ndarray and _watched:
+        notes = _watched.get(type(typed_tensor._array))
         if notes is not None:
-            notes[1](own)
+            notes[1](typed_tensor)
 
 
 def new_tensor(array):

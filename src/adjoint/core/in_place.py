@@ -219,14 +219,14 @@ class CopySlices(Node):
         # the copy has the layout of the base, so that every view of the base is a view of it
         whole = ops.clone_with_strides(cotangent, self.strides)
         part = replay_view(self.replay, whole)
-        inside = ops.clone(part) if create_graph else raw_ops(part).clone(part)
-        pulled = self.inner._ad_pull(inside, create_graph)
-        own = pulled[self.input_index]
+        part_cotangent = ops.clone(part) if create_graph else raw_ops(part).clone(part)
+        pulled = self.inner._ad_pull(part_cotangent, create_graph)
+        input_gradient = pulled[self.input_index]
         if create_graph:
             # overlapping elements of the part have all received one value
-            part.zero_() if own is None or elements_meet(part._array) else part.copy_(own)
+            part.zero_() if input_gradient is None or elements_meet(part._array) else part.copy_(input_gradient)
         else:
-            part[...] = 0 if own is None else own
+            part[...] = 0 if input_gradient is None else input_gradient
         pulled[self.input_index] = whole if edge_of(self, self.input_index) is not None else None
         return pulled
 

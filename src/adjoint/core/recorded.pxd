@@ -108,7 +108,7 @@ cdef class OpNode(Node):
     cdef bint is_spent(self)
     cdef bint holds_any(self)
     cdef dict attributes(self)
-    cdef object shown(self, Py_ssize_t k)
+    cdef object public_value(self, Py_ssize_t k)
     cdef tuple shown_indices(self, object entry)
     cdef list saved_names(self)
     cdef TensorBase as_recorded(self, TensorBase tensor, Py_ssize_t i)

@@ -635,7 +635,7 @@ class OpNode(Node):
         if name in attributes:
             return attributes[name]
         k = self.position_of(name)
-        value = None if k is None else self.shown(k)
+        value = None if k is None else self.public_value(k)
         return (value,) if isinstance(value, int) and name in self.plan.listed else value
 
     def attributes(self):
@@ -644,9 +644,9 @@ class OpNode(Node):
         if plan.attributes is None or self.freed:
             return {}
         function, needs = plan.attributes
-        return function(*[self.shown(plan.names.index(name)) for name in needs])
+        return function(*[self.public_value(plan.names.index(name)) for name in needs])
 
-    def shown(self, k):
+    def public_value(self, k):
         """The saved value of slot k for users: arrays and factors as Tensors."""
         kind: cython.int = self.plan.kinds[k]
         entry = self.edge_shape(self.plan.positions[k]) if kind == _EDGE_SHAPE else self.entry(k)
@@ -695,9 +695,9 @@ class OpNode(Node):
                 cython.cast(SavedTensor, entry).original = self.entry(k)
             elif kind == _RESULT:
                 entry = self.saved_result(entry)
-            elif isinstance(self.shown(k), TensorBase):
+            elif isinstance(self.public_value(k), TensorBase):
                 # a factor, on which no hook has anything to do: the node keeps the number
-                return save_input(self.shown(k))
+                return save_input(self.public_value(k))
             else:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute '_raw_saved_{name}': "
@@ -728,11 +728,11 @@ class OpNode(Node):
         if self.freed:
             return []
         items = []
-        for k, (own, name, kind) in enumerate(zip(self.plan.names, self.plan.public_names, self.plan.kinds)):
+        for k, (slot_name, name, kind) in enumerate(zip(self.plan.names, self.plan.public_names, self.plan.kinds)):
             if kind == _EDGE_SHAPE:
                 break
             entry = self.entry(k)
-            name = name or own
+            name = name or slot_name
             if (kind == _SEQUENCE or kind == _INDICES) and entry is not None:
                 items.extend([(f"{name}[{i}]", member) for i, member in enumerate(entry)])
             elif kind == _INPUT or kind == _RESULT:
@@ -912,14 +912,14 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
     rule = arguments.rule
     sequence = arguments.sequence >= 0
     flags = mask if sequence else tuple([bool(mask >> k & 1) for k in range(len(arguments.inputs))])
-    used = []
+    formulas = []
     for formula in rule.vjps:
         positions = range(len(flags)) if sequence else [rule.inputs.index(n) for n in formula.inputs]
         if any([flags[p] for p in positions]):
-            used.append((formula, tuple(positions)))
-    positions = {name: slot_of(arguments, name) for formula, _ in used for name in formula.needs}
+            formulas.append((formula, tuple(positions)))
+    positions = {name: slot_of(arguments, name) for formula, _ in formulas for name in formula.needs}
     for name, (kind, position) in positions.items():
-        users = {positions for formula, positions in used if name in formula.needs}
+        users = {positions for formula, positions in formulas if name in formula.needs}
         if kind == _SHAPE and position in arguments.inputs and users == {(arguments.inputs.index(position),)}:
             positions[name] = (_EDGE_SHAPE, arguments.inputs.index(position))
     for name in (*rule.keeps, *(rule.attributes[1] if rule.attributes else ())):
@@ -927,7 +927,7 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
             positions[name] = slot_of(arguments, name)
     names = sorted(positions, key=lambda name: positions[name][0] == _EDGE_SHAPE)
     slots = tuple([positions[name] for name in names])
-    terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in used]
+    terms = [make_term(rule, formula, positions, names, is_complex) for formula, positions in formulas]
     plan = Plan(tuple(names), slots, tuple(terms), flags)
     plan.mask_is_sequence = sequence
     plan.input_numbers = [

@@ -118,8 +118,8 @@ def as_strided_step(operation, base, array):
     # the batch axes of base and view are the same, so that the members of a batch lie at the same distance
     start, begin = [address(in_memory(underlying(a))) for a in (array, base)]
     offset = start - begin
-    stride, own = [tuple([k // size for k in a.strides]) for a in (array, base)]
-    return operation, (array.shape, stride, offset // size, own), None
+    stride, base_stride = [tuple([k // size for k in a.strides]) for a in (array, base)]
+    return operation, (array.shape, stride, offset // size, base_stride), None
 
 
 def shares_memory(source, result):

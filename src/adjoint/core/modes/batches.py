@@ -66,7 +66,7 @@ class running(ModeBlock):
         return self.batch
 
 
-class inside(ModeBlock):
+class in_batches(ModeBlock):
     """A with block that is part of batches, given as (level, size), which may be over: passes in it are their members'.
 
     So a gradient that the block takes belongs to each member, and is summed where its result leaves the batch.

@@ -19,9 +19,9 @@ class draws_apart(ModeBlock, ContextDecorator):
         self.state = state
 
     def _changes(self) -> tuple[Any, ...]:
-        own = default_generator()
-        other = own.clone_state() if self.state is None else Generator().set_state(self.state)
-        return (ATTRIBUTE, "_seed", (own, other._seed)), (ATTRIBUTE, "_numpy", (own, other._numpy))
+        generator = default_generator()
+        other = generator.clone_state() if self.state is None else Generator().set_state(self.state)
+        return (ATTRIBUTE, "_seed", (generator, other._seed)), (ATTRIBUTE, "_numpy", (generator, other._numpy))
 
 
 def drawing_from(state: Any) -> AbstractContextManager[None]:

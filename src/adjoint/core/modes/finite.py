@@ -114,9 +114,9 @@ def failure(operation: Any, what: str, mask: Any, named_arguments: list[tuple[st
     first = [int(axis[0]) for axis in numpy.nonzero(numpy.asarray(mask))] if mask.ndim else []
     lines = [f"{operation.name}() {what} at {int(mask.sum())} of {mask.size} elements, first at {first}."]
     lines += [f"  {name}: {described_value(part)}" for name, value in named_arguments for part in members(value)]
-    place = caller()
-    if place is not None:
-        lines.append(f"Called here: {described(place)}")
+    location = caller()
+    if location is not None:
+        lines.append(f"Called here: {described(location)}")
     return explained(FloatingPointError("\n".join(lines)), "not-finite")
 
 

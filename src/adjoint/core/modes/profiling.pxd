@@ -16,7 +16,7 @@ cdef class ProfilerHook(Interceptor):
     cdef dict __dict__
     cdef object __weakref__
     cpdef object call(self, object name, object function, list values, object scope=*)
-    cpdef object note(self, object name, object begun, object result, object scope=*)
+    cpdef object note(self, object name, object start, object result, object scope=*)
     cpdef list pull(self, Node node, object cotangent)
 
 

@@ -73,31 +73,31 @@ class ProfilerHook(Interceptor):
         if self.detailed:
             return self.call_in_detail(name, function, values, scope)
         result = None
-        begun = perf_counter_ns()
+        start = perf_counter_ns()
         try:
             result = function(values)
         finally:
-            self.note(name, begun, result, scope)
+            self.note(name, start, result, scope)
         return result
 
-    def note(self, name, begun, result, scope=OPERATION):
+    def note(self, name, start, result, scope=OPERATION):
         """Note an operation that ends now."""
-        ended = perf_counter_ns()
-        self.notes.append((name, begun, ended, thread_ident(), number_of_result(result), scope))
+        end = perf_counter_ns()
+        self.notes.append((name, start, end, thread_ident(), number_of_result(result), scope))
 
     def node(self, run, node):
         """Let a node of a backward pass do its work, hooks included, and note it."""
         if self.detailed:
             return self.evaluate_in_detail(run, node)
-        begun = perf_counter_ns()
+        start = perf_counter_ns()
         try:
             return run.proceed(node, PROFILER)
         finally:
-            ended = perf_counter_ns()
+            end = perf_counter_ns()
             number: cython.longlong = -1
             if not isinstance(node, AccumulateGrad):
                 number = cython.cast(Node, node)._ad_sequence_nr
-            self.notes.append((node.name(), begun, ended, thread_ident(), number, NODE))
+            self.notes.append((node.name(), start, end, thread_ident(), number, NODE))
 
     def pull(self, node: Node, cotangent):
         """Let a node of an operation pull its raw cotangents back on Tensors, so that its formulas are noted too."""

@@ -254,12 +254,12 @@ def _source(rng: Generator | None) -> Generator:
 
 
 def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
-    own = from_numpy_dtype(dtype)
-    if own.category < 2:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.long_name}'")
+    kind = from_numpy_dtype(dtype)
+    if kind.category < 2:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.long_name}'")
 
 
-def drawn(function: F) -> F:
+def draws(function: F) -> F:
     """Declare a function that draws from a generator: interceptors may call it instead of the caller."""
 
     @wraps(function)
@@ -276,7 +276,7 @@ def drawn(function: F) -> F:
 # What reads or sets a state is declared as a draw, too: it has its place among the others.
 
 
-@drawn
+@draws
 def _start_over(source: Generator, seed: int) -> None:
     """Seed a generator."""
     fresh = np.random.Generator(np.random.PCG64(seed))
@@ -284,13 +284,13 @@ def _start_over(source: Generator, seed: int) -> None:
         source._seed, source._numpy = seed, fresh
 
 
-@drawn
+@draws
 def _seed_of(source: Generator) -> int:
     """The last seed of a generator."""
     return source._seed
 
 
-@drawn
+@draws
 def _packed_state(source: Generator) -> Array:
     """The state of a generator as bytes."""
     with source._lock:
@@ -298,7 +298,7 @@ def _packed_state(source: Generator) -> Array:
     return np.frombuffer(packed, dtype=np.uint8).copy()
 
 
-@drawn
+@draws
 def _continue_from(source: Generator, state: Array, name: str) -> None:
     """Set the state of a generator from bytes, which the caller gave as a value of the type `name`."""
     if not isinstance(state, np.ndarray):
@@ -316,7 +316,7 @@ def _continue_from(source: Generator, state: Array, name: str) -> None:
         source._seed, source._numpy = seed, np.random.Generator(fresh)
 
 
-@drawn
+@draws
 def uniform(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: float = 0.0, high: float = 1.0) -> Array:
     """Numbers from [low, high), both parts of complex ones alike; ``rng=None`` is the default generator.
 
@@ -349,11 +349,11 @@ def _unit_interval(source: Generator, shape: tuple[int, ...], dtype: np.dtype[An
             return np.asarray(source._numpy.random(shape, dtype=dtype))
     steps = int(2.0 / finfo(from_numpy_dtype(dtype)).eps)
     with source._lock:
-        drawn = source._numpy.integers(0, steps, shape)
-    return np.asarray(drawn / np.float32(steps)).astype(dtype)
+        sample = source._numpy.integers(0, steps, shape)
+    return np.asarray(sample / np.float32(steps)).astype(dtype)
 
 
-@drawn
+@draws
 def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 0.0, std: float = 1.0) -> Array:
     """Normally distributed numbers; complex ones have the variance std**2, half of it in each part.
 
@@ -374,13 +374,13 @@ def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: f
     source = _source(rng)
     wide = dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
     with source._lock:
-        drawn = np.asarray(source._numpy.standard_normal(tuple(shape), dtype=wide))
+        sample = np.asarray(source._numpy.standard_normal(tuple(shape), dtype=wide))
     if (mean, std) != (0.0, 1.0):
-        np.add(np.multiply(drawn, std, out=drawn), mean, out=drawn)
-    return drawn.astype(dtype, copy=False)
+        np.add(np.multiply(sample, std, out=sample), mean, out=sample)
+    return sample.astype(dtype, copy=False)
 
 
-@drawn
+@draws
 def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: Any = np.int64) -> Array:
     """Integers from low to high - 1, as numbers of the dtype (floating-point types included).
 
@@ -388,33 +388,33 @@ def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: An
         RuntimeError: there is no integer in the range, it exceeds that of the dtype, or the dtype is complex.
     """
     dtype = np.dtype(dtype)
-    own = from_numpy_dtype(dtype)
+    kind = from_numpy_dtype(dtype)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if own.is_complex:
+    if kind.is_complex:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
-    smallest, largest = _range_of(own)
+    smallest, largest = _range_of(kind)
     if not smallest <= low <= largest:
-        raise RuntimeError(f"from is out of bounds for {own.c_name}")
+        raise RuntimeError(f"from is out of bounds for {kind.c_name}")
     if not smallest <= high - 1 <= largest:
-        raise RuntimeError(f"to - 1 is out of bounds for {own.c_name}")
+        raise RuntimeError(f"to - 1 is out of bounds for {kind.c_name}")
     source = _source(rng)
-    draw_type = dtype if own.category == 1 else np.dtype(np.int64)
+    draw_type = dtype if kind.category == 1 else np.dtype(np.int64)
     with source._lock:
         return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(dtype, copy=False)
 
 
-def _range_of(own: Any) -> tuple[float, float]:
-    if own.category == 0:
+def _range_of(kind: Any) -> tuple[float, float]:
+    if kind.category == 0:
         return 0, 1
-    if own.is_floating_point:
-        largest = min(finfo(own).max, 2**63 - 1)
+    if kind.is_floating_point:
+        largest = min(finfo(kind).max, 2**63 - 1)
         return -largest, largest
-    limits = iinfo(own)
+    limits = iinfo(kind)
     return limits.min, limits.max
 
 
-@drawn
+@draws
 def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
     """The numbers 0 to n - 1 in random order.
 
@@ -422,18 +422,18 @@ def permutation(rng: Generator | None, n: int, dtype: Any = np.int64) -> Array:
         RuntimeError: n is negative, or n - 1 is beyond the integers that the dtype represents exactly.
     """
     dtype = np.dtype(dtype)
-    own = from_numpy_dtype(dtype)
+    kind = from_numpy_dtype(dtype)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    limit = 2.0 / finfo(own).eps if own.category > 1 else _range_of(own)[1]
+    limit = 2.0 / finfo(kind).eps if kind.category > 1 else _range_of(kind)[1]
     if n - 1 > limit:
-        raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
     source = _source(rng)
     with source._lock:
         return source._numpy.permutation(n).astype(dtype, copy=False)
 
 
-@drawn
+@draws
 def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = None, dtype: Any = None) -> Array:
     """Ones with probability p, zeros otherwise; the shape and dtype of p (float32 for a number) unless given.
 
@@ -442,9 +442,9 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
         NotImplementedError: p is an array of integers.
     """
     if isinstance(p, np.ndarray):
-        own = from_numpy_dtype(p.dtype)
-        if not own.is_floating_point:
-            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{own.long_name}'")
+        kind = from_numpy_dtype(p.dtype)
+        if not kind.is_floating_point:
+            raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind.long_name}'")
         if not np.all((p >= 0) & (p <= 1)):
             wrong = p[~((p >= 0) & (p <= 1))].reshape(-1)[0]
             raise RuntimeError(f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}")
@@ -454,8 +454,8 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
     dtype = getattr(p, "dtype", _FLOAT32) if dtype is None else np.dtype(dtype)
     source = _source(rng)
     with source._lock:
-        drawn = source._numpy.random(tuple(shape))
-    return np.asarray(drawn < p).astype(dtype)
+        sample = source._numpy.random(tuple(shape))
+    return np.asarray(sample < p).astype(dtype)
 
 
 # --- draws of other distributions -----------------------------------------------------------------------------
@@ -466,16 +466,16 @@ def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
 
 
-def _check_continuous(name: str, dtype: np.dtype[Any], shown: str) -> None:
-    own = from_numpy_dtype(dtype)
-    if not own.is_floating_point:
+def _check_continuous(name: str, dtype: np.dtype[Any], name_field: str) -> None:
+    kind = from_numpy_dtype(dtype)
+    if not kind.is_floating_point:
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {getattr(own, shown)}"
+            f"specified {getattr(kind, name_field)}"
         )
 
 
-@drawn
+@draws
 def exponential(rng: Generator | None, shape: Shape, dtype: Any = np.float32, rate: float = 1.0) -> Array:
     """Exponentially distributed numbers, of mean 1 / rate.
 
@@ -487,11 +487,11 @@ def exponential(rng: Generator | None, shape: Shape, dtype: Any = np.float32, ra
     _check_continuous("Exponential", dtype, "long_name")
     source = _source(rng)
     with source._lock:
-        drawn = source._numpy.standard_exponential(tuple(shape), dtype=_wide(dtype))  # type: ignore[arg-type]
-    return np.asarray(drawn / rate).astype(dtype, copy=False)
+        sample = source._numpy.standard_exponential(tuple(shape), dtype=_wide(dtype))  # type: ignore[arg-type]
+    return np.asarray(sample / rate).astype(dtype, copy=False)
 
 
-@drawn
+@draws
 def cauchy(
     rng: Generator | None, shape: Shape, dtype: Any = np.float32, median: float = 0.0, sigma: float = 1.0
 ) -> Array:
@@ -505,11 +505,11 @@ def cauchy(
     _check_continuous("Cauchy", dtype, "c_name")
     source = _source(rng)
     with source._lock:
-        drawn = source._numpy.standard_cauchy(tuple(shape))
-    return np.asarray(median + sigma * drawn).astype(dtype, copy=False)
+        sample = source._numpy.standard_cauchy(tuple(shape))
+    return np.asarray(median + sigma * sample).astype(dtype, copy=False)
 
 
-@drawn
+@draws
 def log_normal(
     rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: float = 1.0, std: float = 2.0
 ) -> Array:
@@ -520,13 +520,13 @@ def log_normal(
     dtype = np.dtype(dtype)
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    own = from_numpy_dtype(dtype)
-    if not own.is_floating_point:
-        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{own.long_name}'")
+    kind = from_numpy_dtype(dtype)
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{kind.long_name}'")
     return np.asarray(np.exp(normal(rng, shape, _wide(dtype), mean, std))).astype(dtype, copy=False)
 
 
-@drawn
+@draws
 def geometric(rng: Generator | None, shape: Shape, dtype: Any = np.float32, p: float = 0.5) -> Array:
     """How many trials it takes until one succeeds, each with probability p.
 
@@ -535,37 +535,37 @@ def geometric(rng: Generator | None, shape: Shape, dtype: Any = np.float32, p: f
     dtype = np.dtype(dtype)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    own = from_numpy_dtype(dtype)
-    if own.category == 0 or own.is_complex:
-        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{own.long_name}'")
+    kind = from_numpy_dtype(dtype)
+    if kind.category == 0 or kind.is_complex:
+        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{kind.long_name}'")
     source = _source(rng)
     with source._lock:
         return np.asarray(source._numpy.geometric(p, tuple(shape))).astype(dtype)
 
 
-@drawn
+@draws
 def whole_numbers(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: int = 0) -> Array:
     """Integers from low to the largest that the dtype holds, or that a floating-point type holds without gaps.
 
     Raises NotImplementedError for complex types.
     """
     dtype = np.dtype(dtype)
-    own = from_numpy_dtype(dtype)
-    if own.is_complex:
-        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{own.long_name}'")
-    highest = int(2.0 / finfo(own).eps) if own.is_floating_point else int(_range_of(own)[1])
+    kind = from_numpy_dtype(dtype)
+    if kind.is_complex:
+        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{kind.long_name}'")
+    highest = int(2.0 / finfo(kind).eps) if kind.is_floating_point else int(_range_of(kind)[1])
     return integers(rng, low, highest + 1, shape, dtype)
 
 
-@drawn
+@draws
 def poisson(rng: Generator | None, rates: Array) -> Array:
     """Numbers of Poisson's distribution, one for each rate, of their dtype.
 
     Raises RuntimeError for a negative rate, NotImplementedError if the dtype is no floating-point type.
     """
-    own = from_numpy_dtype(rates.dtype)
-    if not own.is_floating_point:
-        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{own.long_name}'")
+    kind = from_numpy_dtype(rates.dtype)
+    if not kind.is_floating_point:
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{kind.long_name}'")
     if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     source = _source(rng)
@@ -573,7 +573,7 @@ def poisson(rng: Generator | None, rates: Array) -> Array:
         return np.asarray(source._numpy.poisson(rates.astype(np.float64))).astype(rates.dtype)
 
 
-@drawn
+@draws
 def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     """How many of `count` trials succeed, each with probability `prob`, broadcast; of the dtype of count.
 
@@ -589,11 +589,11 @@ def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
         raise RuntimeError("binomial expects all elements of prob to be in [0, 1]")
     source = _source(rng)
     with source._lock:
-        drawn = source._numpy.binomial(count.astype(np.int64), prob.astype(np.float64))
-    return np.asarray(drawn).astype(count.dtype)
+        sample = source._numpy.binomial(count.astype(np.int64), prob.astype(np.float64))
+    return np.asarray(sample).astype(count.dtype)
 
 
-@drawn
+@draws
 def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool = False) -> Array:
     """n indices along the last axis for each row of weights, as likely as their weights, which need not add up to 1.
 
@@ -603,9 +603,9 @@ def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool
     """
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
-    own = from_numpy_dtype(weights.dtype)
-    if not own.is_floating_point:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {own.long_name}")
+    kind = from_numpy_dtype(weights.dtype)
+    if not kind.is_floating_point:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {kind.long_name}")
     if n <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and n > weights.shape[-1]:

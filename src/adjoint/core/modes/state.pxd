@@ -56,7 +56,7 @@ cdef class ThreadState:
 
 
 cdef class ModeBlock:
-    cdef list _entered
+    cdef list _undo_lists
 
 
 cdef unsigned long long _last_number

@@ -464,11 +464,11 @@ def set_mode(name: str, value):
     return before
 
 
-def place_of(undo_list: list, entered: list) -> int:
+def place_of(undo_list: list, undo_lists: list) -> int:
     """Where a list stands among others."""
     i: cython.Py_ssize_t
-    for i in range(len(entered) - 1, -1, -1):
-        if entered[i] is undo_list:
+    for i in range(len(undo_lists) - 1, -1, -1):
+        if undo_lists[i] is undo_list:
             break
     return i
 
@@ -485,7 +485,7 @@ class ModeBlock:
     """
 
     if not cython.compiled:
-        _entered = None
+        _undo_lists = None
 
     def _changes(self):
         """The changes, as (how, name of the mode, value)."""
@@ -502,29 +502,29 @@ class ModeBlock:
         changes = self._changes()
         value = self._entry_value()
         undo_list: list = [current(), None, None]
-        if self._entered is None:
-            self._entered = []
+        if self._undo_lists is None:
+            self._undo_lists = []
         # before anything changes, since there may be no memory for it
-        self._entered.append(undo_list)
+        self._undo_lists.append(undo_list)
         try:
             change_noting(changes, undo_list)
         except BaseException:
-            entered: list = self._entered
-            entered.pop(place_of(undo_list, entered))
+            undo_lists: list = self._undo_lists
+            undo_lists.pop(place_of(undo_list, undo_lists))
             raise
         return value
 
     def __exit__(self, kind, error, trace):
-        entered: list = self._entered
+        undo_lists: list = self._undo_lists
         state: ThreadState = current()
         # one object may serve several threads at a time
-        position = len(entered) - 1
-        for i in range(len(entered) - 1, -1, -1):
-            if entered[i][0] is state:
+        position = len(undo_lists) - 1
+        for i in range(len(undo_lists) - 1, -1, -1):
+            if undo_lists[i][0] is state:
                 position = i
                 break
-        undo_modes(entered[position])
-        entered.pop(position)
+        undo_modes(undo_lists[position])
+        undo_lists.pop(position)
         self._after_exit(error)
 
 

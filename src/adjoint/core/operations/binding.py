@@ -97,24 +97,24 @@ class Arguments:
             values = self.factor_last(values)
         if len(values) > n:
             raise TypeError(f"{self.name}() takes {n} arguments ({', '.join(self.names)}) but {len(values)} were given")
-        used: cython.Py_ssize_t = 0
+        n_keywords: cython.Py_ssize_t = 0
         for i in range(len(values), n):
             name = self.names[i]
             if kwargs:
                 if name in kwargs:
                     values.append(kwargs[name])
-                    used += 1
+                    n_keywords += 1
                     continue
                 alias = alias_of(name, kwargs, self.names)
                 if alias is not None:
                     values.append(kwargs[alias])
-                    used += 1
+                    n_keywords += 1
                     continue
             default = self.defaults[i]
             if default is _REQUIRED:
                 raise TypeError(f'{self.name}() missing 1 required positional arguments: "{name}"')
             values.append(default)
-        if kwargs and used != len(kwargs):
+        if kwargs and n_keywords != len(kwargs):
             raise TypeError(unexpected_keyword(self.name, self.names, len(args), kwargs))
         return values
 
@@ -294,7 +294,7 @@ def counted_from_front(dims, ndim: cython.Py_ssize_t):
         return axis + ndim if axis < 0 else axis
     if type(dims) is tuple and ndim < 64:
         counted: list = []
-        seen: cython.ulonglong = 0
+        axis_bits: cython.ulonglong = 0
         for dim in cython.cast(tuple, dims):
             if type(dim) is not int or not -ndim <= dim < ndim:
                 return normalize_dims(dims, ndim)
@@ -302,9 +302,9 @@ def counted_from_front(dims, ndim: cython.Py_ssize_t):
             if axis < 0:
                 axis += ndim
             bit: cython.ulonglong = cython.cast(cython.ulonglong, 1) << axis
-            if seen & bit:
+            if axis_bits & bit:
                 return normalize_dims(dims, ndim)
-            seen |= bit
+            axis_bits |= bit
             counted.append(axis)
         return tuple(counted)
     return normalize_dims(dims, ndim)

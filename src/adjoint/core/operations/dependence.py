@@ -36,9 +36,9 @@ def history(tensors: Iterable[TensorBase]) -> list[Any]:
     return nodes_behind([node_of(tensor) for tensor in tensors if tensor.requires_grad])
 
 
-def leads_elsewhere(outputs: Iterable[TensorBase], own: Iterable[Tensor]) -> bool:
-    """True if the outputs depend on a leaf that requires a gradient and is not one of `own`."""
-    return holds_leaf_outside(history(outputs), [id(tensor) for tensor in own])
+def leads_elsewhere(outputs: Iterable[TensorBase], leaves: Iterable[Tensor]) -> bool:
+    """True if the outputs depend on a leaf that requires a gradient and is not one of these leaves."""
+    return holds_leaf_outside(history(outputs), [id(tensor) for tensor in leaves])
 
 
 def holds_leaf_outside(nodes: list[Any], own_ids: Container[int]) -> bool:
@@ -151,9 +151,9 @@ def lost_derivative(what: str, instead: str = INSTEAD, constant: str = "x.item()
     location = caller_of_libraries()
     at = "" if location is None else f" at {described(location)}"
     message = LOST_DERIVATIVE.format(what=what, at=at, instead=instead, constant=constant)
-    inside = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
-    if inside is not None:
-        package = "" if inside[1].startswith("_") else f".{inside[1]}"
+    scipy_match = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
+    if scipy_match is not None:
+        package = "" if scipy_match[1].startswith("_") else f".{scipy_match[1]}"
         message += ". " + IN_SCIPY.format(names=f"the functions of adjoint.scipy{package}")
     error = LostDerivativeError(message)
     return errors.explained(error, "lost-derivative")

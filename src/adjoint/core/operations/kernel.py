@@ -318,14 +318,14 @@ class Kernel:
 
     def on_one_device(self, raw, xp, model):
         """The arguments with all arrays on the device of one of them, or RuntimeError."""
-        moved = list(raw)
+        on_device = list(raw)
         for position in self.arguments.array_positions:
-            value = moved[position]
+            value = on_device[position]
             if position == self.arguments.sequence:
-                moved[position] = [xp.beside(member, model, True) for member in value]
+                on_device[position] = [xp.beside(member, model, True) for member in value]
             else:
-                moved[position] = xp.beside(value, model, position in self.arguments.inputs)
-        return moved
+                on_device[position] = xp.beside(value, model, position in self.arguments.inputs)
+        return on_device
 
     def has_large(self, raw):
         """True if one of the arrays is large."""

@@ -83,9 +83,9 @@ class Operation:
         n = len(rule.inputs)
         self.n_inputs = n
         self.tail = self.arguments.defaults[n:]
-        passed = self.arguments.passed_kinds
+        passed_kinds = self.arguments.passed_kinds
         is_unchecked = rule.check is None or rule.fast is not None or rule.native is not None
-        self.takes_floats = is_unchecked or "f" in passed
+        self.takes_floats = is_unchecked or "f" in passed_kinds
         # a check may refuse numbers that a type does not hold
         self.takes_numbers = is_unchecked and self.arguments.takes_numbers
         self.fast = (
@@ -95,11 +95,13 @@ class Operation:
             and rule.sequence is None
             and rule.outputs is None
             and not rule.view
-            and (is_unchecked or passed)
+            and (is_unchecked or passed_kinds)
         )
         # not where they are promoted, or where another function than the kernel is the quick one
         keeps_whole = rule.dtypes != "float" and rule.native is None and rule.has_one_kernel
-        self.whole_kinds = "".join([kind for kind in "biu" if kind in passed]) if self.fast and keeps_whole else ""
+        self.whole_kinds = (
+            "".join([kind for kind in "biu" if kind in passed_kinds]) if self.fast and keeps_whole else ""
+        )
         self.kernel = Kernel(self.arguments, self.fast and self.is_elementwise)
         self.recorder = Recorder(self.arguments, self.tail)
         self.__name__ = self.__qualname__ = self.name
@@ -212,12 +214,12 @@ class Operation:
             return self.apply([*operands, *self.tail])
         result = None
         state.unusual = 0
-        begun = perf_counter_ns()
+        start = perf_counter_ns()
         try:
             result = self.unary(operands[0]) if len(operands) == 1 else self.binary(operands[0], operands[1])
         finally:
             state.recount()
-            profiler.note(self.name, begun, result)
+            profiler.note(self.name, start, result)
         return result
 
     # the general way --------------------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ class Operation:
         if self.is_view:
             for nr, tensor in enumerate(tensors):
                 note_view(self, values, tensor, nr)
-        return self.recorder.named(tensors) if self.rule.outputs else tuple(tensors)
+        return self.recorder.named_results(tensors) if self.rule.outputs else tuple(tensors)
 
     def proceed_to_kernel(self, raw, half, position):
         """Run the interceptors after a position on raw arguments, then the kernel."""

@@ -51,7 +51,7 @@ cdef class Recorder:
     cdef object ranked_type(self, object x, object y)
     cdef object connect(self, OpNode node, Plan plan, tuple values)
     cdef object cross(self, OpNode node, object values)
-    cdef object named(self, list tensors)
+    cdef object named_results(self, list tensors)
 
 
 cpdef bint is_inexact(object dtype)

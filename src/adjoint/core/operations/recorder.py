@@ -56,7 +56,9 @@ class Recorder:
         self.node_type = None
         self.results = None
         self.node, self.node_for = arguments.rule.node, arguments.rule.node_for
-        self.numbered = [(self.arguments.names.index(n), own) for n, own in self.rule.nodes_with_number.items()]
+        self.numbered = [
+            (self.arguments.names.index(n), node_name) for n, node_name in self.rule.nodes_with_number.items()
+        ]
         self.node_types = {}
         self.ranked_types = [None] * (_RANKS * _RANKS)
 
@@ -222,10 +224,10 @@ class Recorder:
     def node_type_for(self, values: tuple):
         """The class of the node for these arguments: torch names overloads for numbers in the place of tensors."""
         name = self.node if self.node_for is None else self.node_for(*values)
-        for position, own in self.numbered:
+        for position, node_name in self.numbered:
             value = values[position]
             if value is not None and not isinstance(value, TensorBase):
-                name = own
+                name = node_name
                 break
         node_type = self.node_types.get(name)
         if node_type is None:
@@ -287,7 +289,7 @@ class Recorder:
             tensors.extend(inputs)
         registry.cross(node, inputs, [t for t in tensors if isinstance(t, TensorBase)])
 
-    def named(self, tensors):
+    def named_results(self, tensors):
         """Several results under their names."""
         return tuple.__new__(self.results_type(), tensors)
 

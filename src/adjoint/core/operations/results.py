@@ -26,14 +26,14 @@ def results_of(function: str) -> Callable[[T], T]:
     def decorate(kind: T) -> T:
         by_fields = kind.__new__
 
-        def __new__(cls: Any, *results: Any, **named: Any) -> Any:
+        def __new__(cls: Any, *results: Any, **fields: Any) -> Any:
             # torch's classes are called with one sequence, named tuples with each of the results
-            if len(results) == 1 and not named and isinstance(results[0], (tuple, list)):
+            if len(results) == 1 and not fields and isinstance(results[0], (tuple, list)):
                 results = results[0]
-            return by_fields(cls, *results, **named)
+            return by_fields(cls, *results, **fields)
 
         result_class: Any = kind
-        result_class.__new__, result_class.__repr__ = __new__, shown
+        result_class.__new__, result_class.__repr__ = __new__, text_of
         result_class.__name__ = result_class.__qualname__ = function
         result_class.__module__ = "adjoint.return_types"
         result_class.__doc__ = _HELP.format(function=function, fields=", ".join(result_class._fields))
@@ -48,7 +48,7 @@ def results_type(function: str, fields: Iterable[str]) -> Any:
     return results_of(function)(namedtuple(function, fields))  # type: ignore[misc]
 
 
-def shown(results: Any) -> str:
+def text_of(results: Any) -> str:
     """One result to a line."""
     lines = ",\n".join(f"{name}={value!r}" for name, value in zip(results._fields, results, strict=True))
     return f"{printed.module}.return_types.{type(results).__name__}(\n{lines})"

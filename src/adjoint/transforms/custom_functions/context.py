@@ -28,7 +28,7 @@ from adjoint.core.graph import (
     project_tensor,
 )
 from adjoint.core.locations import caller
-from adjoint.core.modes.batches import inside
+from adjoint.core.modes.batches import in_batches
 from adjoint.core.modes.state import current
 from adjoint.core.recorded import drop, pack_by_mode, save_input, save_result, unpacked
 from adjoint.tensor.table import ops
@@ -270,7 +270,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             returned = self.apply(*grads)
         else:
             # though the batch may be over, this is part of the function that was mapped
-            with inside(batches_of(model)):
+            with in_batches(batches_of(model)):
                 returned = self.apply(*grads)
         cotangents = returned if isinstance(returned, tuple) else (returned,)
         if len(cotangents) != self._ad_n_arguments:
