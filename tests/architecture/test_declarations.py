@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,37 @@ def classes(declarations: str) -> dict[str, tuple[set[str], set[str]]]:
     return found
 
 
+def typed_locals(declarations: str) -> dict[str, set[str]]:
+    """The names that a .pxd gives C types in each function, by `Class.function` or `function`."""
+    pattern = r"^( *)@cython\.locals\(([^)]*)\)\n(?: *@[^\n]*\n)* *cp?def [^\n(=]*?(\w+)\("
+    names: dict[str, set[str]] = {}
+    for match in re.finditer(pattern, declarations, re.MULTILINE):
+        indent, types, function = match.groups()
+        owner = (
+            re.findall(r"^cdef class (\w+)", declarations[: match.start()], re.MULTILINE)[-1] + "." if indent else ""
+        )
+        names[owner + function] = set(re.findall(r"(\w+)=", types))
+    return names
+
+
+def variables(text: str) -> dict[str, set[str]]:
+    """The parameters and names of each function of a module: a local that is a struct or an array is never stored."""
+    names: dict[str, set[str]] = {}
+
+    def visit(nodes: Iterable[ast.AST], owner: str) -> None:
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                inner = list(ast.walk(node))
+                names.setdefault(owner + node.name, set()).update(
+                    [n.id for n in inner if isinstance(n, ast.Name)], [n.arg for n in inner if isinstance(n, ast.arg)]
+                )
+            else:
+                visit(ast.iter_child_nodes(node), f"{node.name}." if isinstance(node, ast.ClassDef) else owner)
+
+    visit(ast.parse(text).body, "")
+    return names
+
+
 def used_when_plain(text: str) -> set[str]:
     """The names that a module uses outside of what the compiled form alone runs."""
 
@@ -98,6 +129,24 @@ def test_every_field_has_a_value(module: str) -> None:
     for name, (fields, _) in classes(declarations_of(module)).items():
         missing = [field for field in fields if not re.search(rf"\b{field}\b[^\n]*=|\b{field}:|&\w+\.{field}\b", text)]
         assert sorted(missing) == [], name
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_typed_locals_exist(module: str) -> None:
+    """Cython ignores the type of a name that the function does not have, and the variable stays an object."""
+    there = variables(source_of(module))
+    for function, names in typed_locals(declarations_of(module)).items():
+        assert sorted(names - there[function]) == [], function
+
+
+def test_the_test_sees_typed_locals() -> None:
+    text = "@cython.locals(n=int, m=adj[2],\n    k=tuple,\n)\ncpdef f(x)\n"
+    text += "cdef class T:\n    @cython.locals(i=int)\n    cdef g(self)\n"
+    assert typed_locals(text) == {"f": {"n", "m", "k"}, "T.g": {"i"}}
+    assert variables("if c:\n    def f(n):\n        for m in n: k.x = 1\nclass T:\n    def g(self): i = 1\n") == {
+        "f": {"n", "m", "k"},
+        "T.g": {"self", "i"},
+    }
 
 
 def test_the_test_sees_what_is_used() -> None:

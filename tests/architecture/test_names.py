@@ -30,10 +30,7 @@ EXCEPTIONS = {
     ("tools/profiler/profile.py", "entered"): "torch's attribute",
     ("tools/profiler/ranges.py", "entered"): "torch's attribute",
 }
-#: Folders that are not covered yet.
-NOT_YET = ("arrays/kernels",)
 FILES = sorted(file.relative_to(SOURCE) for file in SOURCE.rglob("*.py"))
-COVERED = [file for file in FILES if not any(file.is_relative_to(folder) for folder in NOT_YET)]
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
@@ -61,11 +58,11 @@ def refused(text: str) -> list[tuple[str, int]]:
     ]
 
 
-@pytest.mark.parametrize("folder", sorted({file.parts[0] for file in COVERED}))
+@pytest.mark.parametrize("folder", sorted({file.parts[0] for file in FILES}))
 def test_names_say_what_they_name(folder: str) -> None:
     hits = [
         f"{file}:{line}: {word}"
-        for file in COVERED
+        for file in FILES
         if file.parts[0] == folder
         for word, line in refused((SOURCE / file).read_text())
         if (file.as_posix(), word) not in EXCEPTIONS
@@ -76,11 +73,6 @@ def test_names_say_what_they_name(folder: str) -> None:
 @pytest.mark.parametrize(("file", "name"), EXCEPTIONS, ids=str)
 def test_exceptions_are_needed(file: str, name: str) -> None:
     assert name in [word for word, _ in refused((SOURCE / file).read_text())]
-
-
-@pytest.mark.parametrize("folder", NOT_YET)
-def test_folders_that_are_clean_are_covered(folder: str) -> None:
-    assert any(refused(file.read_text()) for file in (SOURCE / folder).rglob("*.py"))
 
 
 @pytest.mark.parametrize(

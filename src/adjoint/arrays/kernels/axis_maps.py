@@ -59,9 +59,13 @@ class AxisMap:
         self.index = numpy.asarray(index, numpy.int64)
         self.weight = numpy.ones(self.index.shape) if weight is None else numpy.asarray(weight, numpy.float64)
         self.results, self.passes = self.index.shape
-        used = self.weight[self.weight != 0]
+        nonzero_weights = self.weight[self.weight != 0]
         #: One weight for all, or None.
-        self.scale: float | None = float(used[0]) if used.size and (used == used[0]).all() else None
+        self.scale: float | None = (
+            float(nonzero_weights[0])
+            if nonzero_weights.size and (nonzero_weights == nonzero_weights[0]).all()
+            else None
+        )
 
     @computed_once
     def is_identity(self) -> bool:
@@ -89,12 +93,12 @@ class AxisMap:
 
         None unless each result has such a range, with one weight for all or one for each result.
         """
-        inside = self.weight != 0
-        number = inside.sum(axis=1)
+        has_element = self.weight != 0
+        number = has_element.sum(axis=1)
         begin = self.index[:, 0]
         rows = begin[:, None] + numpy.arange(self.passes)
-        even = (self.weight == self.weight[:, :1]) | ~inside
-        neighbours = inside[:, :1].all() and (rows == self.index)[inside].all()
+        even = (self.weight == self.weight[:, :1]) | ~has_element
+        neighbours = has_element[:, :1].all() and (rows == self.index)[has_element].all()
         if not (self.passes and number.all() and neighbours and even.all()):
             return None
         return numpy.stack([begin, begin + number], axis=1).reshape(-1)
@@ -347,8 +351,8 @@ def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
 def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, results: int) -> AxisMap:
     """The elements under a kernel at each of its positions; positions in the padding have no element."""
     index = numpy.arange(results)[:, None] * stride - padding + numpy.arange(kernel) * dilation
-    inside = (index >= 0) & (index < n)
-    return AxisMap(n, numpy.where(inside, index, 0), inside)
+    in_bounds = (index >= 0) & (index < n)
+    return AxisMap(n, numpy.where(in_bounds, index, 0), in_bounds)
 
 
 def counts(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> Any:
@@ -374,8 +378,8 @@ def adaptive(n: int, results: int) -> AxisMap:
     i = numpy.arange(results)
     start, end = i * n // results, -((i + 1) * n // -results)
     index = start[:, None] + numpy.arange(int((end - start).max(initial=1)))
-    inside = index < end[:, None]
-    return AxisMap(n, numpy.where(inside, index, 0), inside)
+    in_window = index < end[:, None]
+    return AxisMap(n, numpy.where(in_window, index, 0), in_window)
 
 
 @cached(1024)
@@ -454,8 +458,8 @@ def _places_one_by_one(x: Any, maps: Sequence[AxisMap], outer: Any) -> Any:
     bounds: Any = [axis_map.bounds for axis_map in maps]
     for window in numpy.ndindex(*result.shape[len(outer) :]):
         begins, ends = [[int(along[2 * i + k]) for along, i in zip(bounds, window, strict=True)] for k in (0, 1)]
-        inside = [slice(*pair) for pair in zip(begins, ends, strict=True)]
-        elements_under = x[(..., *inside)].reshape(*outer, -1)
+        window_slices = [slice(*pair) for pair in zip(begins, ends, strict=True)]
+        elements_under = x[(..., *window_slices)].reshape(*outer, -1)
         first = elements_under.argmax(axis=-1)
         position: Any = 0
         lengths = [end - begin for begin, end in zip(begins, ends, strict=True)]
@@ -525,8 +529,8 @@ def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
 @cached(256)
 def filled(maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...] | None:
     """Maps that make results of windows without elements 0; None where each window has one."""
-    found = tuple(axis_map.filled for axis_map in maps)
-    return None if all(axis_map.is_identity for axis_map in found) else found
+    filled_maps = tuple(axis_map.filled for axis_map in maps)
+    return None if all(axis_map.is_identity for axis_map in filled_maps) else filled_maps
 
 
 def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:

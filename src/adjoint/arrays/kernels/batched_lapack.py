@@ -75,9 +75,9 @@ def each(name, kind, count, *arguments):
     An argument that is an array with axes has one part for each call, along its first axis, or a single one for all of
     them; letters and numbers are the same for all calls, numbers other than of elements being C's int.
     """
-    passed = [_argument(value) if type(value) in _KINDS else value for value in arguments]
-    steps = [array.strides[0] if array.ndim and array.shape[0] == count else 0 for array in passed]
-    _run(_capsule(name, numpy.dtype(kind).char), tuple(passed), tuple(steps), count)
+    operands = [_argument(value) if type(value) in _KINDS else value for value in arguments]
+    steps = [array.strides[0] if array.ndim and array.shape[0] == count else 0 for array in operands]
+    _run(_capsule(name, numpy.dtype(kind).char), tuple(operands), tuple(steps), count)
 
 
 #: Types of arguments that are no arrays.

@@ -17,13 +17,13 @@ cdef object numpy
 
 @cython.locals(
     n=Py_ssize_t, first=cython.p_char, second=cython.p_char, third=cython.p_char, fourth=cython.p_char,
-    ordered=cython.p_char, out=cython.p_char, taken=cython.p_char,
+    ordered=cython.p_char, out=cython.p_char, marks=cython.p_char,
 )
 cpdef object colours_apart(object sets, object memberships, object order)
 
 @cython.locals(
     n=Py_ssize_t, first=cython.p_char, second=cython.p_char, ordered=cython.p_char, out=cython.p_char,
-    taken=cython.p_char,
+    marks=cython.p_char,
 )
 cpdef object star_colours(object graph, object order)
 cpdef object working_arrays(object n)

@@ -22,21 +22,26 @@ def colours_apart(sets, memberships, order):
     >>> colours_apart(([0, 2, 4], [0, 1, 1, 2]), ([0, 1, 3, 4], [0, 0, 1, 1]), [0, 1, 2])
     array([0, 1, 0])
     """
-    starts, members, own, owned, order = (
+    starts, members, vertex_starts, vertex_sets, order = (
         whole(sets[0]), whole(sets[1]), whole(memberships[0]), whole(memberships[1]), whole(order)
     )  # fmt: skip
     n = len(order)
     colours, forbidden = working_arrays(n)
     if cython.compiled:
-        first, second, third, fourth = adj_bytes(starts), adj_bytes(members), adj_bytes(own), adj_bytes(owned)
-        ordered, out, taken = adj_bytes(order), adj_bytes(colours), adj_bytes(forbidden)
+        first, second, third, fourth = (
+            adj_bytes(starts),
+            adj_bytes(members),
+            adj_bytes(vertex_starts),
+            adj_bytes(vertex_sets),
+        )
+        ordered, out, marks = adj_bytes(order), adj_bytes(colours), adj_bytes(forbidden)
         with cython.nogil:
-            adj_colour_apart(n, first, second, third, fourth, ordered, out, taken)
+            adj_colour_apart(n, first, second, third, fourth, ordered, out, marks)
         return colours
     for vertex in order.tolist():
-        for i in range(own[vertex], own[vertex + 1]):
-            used = colours[members[starts[owned[i]] : starts[owned[i] + 1]]]
-            forbidden[used[used >= 0]] = vertex
+        for i in range(vertex_starts[vertex], vertex_starts[vertex + 1]):
+            set_colours = colours[members[starts[vertex_sets[i]] : starts[vertex_sets[i] + 1]]]
+            forbidden[set_colours[set_colours >= 0]] = vertex
         colours[vertex] = int(numpy.argmax(forbidden != vertex))
     return colours
 
@@ -52,23 +57,23 @@ def star_colours(graph, order):
     colours, forbidden = working_arrays(n)
     if cython.compiled:
         first, second, ordered = adj_bytes(starts), adj_bytes(indices), adj_bytes(order)
-        out, taken = adj_bytes(colours), adj_bytes(forbidden)
+        out, marks = adj_bytes(colours), adj_bytes(forbidden)
         with cython.nogil:
-            adj_colour_stars(n, first, second, ordered, out, taken)
+            adj_colour_stars(n, first, second, ordered, out, marks)
         return colours
     for vertex in order.tolist():
         for near in indices[starts[vertex] : starts[vertex + 1]].tolist():
             if near == vertex:
                 continue
-            own = colours[near]
-            if own >= 0:
-                forbidden[own] = vertex
+            near_colour = colours[near]
+            if near_colour >= 0:
+                forbidden[near_colour] = vertex
             for far in indices[starts[near] : starts[near + 1]].tolist():
                 if far in (vertex, near) or colours[far] < 0:
                     continue
                 beyond = indices[starts[far] : starts[far + 1]]
                 beyond = beyond[(beyond != near) & (beyond != far)]
-                if own < 0 or own in colours[beyond]:
+                if near_colour < 0 or near_colour in colours[beyond]:
                     forbidden[colours[far]] = vertex
         colours[vertex] = int(numpy.argmax(forbidden != vertex))
     return colours

@@ -70,14 +70,14 @@ def _check_ranks(inputs: Sequence[str], ranks: Sequence[int]) -> None:
         more = "fewer" if len(ranks) < len(inputs) else "more"
         raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
     for operand, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
-        named = len(labels.replace(".", ""))
-        message = f"einsum(): the number of subscripts in the equation ({named})"
-        if "." not in labels and named != rank:
+        n_subscripts = len(labels.replace(".", ""))
+        message = f"einsum(): the number of subscripts in the equation ({n_subscripts})"
+        if "." not in labels and n_subscripts != rank:
             raise RuntimeError(
                 f"{message} does not match the number of dimensions ({rank}) for operand {operand} and no ellipsis was "
                 "given"
             )
-        if named > rank:
+        if n_subscripts > rank:
             raise RuntimeError(f"{message} is more than the number of dimensions ({rank}) for operand {operand}")
 
 
@@ -155,14 +155,14 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
     """Raise RuntimeError, in torch's words, unless the sizes of equal subscripts agree; size 1 broadcasts."""
     sizes: dict[str, int] = {}
     for operand, (labels, shape) in enumerate(zip(split_equation(equation)[0], shapes, strict=True)):
-        own: dict[str, int] = {}
+        operand_sizes: dict[str, int] = {}
         for letter, n in zip(labels, shape, strict=True):
-            if own.setdefault(letter, n) != n:
+            if operand_sizes.setdefault(letter, n) != n:
                 raise RuntimeError(
                     f"einsum(): subscript {letter} is repeated for operand {operand} but the sizes don't match, "
-                    f"{n} != {own[letter]}"
+                    f"{n} != {operand_sizes[letter]}"
                 )
-        for letter, n in own.items():
+        for letter, n in operand_sizes.items():
             before = sizes.get(letter, 1)
             if before != 1 and n not in (1, before):
                 raise RuntimeError(
@@ -181,8 +181,10 @@ def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """
     operands = split_equation(equation)[0]
     sizes = [dict(zip(labels, shape, strict=True)) for labels, shape in zip(operands, shapes, strict=True)]
-    longer = {c for own in sizes for c, n in own.items() if n != 1}
-    return tuple(["".join([c for c, n in own.items() if n != 1 or c not in longer]) for own in sizes])
+    longer = {c for operand_sizes in sizes for c, n in operand_sizes.items() if n != 1}
+    return tuple(
+        ["".join([c for c, n in operand_sizes.items() if n != 1 or c not in longer]) for operand_sizes in sizes]
+    )
 
 
 def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
@@ -327,8 +329,8 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: 
         orders = batch + free_a, batch + free_b
         product_shape = [*outer, *rows, *columns]
     sides = [
-        _side(labels, there, own, order, size, tuple(group))
-        for labels, there, own, order, group in zip(
+        _side(labels, there, own_labels, order, size, tuple(group))
+        for labels, there, own_labels, order, group in zip(
             (in_a, in_b), (left, right), (own_a, own_b), orders, groups, strict=True
         )
     ]
@@ -342,11 +344,13 @@ def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: 
     )
 
 
-def _side(labels: str, there: list[str], own: list[str], order: list[str], size: dict[str, int], group: Shape) -> _Side:
+def _side(
+    labels: str, there: list[str], own_labels: list[str], order: list[str], size: dict[str, int], group: Shape
+) -> _Side:
     return _Side(
         squeezed=None if len(there) == len(labels) else tuple([size[c] for c in there]),
-        summed=tuple([i for i, c in enumerate(there) if c not in own]),
-        order=None if order == own else tuple([own.index(c) for c in order]),
+        summed=tuple([i for i, c in enumerate(there) if c not in own_labels]),
+        order=None if order == own_labels else tuple([own_labels.index(c) for c in order]),
         grouped=None if tuple([size[c] for c in order]) == group else group,
     )
 

@@ -48,7 +48,7 @@ _PIECES = 1 << 19
 # geometry, computed once for each case --------------------------------------------------------------------------------
 
 
-class Written(NamedTuple):
+class GridPart(NamedTuple):
     """One grid along one axis: grid[first : first + n] = source[start :: step][:n]."""
 
     first: int
@@ -74,24 +74,24 @@ class Axis:
     Compared by identity: the cached functions below return the same one again.
     """
 
-    grids: dict[int, Written]
+    grids: dict[int, GridPart]
     length: int
     results: int
     elements: tuple[tuple[int, int], ...]
 
 
-def _written(first: int, start: int, step: int, available: int, length: int) -> Written:
+def _grid_part(first: int, start: int, step: int, available: int, length: int) -> GridPart:
     """The part of a source with `available` elements that fits into a grid from `first` (which may be negative) on."""
     if first < 0:
         start, first = start - first * step, 0
-    return Written(first, start, step, max(0, min(length - first, -((start - available) // step))))
+    return GridPart(first, start, step, max(0, min(length - first, -((start - available) // step))))
 
 
 def _axis(raw: dict[int, tuple[int, int, int, int]], results: int, elements: tuple[tuple[int, int], ...]) -> Axis:
     """The axis with grids as short as the reads of all elements allow."""
     reach = max(shift for _, shift in elements)
     whole = results + reach
-    grids = {phase: _written(*bounds, whole) for phase, bounds in raw.items()}
+    grids = {phase: _grid_part(*bounds, whole) for phase, bounds in raw.items()}
     before = min(g.first for g in grids.values())
     behind = min(whole - g.first - g.n for g in grids.values())
     # a read beyond the end sees the margin before the next row
@@ -180,12 +180,12 @@ def _grids(xp: Any, source: Any, stack: Stack, groups: int) -> list[Any]:
     for phase in stack.phases:
         grid = xp.zeros((channels, flat + stack.reach), dtype=source.dtype)
         axes = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
-        if all(written.n for written in axes):
-            inside = xp.reshape(grid[:, :flat], (channels, n, *stack.lengths))
-            here = tuple([written.grid for written in axes])
-            there = tuple([written.source for written in axes])
+        if all(part.n for part in axes):
+            grid_view = xp.reshape(grid[:, :flat], (channels, n, *stack.lengths))
+            here = tuple([part.grid for part in axes])
+            there = tuple([part.source for part in axes])
             whole = (slice(None), slice(None))
-            xp.setitem(inside, (*whole, *here), xp.getitem(turned, (*whole, *there)))
+            xp.setitem(grid_view, (*whole, *here), xp.getitem(turned, (*whole, *there)))
         grids.append(xp.reshape(grid, (groups, channels // groups, flat + stack.reach)))
     return grids
 
@@ -223,10 +223,10 @@ def _multiplied_first(xp: Any, matrix: Any, grids: list[Any], stack: Stack, samp
     each = xp.reshape(matrix, (groups, rows, len(stack.elements), grids[0].shape[1]))
     total = None
     for number, grid in enumerate(grids):
-        own = [(e, shift) for e, (of, shift) in enumerate(stack.elements) if of == number]
-        factors = xp.concat([each[:, :, e, :] for e, _ in own], axis=1)
+        elements = [(e, shift) for e, (of, shift) in enumerate(stack.elements) if of == number]
+        factors = xp.concat([each[:, :, e, :] for e, _ in elements], axis=1)
         products = xp.matmul(factors, grid)
-        for row, (_, shift) in enumerate(own):
+        for row, (_, shift) in enumerate(elements):
             term = products[:, row * rows : (row + 1) * rows, shift : shift + flat]
             if total is None:
                 total = xp.asarray(term, copy=True)
@@ -242,9 +242,9 @@ def _products(xp: Any, matrix: Any, source: Any, stack: Stack, bias: Any) -> Any
     whole = _multiplied(xp, matrix, _grids(xp, source, stack, groups), stack, n)
     if bias is not None:
         whole += xp.reshape(bias, (groups, rows, 1))
-    inside = xp.reshape(whole, (groups * rows, n, *stack.lengths))
-    inside = inside[(slice(None), slice(None), *[slice(n) for n in stack.results])]
-    return xp.permute_dims(inside, (1, 0, *range(2, inside.ndim)))
+    result = xp.reshape(whole, (groups * rows, n, *stack.lengths))
+    result = result[(slice(None), slice(None), *[slice(n) for n in stack.results])]
+    return xp.permute_dims(result, (1, 0, *range(2, result.ndim)))
 
 
 def _samples(source: Any, stack: Stack, rows: int) -> Iterator[slice]:
@@ -343,8 +343,8 @@ def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: i
         grids = _grids(xp, x[part, ...], stack, groups)
         n = part.stop - part.start
         spread = xp.zeros((y.shape[1], n, *stack.lengths), dtype=y.dtype)
-        inside = xp.permute_dims(y[part, ...], (1, 0, *range(2, y.ndim)))
-        spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = inside
+        by_channel = xp.permute_dims(y[part, ...], (1, 0, *range(2, y.ndim)))
+        spread[(slice(None), slice(None), *[slice(n) for n in outputs])] = by_channel
         spread = xp.reshape(spread, (groups, rows, n * prod(stack.lengths)))
         for begin, end in _parts(stack, n, x.shape[1]):
             windows = _windows_of(xp, grids, stack, begin, end)

@@ -110,9 +110,9 @@ def filtered(n: int, results: int, align_corners: bool, factor: float | None, si
     start = numpy.maximum((middle - support + kind(0.5)).astype(numpy.int64), 0)
     end = numpy.minimum((middle + support + kind(0.5)).astype(numpy.int64), n)
     index = start[:, None] + numpy.arange(int((end - start).max(initial=1)))
-    inside = index < end[:, None]
-    weight = numpy.where(inside, function((index - middle[:, None] + kind(0.5)) / wide), 0)
-    return AxisMap(n, numpy.where(inside, index, 0), weight / weight.sum(1, keepdims=True))
+    in_window = index < end[:, None]
+    weight = numpy.where(in_window, function((index - middle[:, None] + kind(0.5)) / wide), 0)
+    return AxisMap(n, numpy.where(in_window, index, 0), weight / weight.sum(1, keepdims=True))
 
 
 @cached(512)

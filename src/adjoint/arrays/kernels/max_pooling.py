@@ -30,17 +30,17 @@ def maxima(x, tables, with_places):
     # of each plane first, then of planes: the first of equal elements in the order of memory wins
     planes = largest(x, tables[1:], False)
     (depth, results, _), (rows, _, _), (columns, _, _) = tables
-    outer, inside = x.shape[: x.ndim - 3], planes.shape[planes.ndim - 2 :]
+    outer, plane_shape = x.shape[: x.ndim - 3], planes.shape[planes.ndim - 2 :]
     lines = planes.reshape(*outer, depth, -1)
     n = lines.shape[lines.ndim - 1]
     along = [tables[0], (n, n, numpy.array([[0, n, 0, 1]]))]
     if not with_places:
-        return largest(lines, along, False).reshape(*outer, results, *inside)
+        return largest(lines, along, False).reshape(*outer, results, *plane_shape)
     indices = largest(x, tables[1:], True) + rows * columns * numpy.arange(depth)[:, None, None]
     maxima_of_windows = numpy.take_along_axis(
         indices.reshape(*outer, depth * n), largest(lines, along, True).reshape(*outer, results * n), axis=-1
     )
-    return maxima_of_windows.reshape(*outer, results, *inside)
+    return maxima_of_windows.reshape(*outer, results, *plane_shape)
 
 
 if compiled:

@@ -193,7 +193,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_of)(const int cell, const adj_sequ
                                                   const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
     const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
     const int64_t n = job->units, wide = parts * work->pitch;
-    const T *own = (const T *)job->own + run->row * parts * n;
+    const T *own = (const T *)job->input_part + run->row * parts * n;
     T *hiddens = (T *)job->hiddens + run->row * n, *gates = (T *)job->gates + run->row * kept * n;
     T *memories = (T *)job->memories + run->row * n;
     for (int64_t row = 0; row < run->n; row++)
@@ -217,7 +217,7 @@ ADJ_TARGET static void ADJ_NAME(adj_advance_run)(const adj_sequence_job *job, co
                                                  const ADJ_NAME(adj_run) *run) {
     const int cell = job->cell, parts = adj_cells[cell].parts;
     const int64_t n = job->units, wide = parts * work->pitch;
-    const T *own = (const T *)job->own + run->row * parts * n, *bias = (const T *)job->bias;
+    const T *own = (const T *)job->input_part + run->row * parts * n, *bias = (const T *)job->bias;
     for (int64_t row = 0; row < run->n; row++)
         for (int part = 0; part < parts; part++) {
             T *sums = work->sums + row * wide + part * work->pitch;
@@ -292,7 +292,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_back)(const int cell, const adj_se
     const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
     const int64_t n = job->units, pitch = work->pitch;
     T *sums = work->sums + run->first * pitch, *of_memory = work->of_memory + run->first * pitch;
-    T *of_own = (T *)job->of_own + run->row * parts * n, *of_before = (T *)job->of_before + run->row * parts * n;
+    T *of_own = (T *)job->of_input_part + run->row * parts * n, *of_before = (T *)job->of_before + run->row * parts * n;
     const T *hiddens = (const T *)job->hiddens + run->row * n, *memories = (const T *)job->memories + run->row * n;
     const T *gates = (const T *)job->gates + run->row * kept * n;
     const T *of_hiddens = job->of_hiddens ? (const T *)job->of_hiddens + run->row * n : NULL;
@@ -321,7 +321,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_back)(const int cell, const adj_se
 ADJ_TARGET static void ADJ_NAME(adj_retreat_run)(const adj_sequence_job *job, const ADJ_NAME(adj_work) *work,
                                                  const ADJ_NAME(adj_run) *run) {
     const int64_t n = job->units, wide = adj_cells[job->cell].parts * n;
-    const void *of_parts = job->cell == ADJ_GRU ? job->of_before : job->of_own;
+    const void *of_parts = job->cell == ADJ_GRU ? job->of_before : job->of_input_part;
     memcpy((T *)job->befores + run->row * n, run->hidden, run->n * n * sizeof(T));
     ADJ_BY_CELL(adj_steps_back)
     ADJ_NAME(adj_multiply)(run->n, (const T *)of_parts + run->row * wide, wide, wide, work->panels, n,

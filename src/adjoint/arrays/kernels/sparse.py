@@ -26,7 +26,7 @@ class SparseLayout:
         self._order: Any = None
         self._repeated: SparseLayout | None = None
         #: What others keep with the layout: factors of systems.
-        self.kept: dict[Any, Any] = {}
+        self.derived_data: dict[Any, Any] = {}
 
     @property
     def nnz(self) -> int:

@@ -117,9 +117,9 @@ if compiled:
         if name in _IN_BFLOAT16:
             import_module("ml_dtypes")
         _, _, number, single, widened = _TABLE[name]
-        made = adj_with_formula(original(name), name, number, single, widened)
-        made.__module__ = __name__  # pickle looks through all modules for what names none
-        return made
+        ufunc = adj_with_formula(original(name), name, number, single, widened)
+        ufunc.__module__ = __name__  # pickle looks through all modules for what names none
+        return ufunc
 
     def use_kind(number):
         """Use the formulas for another kind of processor, for comparisons; returns which were used."""

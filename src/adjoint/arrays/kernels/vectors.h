@@ -44,8 +44,8 @@ typedef struct {
 /* A recurrent network over sequences that lie in rows: those of a moment from ends[k] to ends[k + 1]. `piece` samples
    are worked on together. Missing arrays are NULL; `befores` are the states before each row. */
 typedef struct {
-    char *own, *weight, *bias, *hidden, *memory, *hiddens, *memories, *gates;
-    char *of_hiddens, *of_memories, *of_own, *of_before, *of_hidden, *of_memory, *befores;
+    char *input_part, *weight, *bias, *hidden, *memory, *hiddens, *memories, *gates;
+    char *of_hiddens, *of_memories, *of_input_part, *of_before, *of_hidden, *of_memory, *befores;
     int64_t *ends, moments, samples, units, piece, next;
     int cell, reverse, is_back, failed;
 } adj_sequence_job;

@@ -45,7 +45,7 @@ cdef extern from "vectors.h":
         int per_element, mode
         double eps
     ctypedef struct adj_sequence_job:
-        char *own
+        char *input_part
         char *weight
         char *bias
         char *hidden
@@ -55,7 +55,7 @@ cdef extern from "vectors.h":
         char *gates
         char *of_hiddens
         char *of_memories
-        char *of_own
+        char *of_input_part
         char *of_before
         char *of_hidden
         char *of_memory
@@ -108,7 +108,7 @@ cdef object _run_moments(int cell, bint is_back, bint reverse, tuple arrays, obj
 cdef object _run_paths(tuple arrays, object states, object steps, object out, bint zero_infinity)
 
 @cython.locals(
-    job=adj_updates_job, rows=list, row=list, part=cython.p_char, count=Py_ssize_t, k=cython.int, item=Py_ssize_t,
+    job=adj_updates_job, rows=list, row=list, count=Py_ssize_t, k=cython.int, item=Py_ssize_t,
     n=Py_ssize_t, first=Py_ssize_t, each=Py_ssize_t, most=Py_ssize_t, work=work_function, kind=cython.int, total=Py_ssize_t,
 )
 cdef bint _run_updates(int rule, tuple numbers, double decay, double shrink, bint maximize, bint nesterov, list rows)

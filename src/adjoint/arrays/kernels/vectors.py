@@ -73,7 +73,7 @@ def _table(stack):
     phases = []
     for phase in stack.phases:
         axes = [axis.grids[number] for axis, number in zip(stack.axes, phase, strict=True)]
-        phases += once * missing + [number for written in axes for number in written]
+        phases += once * missing + [number for part in axes for number in part]
     ones = [1] * missing
     numbers = [len(stack.phases), len(stack.elements), *ones, *stack.lengths, *ones, *stack.results, stack.reach]
     return numpy.array([*numbers, *phases, *[number for element in stack.elements for number in element]], numpy.int64)
@@ -341,38 +341,38 @@ def _rows_alike(*arrays):
     return [None if array is None else numpy.ascontiguousarray(array) for array in arrays]
 
 
-def run_sequence(cell, own, weight, bias, states, sizes, reverse):
-    """The states after each moment and the gates kept, as `rules/recurrent.py` says; None for other arrays."""
+def run_sequence(cell, input_part, weight, bias, states, sizes, reverse):
+    """The states after each moment and the saved gates, as `rules/recurrent.py` says; None for other arrays."""
     hidden, memory = (*states, None)[:2]
-    arrays = _rows_alike(own, weight, bias, hidden, memory)
-    if arrays is None or [array.ndim for array in (own, weight, hidden)] != [2, 2, 2]:
+    arrays = _rows_alike(input_part, weight, bias, hidden, memory)
+    if arrays is None or [array.ndim for array in (input_part, weight, hidden)] != [2, 2, 2]:
         return None
-    own, weight, bias, hidden, memory = arrays
-    (parts, kept), (batch, n), rows = _CELLS[cell], hidden.shape, own.shape[0]
+    input_part, weight, bias, hidden, memory = arrays
+    (parts, n_gates), (batch, n), rows = _CELLS[cell], hidden.shape, input_part.shape[0]
     ends = _ends(sizes, rows, batch)
-    if ends is None or own.shape[1] != parts * n or weight.shape != (parts * n, n):
+    if ends is None or input_part.shape[1] != parts * n or weight.shape != (parts * n, n):
         return None
     if any([array is not None and array.shape != hidden.shape for array in states]):
         return None
     if bias is not None and bias.shape != (parts * n,):
         return None
-    widths = [n] * len(states) + [kept * n] * (kept > 0)
-    results = [with_kept_memory(numpy.empty, ((rows, width), own.dtype)) for width in widths]
+    widths = [n] * len(states) + [n_gates * n] * (n_gates > 0)
+    results = [with_kept_memory(numpy.empty, ((rows, width), input_part.dtype)) for width in widths]
     hiddens, memories = results[0], results[1] if len(states) == 2 else None
-    gates = results[len(states)] if kept else None
-    arrays = (own, weight, bias, hidden, memory, hiddens, memories, gates) + (None,) * 7
-    _run_moments(list(_CELLS).index(cell), False, reverse, arrays, ends, (batch, n), _threads(own.size * n))
+    gates = results[len(states)] if n_gates else None
+    arrays = (input_part, weight, bias, hidden, memory, hiddens, memories, gates) + (None,) * 7
+    _run_moments(list(_CELLS).index(cell), False, reverse, arrays, ends, (batch, n), _threads(input_part.size * n))
     return tuple(results)
 
 
 def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
-    """The cotangents of `own` and of the state's parts, the states before, and the cotangents of the first states.
+    """The cotangents of the input's and of the state's parts, the states before, and the first states' cotangents.
 
     of_states: those of the states among the results, or None. None for other arrays.
     """
     (hidden, memory), (of_hiddens, of_memories) = (*states, None)[:2], (*of_states, None)[:2]
-    (parts, kept), n_states = _CELLS[cell], len(states)
-    memories, gates = results[1] if n_states == 2 else None, results[n_states] if kept else None
+    (parts, n_gates), n_states = _CELLS[cell], len(states)
+    memories, gates = results[1] if n_states == 2 else None, results[n_states] if n_gates else None
     arrays = (weight, hidden, memory, results[0], memories, gates, of_hiddens, of_memories)
     arrays = _rows_alike(*arrays)
     if arrays is None or [array.ndim for array in (weight, hidden, results[0])] != [2, 2, 2]:
@@ -382,13 +382,26 @@ def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
     ends = _ends(sizes, rows, batch)
     if ends is None or weight.shape != (parts * n, n) or hiddens.shape != (rows, n):
         return None
-    of_own, befores = [with_kept_memory(numpy.empty, ((rows, width), hidden.dtype)) for width in (parts * n, n)]
-    of_before = numpy.empty_like(of_own) if cell == "gru" else of_own
+    of_input_part, befores = [with_kept_memory(numpy.empty, ((rows, width), hidden.dtype)) for width in (parts * n, n)]
+    of_before = numpy.empty_like(of_input_part) if cell == "gru" else of_input_part
     of_first = [numpy.empty_like(hidden) for _ in states]
-    arrays = (None, weight, None, hidden, memory, hiddens, memories, gates, of_hiddens, of_memories, of_own, of_before)
+    arrays = (
+        None,
+        weight,
+        None,
+        hidden,
+        memory,
+        hiddens,
+        memories,
+        gates,
+        of_hiddens,
+        of_memories,
+        of_input_part,
+        of_before,
+    )
     arrays += (of_first[0], of_first[1] if n_states == 2 else None, befores)
-    _run_moments(list(_CELLS).index(cell), True, reverse, arrays, ends, (batch, n), _threads(of_own.size * n))
-    return of_own, of_before, befores, *of_first
+    _run_moments(list(_CELLS).index(cell), True, reverse, arrays, ends, (batch, n), _threads(of_input_part.size * n))
+    return of_input_part, of_before, befores, *of_first
 
 
 # paths ----------------------------------------------------------------------------------------------------------------
@@ -510,14 +523,18 @@ if there:
 
     def _run_moments(cell, is_back, reverse, arrays, ends, sizes, threads):
         """Run a network over sequences; arrays in the order of adj_sequence_job, those that are missing None."""
-        own, weight, bias, hidden, memory, hiddens, memories, gates = arrays[:8]
-        of_hiddens, of_memories, of_own, of_before, of_hidden, of_memory, befores = arrays[8:]
-        job.own, job.weight, job.bias = adj_bytes_or_null(own), adj_bytes_or_null(weight), adj_bytes_or_null(bias)
+        input_part, weight, bias, hidden, memory, hiddens, memories, gates = arrays[:8]
+        of_hiddens, of_memories, of_input_part, of_before, of_hidden, of_memory, befores = arrays[8:]
+        job.input_part, job.weight, job.bias = (
+            adj_bytes_or_null(input_part),
+            adj_bytes_or_null(weight),
+            adj_bytes_or_null(bias),
+        )
         job.hidden, job.memory = adj_bytes_or_null(hidden), adj_bytes_or_null(memory)
         job.hiddens, job.memories = adj_bytes_or_null(hiddens), adj_bytes_or_null(memories)
         job.gates, job.befores = adj_bytes_or_null(gates), adj_bytes_or_null(befores)
         job.of_hiddens, job.of_memories = adj_bytes_or_null(of_hiddens), adj_bytes_or_null(of_memories)
-        job.of_own, job.of_before = adj_bytes_or_null(of_own), adj_bytes_or_null(of_before)
+        job.of_input_part, job.of_before = adj_bytes_or_null(of_input_part), adj_bytes_or_null(of_before)
         job.of_hidden, job.of_memory = adj_bytes_or_null(of_hidden), adj_bytes_or_null(of_memory)
         job.next, job.failed = 0, 0
         job.cell, job.is_back, job.reverse = cell, is_back, reverse

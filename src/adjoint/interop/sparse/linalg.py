@@ -44,9 +44,9 @@ def check_side(matrix: SparseMatrix, b: Any, name: str, most: int = 2) -> None:
 
 def places(layout: SparseLayout) -> Pattern:
     """The layout as solvers of systems know it, with the factors that they keep."""
-    if "solve" not in layout.kept:
-        layout.kept["solve"] = Pattern(from_numpy(layout.rows), from_numpy(layout.columns), layout.shape[0])
-    return layout.kept["solve"]
+    if "solve" not in layout.derived_data:
+        layout.derived_data["solve"] = Pattern(from_numpy(layout.rows), from_numpy(layout.columns), layout.shape[0])
+    return layout.derived_data["solve"]
 
 
 def spsolve(A: Any, b: Any) -> Any:

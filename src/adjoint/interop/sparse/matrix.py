@@ -198,12 +198,12 @@ class SparseMatrix:
             result = SparseMatrix(self.layout, self.entries + entries, None, None)
         else:
             key = ("sum", id(other.layout))
-            if key not in self.layout.kept:
+            if key not in self.layout.derived_data:
                 rows = np.concatenate([self.layout.rows, other.layout.rows])
                 columns = np.concatenate([self.layout.columns, other.layout.columns])
                 # the other layout is kept with its sum, so that its id stays its own
-                self.layout.kept[key] = (SparseLayout(self.shape, rows, columns), other.layout)
-            result = SparseMatrix(self.layout.kept[key][0], ops.cat([self.entries, entries], 0), None, None)
+                self.layout.derived_data[key] = (SparseLayout(self.shape, rows, columns), other.layout)
+            result = SparseMatrix(self.layout.derived_data[key][0], ops.cat([self.entries, entries], 0), None, None)
         result._is_of_arrays = self._is_of_arrays or other._is_of_arrays
         return result
 
@@ -230,9 +230,11 @@ PRODUCT_OF_SPARSE = (
 
 def coo_of(layout: SparseLayout) -> SparsePattern:
     """The places of a layout as the pattern of a sparse tensor."""
-    if "pattern" not in layout.kept:
-        layout.kept["pattern"] = SparsePattern(sparse_coo, layout.shape, (np.stack([layout.rows, layout.columns]),))
-    return layout.kept["pattern"]
+    if "pattern" not in layout.derived_data:
+        layout.derived_data["pattern"] = SparsePattern(
+            sparse_coo, layout.shape, (np.stack([layout.rows, layout.columns]),)
+        )
+    return layout.derived_data["pattern"]
 
 
 def turned(tensor: Tensor) -> Tensor:

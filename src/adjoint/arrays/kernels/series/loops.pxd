@@ -59,7 +59,7 @@ cdef inline object line_like(object x, Py_ssize_t n):
 cpdef object line(object x, Py_ssize_t n)
 cpdef object negative(object x)
 cpdef object constant(object model, object value)
-cdef object begun(object x, object start)
+cdef object series_from(object x, object start)
 cpdef object of_alike(int which, object a, object b)
 
 @cython.locals(bytes=cython.int, n=Py_ssize_t, size=Py_ssize_t, state=cython.p_void)

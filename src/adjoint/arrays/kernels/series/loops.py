@@ -62,7 +62,7 @@ if compiled:
         y[0] = value
         return y
 
-    def begun(x, start):
+    def series_from(x, start):
         """A new series like x, of which the first coefficient alone is filled."""
         y = series_like(x)
         if adj_is_coefficient(start, y):
@@ -91,7 +91,7 @@ if compiled:
     def riccati(x, start, c0, c1, c2):
         """The series of y with y' = (c0 + c1 y + c2 y * y) x' that starts with y[0] = start."""
         x = without_gaps(x)
-        y = begun(x, start)
+        y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
         state = adj_unlocked(n * n * size >= _UNLOCKED)
@@ -104,7 +104,7 @@ if compiled:
     def power(x, start, exponent):
         """The series of y with x y' = exponent y x' that starts with y[0] = start."""
         x = without_gaps(x)
-        y = begun(x, start)
+        y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
         state = adj_unlocked(n * n * size >= _UNLOCKED)
@@ -115,7 +115,7 @@ if compiled:
     def log(x, start):
         """The series of y with x y' = x' that starts with y[0] = start."""
         x = without_gaps(x)
-        y = begun(x, start)
+        y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
         state = adj_unlocked(n * n * size >= _UNLOCKED)
@@ -126,7 +126,7 @@ if compiled:
     def wave(x, start, other, rise, fall):
         """The series of y with y' = rise c x' and c' = fall y x' that starts with y[0] = start and c[0] = other."""
         x, other = without_gaps(x), without_gaps(other)
-        y = begun(x, start)
+        y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
         state = adj_unlocked(n * n * size >= _UNLOCKED)
@@ -249,8 +249,8 @@ def log_rows(x, start):
     """The coefficients of y with x y' = x' and y[0] = start."""
     rows = [start]
     for k in range(1, x.shape[0]):
-        known = total([j * rows[j] * x[k - j, ...] for j in range(1, k)])
-        rows.append((x[k, ...] - known / k) / x[0, ...])
+        known_sum = total([j * rows[j] * x[k - j, ...] for j in range(1, k)])
+        rows.append((x[k, ...] - known_sum / k) / x[0, ...])
     return rows
 
 
