@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
@@ -35,6 +35,17 @@ def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
     return [items[name] for name in dict.fromkeys(chosen) if name not in left_out]
 
 
+def are_among(names: Sequence[str], items: Iterable[str]) -> bool:
+    """Whether each name, or beginning of names, has a test.
+
+    >>> are_among(["a*", "-c"], ["a1"]), are_among(["a1", "b"], ["a1"])
+    (True, False)
+    """
+    beginnings = [name[:-1] for name in names if name.endswith("*")]
+    left = {name for name in names if not name.endswith("*") and not name.startswith("-")}.difference(items)
+    return not left and all(any(item.startswith(beginning) for item in items) for beginning in beginnings)
+
+
 class Failures:
     """A plugin of pytest: the first test that fails."""
 
@@ -55,7 +66,10 @@ class Server:
         self.failures = Failures()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Answer orders with the first test that fails, or with None where the fault needs a new import."""
+        """Answer orders with the first test that fails, or with None where another process has to say.
+
+        That is where the fault needs a new import, and where some tests are not collected here and all others pass.
+        """
         session.config.pluginmanager.register(self.failures)
         items = {item.nodeid: item for item in session.items}
         living = Living()
@@ -72,7 +86,8 @@ class Server:
                 continue
 
             chosen = in_order(names, items)
-            self.orders.send(self._in_fork(partial(self._first_failure, chosen, replacements), limit))
+            failure = self._in_fork(partial(self._first_failure, chosen, replacements), limit)
+            self.orders.send(failure if failure or are_among(names, items) else None)
 
     def _first_failure(self, chosen: list[Any], replacements: list[Replacement]) -> str:
         """The first of some tests that fails once functions have other code."""

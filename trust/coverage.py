@@ -1,12 +1,12 @@
 """Which branches of the core, the rules and the transformations does no test take?
 
-    python -m trust.coverage [--long] [--write] [--only FOLDER]... [--read]
+    python -m trust.coverage [--long] [--write] [--only PATH]... [--read]
 
 Runs the tests as plain Python, a process for each folder, and writes down which test takes which branches:
 `build/trust/branches` has a file for each folder, by which `make mutants` chooses its tests. --only runs some folders
-again, --read none. The short form runs a small folder. Compares with `trust/data/untaken_branches.json`, which lists
-the branches that no test takes, each with the reason; fails for one that is not listed. --write brings the list up to
-date.
+again, or files of tests that are new, --read none. The short form runs a small folder. Compares with
+`trust/data/untaken_branches.json`, which lists the branches that no test takes, each with the reason; fails for one
+that is not listed. --write brings the list up to date.
 """
 
 from __future__ import annotations
@@ -42,12 +42,19 @@ def listed() -> dict[str, str]:
     return dict(json.loads(LISTED.read_text(encoding="utf-8")))
 
 
+def test_path(name: str) -> str:
+    """A folder or file of tests, below the folder of all."""
+    if not (ROOT / "tests" / name).exists():
+        raise argparse.ArgumentTypeError(f"there is no tests/{name}")
+    return name
+
+
 def run(folder: str) -> None:
-    """Run the tests of a folder, and write down what they take."""
+    """Run the tests of a folder, or of a file, and write down what they take."""
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
     environment = {
         **os.environ, "PYTHONPATH": paths, "ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": "",
-        FILE: str(TAKEN / f"tests-{folder}.npz"),
+        FILE: str(TAKEN / f"tests-{folder.replace('/', '-')}.npz"),
     }  # fmt: skip
     words = ["-q", "-p", "trust.noting", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{folder}"]
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)
@@ -64,7 +71,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trust.coverage")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--only", action="append", choices=FOLDERS)
+    parser.add_argument("--only", action="append", metavar="PATH", type=test_path)
     parser.add_argument("--read", action="store_true")
     return parser.parse_args(words)
 

@@ -36,22 +36,32 @@ TAKEN = ROOT / "build" / "trust" / "branches"
 FAMILIES = {
     "core": ("tests/core/", "tests/tensor/", "tests/function/"),
     "rules": ("tests/rules/", "tests/functions/", "tests/test_messages.py"),
-    "functions": ("tests/functions/", "tests/test_messages.py", "tests/rules/"),
+    "functions": ("tests/functions/", "tests/test_messages.py", "tests/rules/", "tests/sparse_matrices/"),
     "transforms": ("tests/transforms/", "tests/function/"),
 }
 #: The tests of a package whose modules serve compiled ones: they run in the compiled form, and none is chosen.
 OF_COMPILED = {
-    "program": ("tests/program/*", "tests/core/test_programs.py::*", "tests/compilation/test_programs.py::*"),
-}
+    "program": (
+        *(f"tests/program/test_{name}.py::*" for name in ("trace", "fused", "machine")),
+        "tests/core/test_programs.py::*", "tests/compilation/test_programs.py::*",
+        "tests/compilation/test_device.py::*", "tests/program/test_device.py::*",
+    ),
+}  # fmt: skip
+#: Modules among them that take the place of compiled ones in the plain form, and their tests.
+PLAIN_TWINS = {"program/plain_region.py": ("tests/compilation/test_programs.py::*",)}
 #: Seconds of tests: at first those that are quickest, then others.
 ROUNDS = (2.0, 6.0, 10.0)
-#: The last round takes all cases of so many functions, of which some may not be among the tests that were noted.
-SIBLINGS = 6
+#: The last round takes all cases of functions, of which some may not be among the tests that were noted.
+SIBLINGS = 10.0
+#: Seconds of processor time that tests may take for each that they took without a fault; a fault may have no end.
+SLOWER = 5
+#: Seconds that pytest itself takes for a test.
+COLLECTING = 0.002
 #: The limit of rounds of tests whose duration is unknown.
 LONGEST = 300.0
 #: Files of tests that the first round takes: each has to be collected.
 FILES = 4
-#: A process has this long beyond the time of its tests, and this much memory.
+#: A process that has to import the package has this long beyond the time of its tests; all have this much memory.
 PATIENCE = 40.0
 MEMORY = 6 * 2**30
 #: The exit status of a process in which pytest itself fails.
@@ -103,6 +113,14 @@ class Tests:
             names.update(name for name, number in numbers.items() if bits[number])
         return names
 
+    @cached_property
+    def of_functions(self) -> dict[str, float]:
+        """The seconds that all cases of a function take, by its name."""
+        seconds: dict[str, float] = {}
+        for name, each in zip(self.names, self.seconds, strict=True):
+            seconds[function_of(name)] = seconds.get(function_of(name), 0.0) + each + COLLECTING
+        return seconds
+
     def order(self, members: Iterable[int], path: str) -> list[int]:
         """Tests of the module's file first, then of its family; a case of each function in turn, quick ones first."""
         folders = FAMILIES[path.split("/")[0]]
@@ -116,7 +134,7 @@ class Tests:
 
         functions: dict[str, list[int]] = {}
         for member in members:
-            functions.setdefault(self.names[member].split("[")[0], []).append(member)
+            functions.setdefault(function_of(self.names[member]), []).append(member)
         for cases in functions.values():
             cases.sort(key=lambda member: self.seconds[member])
         by_rank = sorted(functions.items(), key=lambda item: (distance(item[0]), self.seconds[item[1][0]]))
@@ -126,6 +144,11 @@ class Tests:
             turns = itertools.zip_longest(*[cases for _, cases in group])
             ordered += [member for turn in turns for member in turn if member is not None]
         return ordered
+
+
+def function_of(name: str) -> str:
+    """The name of a test without its case."""
+    return name.split("[")[0]
 
 
 def branches_around(path: str, place: Position) -> list[str]:
@@ -177,7 +200,13 @@ def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
 def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], float]]:
     """The tests that could find a mutation, in rounds, and the limit of each round in seconds."""
     package = mutation.path.split("/")[0]
+    if mutation.path in PLAIN_TWINS:
+        yield from (([name], LONGEST) for name in PLAIN_TWINS[mutation.path])
+        return
     if package in OF_COMPILED:
+        own = f"tests/{package}/test_{Path(mutation.path).stem}.py"
+        if (ROOT / own).exists():
+            yield [f"{own}::*"], LONGEST
         yield from (([name], LONGEST) for name in OF_COMPILED[package])
         return
     members = tests_for(mutation, tests)
@@ -188,15 +217,17 @@ def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], flo
         left = set(members) - set(chosen)
         members = [member for member in members if member in left]
         if chosen:
-            yield [tests.names[member] for member in chosen], 5 * seconds + PATIENCE
-    functions = list(dict.fromkeys(tests.names[member].split("[")[0] for member in tests_for(mutation, tests)))
-    if functions:
-        yield [f"{name}[*" for name in functions[:SIBLINGS]], LONGEST
+            yield [tests.names[member] for member in chosen], SLOWER * max(seconds, float(tests.seconds[chosen].sum()))
+    functions = dict.fromkeys(function_of(tests.names[member]) for member in tests_for(mutation, tests))
+    total = np.cumsum([tests.of_functions[name] for name in functions])
+    siblings = [f"{name}[*" for name, seconds in zip(functions, total, strict=True) if seconds < SIBLINGS]
+    if siblings:
+        yield siblings, SLOWER * SIBLINGS
 
 
 def within(members: Sequence[int], tests: Tests, seconds: float) -> list[int]:
     """The first tests that take no longer than so many seconds, one at least."""
-    total = np.cumsum(tests.seconds[list(members)] + 0.002)
+    total = np.cumsum(tests.seconds[list(members)] + COLLECTING)
     return list(members[: max(int(np.searchsorted(total, seconds)), 1)])
 
 
@@ -278,7 +309,7 @@ class Copy:
             passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
             return "" if passed else chosen.failed or f"(pytest ends with {status})"
 
-        return self.in_fork(tested, limit)
+        return self.in_fork(tested, limit + PATIENCE)
 
     def in_fork(self, tested: Callable[[], str], limit: float) -> str:
         """What a function says in a fork, or words in brackets: a crash, or no end within the limit.

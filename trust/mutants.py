@@ -1,13 +1,13 @@
 """Faults planted in the package, one at a time: do the tests find them?
 
-    python -m trust.mutants [--long] [--seed N] [--number N] [--only ID] [--minutes N]
+    python -m trust.mutants [--long] [--seed N] [--number N] [--only ID] [--minutes N] [--again]
 
 Each is planted in a copy of the package that runs as plain Python. The short form plants some in declared rules, with a
 fixed seed, and runs the tests of the declared operation. The long form draws anew each time, from all packages that
 `COUNTED` names; each fault is judged by the tests that take its branch, those of its family first. `make coverage`
-writes down which these are. With --minutes it stops after so long; called again with the same seed it goes on. What no
-test finds either becomes a test, or is listed in `trust/data/equivalent_mutants.json`: its name, and the reason why no
-test can find it.
+writes down which these are. With --minutes it stops after so long; called again with the same seed it goes on, with
+--again also at those that survived. What no test finds either becomes a test, or is listed in
+`trust/data/equivalent_mutants.json`: its name, and the reason why no test can find it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import runpy
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from trust import mutations
 from trust.branches import COUNTED, PACKAGE, ROOT
 from trust.figures import Recorder
-from trust.judging import FAMILIES, OF_COMPILED, Copy, Tests, Verdict, declared_at, rounds_of, scratch
+from trust.judging import FAMILIES, OF_COMPILED, PLAIN_TWINS, Copy, Tests, Verdict, declared_at, rounds_of, scratch
 from trust.mutations import Mutation
 
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
@@ -51,11 +51,19 @@ class Results:
         self._file = file
         file.parent.mkdir(parents=True, exist_ok=True)
 
+    def every(self) -> list[Verdict]:
+        """All verdicts, in their order."""
+        lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
+        return [Verdict(**json.loads(line)) for line in lines]
+
     def read(self) -> dict[str, Verdict]:
         """The verdicts that are there, by name; of several the last."""
-        lines = self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else []
-        verdicts = [Verdict(**json.loads(line)) for line in lines]
-        return {verdict.name: verdict for verdict in verdicts}
+        return {verdict.name: verdict for verdict in self.every()}
+
+    def survived_once(self) -> set[str]:
+        """The names of those that no test found when they were first judged."""
+        first = {verdict.name: verdict for verdict in reversed(self.every())}
+        return {name for name, verdict in first.items() if not verdict.found_by}
 
     def add(self, verdict: Verdict) -> None:
         """Write a verdict down."""
@@ -86,29 +94,42 @@ def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
     return verdicts
 
 
-def judge(drawn: Sequence[Mutation], results: Results, minutes: float) -> list[Verdict]:
-    """The verdicts of those that can be judged within so many minutes, by the tests that take their branches."""
-    left = [mutation for mutation in drawn if mutation.name not in results.read()]
+def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bool = False) -> list[Verdict]:
+    """The verdicts of those that can be judged within so many minutes, by the tests that take their branches.
+
+    again: those that survived are judged once more, as there are new tests.
+    """
+    done = {name for name, verdict in results.read().items() if verdict.found_by or not again}
+    left = [mutation for mutation in drawn if mutation.name not in done]
     random.shuffle(left)  # runs beside each other seldom meet
     end = time.monotonic() + 60 * minutes
     if left:
         tests = Tests()
         with scratch() as folder:
             plain, compiled = Copy(Path(folder) / "plain"), Copy(Path(folder) / "compiled", compiled=True)
-            plain.collect({name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
-            compiled.collect(
-                {name.split("::")[0].removesuffix("*") for names in OF_COMPILED.values() for name in names}
-            )
+            twins = files_of(PLAIN_TWINS.values())
+            plain.collect(twins | {name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
+            compiled.collect(files_of(OF_COMPILED.values()))
             for mutation in left:
-                copy = compiled if mutation.path.split("/")[0] in OF_COMPILED else plain
+                copy = compiled if runs_compiled(mutation.path) else plain
                 if time.monotonic() > end:
                     break
-                if mutation.name not in results.read():
+                if again or mutation.name not in results.read():
                     verdict = copy.judge(mutation, rounds_of(mutation, tests))
                     results.add(verdict)
                     print(line_of(verdict), flush=True)
     verdicts = results.read()
     return [verdicts[mutation.name] for mutation in drawn if mutation.name in verdicts]
+
+
+def runs_compiled(path: str) -> bool:
+    """Whether a module does its work in the compiled form."""
+    return path.split("/")[0] in OF_COMPILED and path not in PLAIN_TWINS
+
+
+def files_of(tests: Iterable[Sequence[str]]) -> set[str]:
+    """The files of tests."""
+    return {name.split("::")[0] for names in tests for name in names}
 
 
 def line_of(verdict: Verdict) -> str:
@@ -117,7 +138,7 @@ def line_of(verdict: Verdict) -> str:
     return f"{verdict.id} {verdict.seconds:5.1f} s  {found}\n    {verdict.name}"
 
 
-def report(drawn: Sequence[Mutation], verdicts: Sequence[Verdict], seed: int, recorder: Recorder) -> None:
+def report(verdicts: Sequence[Verdict], survived_once: set[str], seed: int, recorder: Recorder) -> None:
     """The figures of a run."""
     survivors = [verdict for verdict in verdicts if not verdict.found_by]
     rows = recorder.figures.rows
@@ -128,6 +149,8 @@ def report(drawn: Sequence[Mutation], verdicts: Sequence[Verdict], seed: int, re
     for package, number in packages.items():
         rows[f"of these in {package}"] = number
     rows["found by a test"] = len(verdicts) - len(survivors)
+    if survived_once:
+        rows["of these by a test that the run led to"] = len(survived_once - {verdict.name for verdict in survivors})
     rows["found, in percent"] = f"{100 * (1 - len(survivors) / len(verdicts)):.1f}"
     rows["listed as equivalent"] = len(equivalent())
     recorder.figures.findings = [f"Survives: `{verdict.name}`" for verdict in survivors]
@@ -140,6 +163,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--number", type=int)
     parser.add_argument("--only", metavar="ID", help="one mutation, by its id")
+    parser.add_argument("--again", action="store_true", help="judge those that survived once more")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     return parser.parse_args(words)
 
@@ -149,6 +173,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = arguments(words)
     seed = options.seed if options.seed is not None else random.randrange(10**6) if options.long else SHORT_SEED
     recorder = Recorder("make mutants", long=options.long)
+    survived_once: set[str] = set()
     if options.only:
         drawn = [mutation for mutation in mutations.all_mutations(COUNTED) if mutation.id in options.only.split(",")]
         with scratch() as folder:
@@ -159,11 +184,13 @@ def main(words: Sequence[str] | None = None) -> int:
     else:
         drawn = mutations.draw(COUNTED, options.number or LONG, seed, frozenset(equivalent()))
         print(f"seed {seed}: {len(drawn)} mutations", flush=True)
-        verdicts = judge(drawn, Results(RESULTS / f"{seed}.jsonl"), options.minutes)
+        results = Results(RESULTS / f"{seed}.jsonl")
+        verdicts = judge(drawn, results, options.minutes, options.again)
+        survived_once = results.survived_once() & {verdict.name for verdict in verdicts}
         if len(verdicts) < len(drawn):
             print(f"{len(verdicts)} of {len(drawn)} are judged: call it again with --seed {seed} to go on")
             recorder.figures.not_run = [f"{len(drawn) - len(verdicts)} of {len(drawn)} that were drawn"]
-    report(drawn, verdicts, seed, recorder)
+    report(verdicts, survived_once, seed, recorder)
     survivors = [verdict for verdict in verdicts if not verdict.found_by]
     print(f"{len(verdicts) - len(survivors)} of {len(verdicts)} are found", *map(line_of, survivors), sep="\n")
     if not options.only:

@@ -208,7 +208,7 @@ def _operands(node: Any, around: Surroundings) -> Iterator[Change]:
     match node:
         case ast.BinOp(
             op=ast.Sub() | ast.Div() | ast.Pow() | ast.MatMult() | ast.FloorDiv() | ast.Mod(), left=left, right=right
-        ) if not is_text(node):
+        ) if not is_text(node) and around.source(left) != around.source(right):
             yield node, f"(({around.source(right)}) {SIGNS[type(node.op)]} ({around.source(left)}))"
         case ast.Call(args=[first, second, *_]) if called(node) not in SYMMETRIC:
             if not any(isinstance(each, (ast.Starred, ast.Constant, ast.Lambda)) for each in (first, second)):
@@ -275,6 +275,8 @@ class Walk:
             around = Surroundings(parameters, self.text)
             for name, function in KINDS.items():
                 for changed, text in function(node, around):
+                    if text == self.text(changed):  # two operands that are the same
+                        continue
                     mutation = self.mutation(name, inside, changed, text)
                     numbers[mutation.name] += 1
                     object.__setattr__(mutation, "number", numbers[mutation.name])

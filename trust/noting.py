@@ -36,11 +36,14 @@ class Notes:
         return np.packbits(bits)
 
     def write(self, file: Path) -> None:
-        """Write the file."""
+        """Write the file, which appears when it is complete."""
         file.parent.mkdir(parents=True, exist_ok=True)
         names = np.array(json.dumps(self.noting.numbers.names))
         rows = np.array(self.rows, np.uint8).reshape(len(self.tests), -1)
-        np.savez_compressed(file, names=names, tests=json.dumps(self.tests), seconds=self.seconds, rows=rows)
+        part = file.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez_compressed(stream, names=names, tests=json.dumps(self.tests), seconds=self.seconds, rows=rows)
+        part.replace(file)
 
 
 notes = Notes(Noting(Numbers()))

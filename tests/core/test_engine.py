@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint
+from adjoint.arrays.kernels.products_and_sums import one_like
 from adjoint.autograd import backward, grad
+from adjoint.core.engine import gradients_of
 from support import engine_page
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -962,3 +964,69 @@ def test_one_cotangent_is_not_taken_for_two_outputs():
         adjoint.autograd.grad((y, y), x, adjoint.ones(2))
     (gradient,) = adjoint.autograd.grad((y, y), x, (adjoint.ones(2), adjoint.ones(2)))
     assert gradient.tolist() == [4, 4]
+
+
+# passes without checks of arguments ---------------------------------------------------------------------------------
+
+
+X, W, FIXED = leaf(2.0, 3.0), leaf(5.0, 7.0), adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
+G, ONE = adjoint.tensor([10.0, 100.0], dtype=adjoint.float64), scalar(1.0, requires_grad=False)
+#: The plain form makes no cotangents by itself.
+MAKES_ONES = one_like(np.ones(())) is not None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "cotangents", "expected"),
+    [
+        ("s", [X], None, [[5, 7]]),
+        ("s", [X], ONE, [[5, 7]]),
+        ("s", [X, W], [ONE], [[5, 7], [2, 3]]),
+        ("s", [W, X, W], ONE, [[2, 3], [5, 7], [2, 3]]),
+        ("st", [X, W], None, [[9, 13], [2, 3]]),
+        ("st", [X, W], [ONE, ONE], [[9, 13], [2, 3]]),
+        ("y", [X], G, [[50, 700]]),
+        ("y", (X, W), [G], [[50, 700], [20, 300]]),
+        ("sy", [X], [None, G], [[55, 707]]),
+        ("t", [X, W], ONE, [[4, 6], None]),
+        ("s", [], ONE, None),
+        ("", [X], None, None),
+        ("", [X], [], None),
+        ("st", [X], [None], None),
+        ("st", [X], [ONE], None),
+        ("s", [X], [ONE, ONE], None),
+        ("s", [X, 3], ONE, None),
+        ("s", [X, FIXED], ONE, None),
+        ("s3", [X], [ONE, ONE], None),
+        ("3s", [X], [ONE, ONE], None),
+        ("sf", [X], [ONE, ONE], None),
+        ("y", [X], None, None),
+        ("y", [X], G[:1], None),
+        ("y", [X], G.float(), None),
+        ("y", [X], [3], None),
+    ],
+)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_passes_without_checks_are_those_with_plain_arguments(outputs, inputs, cotangents, expected, create_graph):
+    y = X * W
+    named = {"y": y, "s": y.sum(), "t": (X * X).sum(), "f": FIXED.sum(), "3": 3}
+    members = tuple(named[name] for name in outputs)
+    given = cotangents if isinstance(cotangents, list) else [cotangents]
+    if not MAKES_ONES and any(cotangent is None for cotangent in given):
+        expected = None
+    for roots in (members, members[0]) if len(members) == 1 else (members,):
+        gradients = gradients_of(roots, inputs, cotangents, True, create_graph)
+        assert (gradients if gradients is None else lists(gradients)) == expected
+        for gradient in gradients or ():
+            assert gradient is None or isinstance(gradient, adjoint.Tensor) == create_graph
+        if expected is not None:
+            assert lists(grad(roots, inputs, cotangents, retain_graph=True, allow_unused=True)) == expected
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_passes_without_checks_keep_the_graph_if_asked(retain):
+    y = (X * W).sum()
+    assert lists(gradients_of(y, [X], ONE, retain, False)) == [[5, 7]]
+    if retain:
+        assert lists(gradients_of(y, [W], ONE, False, False)) == [[2, 3]]
+    with pytest.raises(RuntimeError, match="second time"):
+        gradients_of(y, [X], ONE, False, False)

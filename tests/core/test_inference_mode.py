@@ -200,6 +200,11 @@ def test_increment_and_preserve_version() -> None:
     with adjoint.autograd._unsafe_preserve_version_counter((x, x)):
         x.add_(1)
     assert x._version == 4
+    number = adjoint.zeros(())
+    for tensors in (number, [number], (x, number)):
+        with adjoint.autograd._unsafe_preserve_version_counter(tensors):
+            number.add_(1)
+        assert number._version == 0
 
 
 def test_views_of_inference_tensors_are_no_views():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -166,3 +168,46 @@ def test_all_together() -> None:
     names = [event.name for event in prof.function_events]
     assert "aten::mul" in names and "aten::mul_" in names and "MulBackward0" in names
     del v, y
+
+
+class Ends(Interceptor):
+    """Ends passes at some nodes."""
+
+    def __init__(self, *nodes: Any) -> None:
+        super().__init__(interceptors.ENDS)
+        self.nodes = nodes
+
+    def node(self, run: Any, node: Any) -> Any:
+        return run.end_at(node, run.received(node)) if node in self.nodes else run.proceed(node, self.position)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_pass_that_ends_at_nodes_gives_what_they_received(create_graph: bool) -> None:
+    x = adjoint.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 2
+    z = y * y
+    (first, second), other = (2 * z).unbind(), x * 5
+    outputs, inputs = (first + second, other.sum()), (y, first, z, x)
+    expected: dict[bool, list[Any]] = {
+        False: [[16.0, 24.0], 1.0, [2.0, 2.0], [37.0, 53.0]],
+        True: [[16.0, 24.0], 1.0, [2.0, 2.0], [5.0, 5.0]],
+    }
+    for ended in (True, False, True, False):  # a pass leaves nothing behind for the next one
+        with intercepted(Ends(y.grad_fn, x.grad_fn) if ended else Ends()):
+            gradients = adjoint.autograd.grad(outputs, inputs, retain_graph=True, create_graph=create_graph)
+        assert [gradient.tolist() for gradient in gradients] == expected[ended]
+    with intercepted(Ends(z.grad_fn)):  # which nobody asked for
+        gradients = adjoint.autograd.grad(outputs, (y, x), retain_graph=True, allow_unused=True)
+    assert gradients[0] is None and gradients[1].tolist() == [5.0, 5.0]
+
+
+def test_a_node_at_which_a_pass_ended_holds_no_cotangent() -> None:
+    x = adjoint.tensor([2.0, 3.0], requires_grad=True)
+    y = x * 2
+    cotangent = np.ones(2, np.float32)
+    alive = weakref.ref(cotangent)
+    with intercepted(Ends(y.grad_fn)):
+        (gradient,) = adjoint.autograd.grad(y, x, adjoint.from_numpy(cotangent), retain_graph=True, allow_unused=True)
+    assert gradient is None
+    del cotangent
+    assert alive() is None

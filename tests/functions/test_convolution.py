@@ -273,3 +273,17 @@ def test_conv_tbc_is_a_convolution_in_time() -> None:
 def test_conv_tbc_refuses(shapes: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
         adjoint.conv_tbc(*[adjoint.zeros(s) for s in shapes])
+
+
+@pytest.mark.parametrize("name", ["stride", "padding", "dilation", "output_padding"])
+@pytest.mark.parametrize("function", ["conv1d", "conv2d", "conv3d", *(f"conv_transpose{n}d" for n in (1, 2, 3))])
+def test_numbers_for_each_axis_are_checked_by_their_names(function: str, name: str) -> None:
+    if name == "output_padding" and "transpose" not in function:
+        return
+    n = int(function[-2])
+    arrays = [adjoint.ones(*sizes, *(3,) * n) for sizes in ((1, 2), (2, 2))]
+    with pytest.raises(TypeError, match=f"^{function}\\(\\): argument '{name}' must be tuple of ints, not float"):
+        getattr(F, function)(*arrays, **{name: 1.5})
+    text = f"^expected {name} to be a single integer value or a list of {n} values .*but got {name}="
+    with pytest.raises(RuntimeError, match=text):
+        getattr(F, function)(*arrays, **{name: [1] * (n + 1)})

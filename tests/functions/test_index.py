@@ -861,3 +861,42 @@ def test_a_number_is_scattered_to_one_place(shapes, reduce, include_self):
 
     assert adjoint.autograd.gradcheck(reduced, (x, source))
     assert adjoint.autograd.gradgradcheck(reduced, (x, source))
+
+
+#: The dtypes, as the errors of PyTorch 2.13 name them; those with limits that 300 is beyond come first.
+TYPE_NAMES = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "long int", "bool": "",
+    "float32": "float", "float64": "double", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [1, 300, -1, 2.5, True, 1j, 1e300])
+@pytest.mark.parametrize("kind", TYPE_NAMES)
+@pytest.mark.parametrize("function", ["index_fill", "masked_fill"])
+def test_values_that_are_filled_in_fit_into_the_type(function: str, kind: str, value: Any) -> None:
+    x, dtype = adjoint.ones(3, dtype=getattr(adjoint, kind)), getattr(adjoint, kind)
+    place = (0, adjoint.tensor([0])) if function == "index_fill" else (adjoint.tensor([True, False, False]),)
+    beyond = {300: ("uint8", "int8"), 1e300: ("uint8", "int8", "int16", "int32", "int64")}.get(value, ())
+    for is_tensor in (False, True):
+        text = ""
+        if value == 1j and not dtype.is_complex and function == "index_fill":
+            text = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        elif (
+            (value == 1j and not dtype.is_complex and kind != "bool")
+            or kind in beyond
+            or (value == 1e300 and kind in ("float32", "complex64") and not is_tensor)
+        ):
+            text = f"value cannot be converted to type {TYPE_NAMES[kind]} without overflow"
+        given_value = adjoint.tensor(value) if is_tensor else value
+        for name in (function, function + "_"):
+            y = x.clone()
+            if text:
+                with pytest.raises(RuntimeError) as caught:
+                    getattr(y, name)(*place, given_value)
+                assert str(caught.value) == text
+                assert (y == x).all()
+            else:
+                exact = adjoint.float64 if isinstance(value, float) and not is_tensor else None
+                expected = adjoint.tensor(value, dtype=exact).to(dtype)
+                result = getattr(y, name)(*place, given_value)
+                assert result[0] == expected and (result[1:] == 1).all() and result.dtype is dtype

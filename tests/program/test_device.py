@@ -17,6 +17,7 @@ from adjoint.program.cuda_source import EXPRESSIONS, TYPES, Unprintable, body_of
 from adjoint.program.form import BOOL, Form
 from adjoint.program.trace import Looked, Untraceable, trace
 from adjoint.rules import TABLE, derive
+from adjoint.runtime.caches import reset_caches
 from rules.test_table import NUMPY, Problem, cotangents_at, kinds_of, problems
 from support import nvrtc, stand_in_cupy
 from support.host_kernels import COMPILER, Case, differences
@@ -170,6 +171,17 @@ def test_formulas_are_one_kernel(cupy: Any) -> None:
     assert len(stand_in_cupy.KERNELS) == n  # compiled once
 
 
+def test_kernels_are_forgotten_with_all_caches(cupy: Any) -> None:
+    x = adjoint.tensor([0.5, -1.0], device="cuda")
+    adjoint.nn.functional.elu(x)
+    assert device._kernels and device.FORMS
+    reset_caches()
+    assert not device._kernels and not device.FORMS
+    n = len(stand_in_cupy.KERNELS)
+    adjoint.nn.functional.elu(x)
+    assert len(stand_in_cupy.KERNELS) > n
+
+
 def test_kernels_of_other_numbers_are_few(cupy: Any) -> None:
     x = adjoint.tensor([0.5, -1.0], device="cuda")
     for k in range(3 * device.MOST_KERNELS):
@@ -183,3 +195,25 @@ def test_other_orders_and_shapes_keep_their_ways(cupy: Any) -> None:
     assert adjoint.nn.functional.silu(x).stride() == adjoint.nn.functional.silu(adjoint.ones(2, 3).T).stride()
     with pytest.raises(RuntimeError, match="must match"):
         adjoint.addcmul(adjoint.ones(2, device="cuda"), adjoint.ones(3, device="cuda"), adjoint.ones(4, device="cuda"))
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "numbers", "alike"),
+    [
+        (1.0, 2.0, False, False),
+        (1.0, 2.0, True, True),
+        (1, True, True, False),
+        ((1.0, 2), (1.0, 3), False, False),
+        ((1.0, 2), (1.0, 3), True, True),
+        ((1.0, (2,)), (1.0, (3,)), False, False),
+        ((1.0,), (1.0, 2.0), True, False),
+        ("sum", "mean", True, False),
+        (None, None, False, True),
+        (np.dtype("f"), np.dtype("d"), True, False),
+    ],
+)
+def test_one_kernel_serves_arguments_of_one_key(value: Any, other: Any, numbers: bool, alike: bool) -> None:
+    keys = [device._part_of_key(each, numbers) for each in (value, other)]
+    assert (keys[0] == keys[1]) == alike
+    with pytest.raises(TypeError, match="no kernel depends on a list"):
+        device._part_of_key((value, [1]), numbers)

@@ -10,8 +10,12 @@ import pytest
 
 import adjoint
 from adjoint.program import fused, machine
+from adjoint.program.form import Form, Step
 from adjoint.program.fused import Fused
+from adjoint.program.machine import MOST_INPUTS, MOST_REGISTERS, MOST_STEPS
+from adjoint.program.schedule import Schedule, elementwise
 from adjoint.runtime.threads import get_num_threads, set_num_threads
+from program.test_trace import form_of
 
 pytestmark = pytest.mark.skipif(not machine.compiled, reason="the machine is compiled")
 
@@ -259,3 +263,64 @@ def test_derivatives_with_and_without(name: str, dtype: Any) -> None:
     for a, b in zip(run(True), run(False), strict=True):
         scale = float(np.abs(b).max()) or 1.0
         np.testing.assert_allclose(a / scale, b / scale, atol=2e-5 if dtype == np.float32 else 1e-12)
+
+
+def averaged(x: Any) -> Any:
+    return x - np.add.reduce(x, axis=(-1, -2), keepdims=True) / 1200
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "dense", "split"),
+    [
+        (averaged, [(5, 40, 30)], True, 1),
+        (averaged, [(5, 40, 30)], False, 1),
+        (soft, [(40, 300), (40, 300)], True, 1),
+        (total, [(40, 300), (40, 300)], True, 0),
+        (bent, [(40, 300), (40, 300)], True, 0),
+        (bent, [(40, 300), ()], True, 0),
+        (bent, [(40, 300), (1, 1)], True, 0),
+        (bent, [(40, 300), (300,)], True, 1),
+        (bent, [(40, 300), (40, 300)], False, 1),
+        (bent, [(3, 40, 300), (3, 40, 300)], False, 2),
+    ],
+)
+def test_rows_begin_where_axes_are_reduced_or_have_gaps(
+    function: Any, shapes: list[tuple[int, ...]], dense: bool, split: int
+) -> None:
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    schedule = Schedule(form_of(function, *arrays), shapes, dense)
+    assert schedule.split == split
+    largest = shapes[0]
+    assert (schedule.n_rows, schedule.n_columns) == (np.prod(largest[:split]), np.prod(largest[split:]))
+    compare(function, *arrays, exactly=False)
+
+
+@pytest.mark.parametrize(
+    ("n_inputs", "n_steps", "n_constants", "fits"),
+    [
+        (MOST_INPUTS, MOST_INPUTS, 0, True),
+        (MOST_INPUTS + 1, MOST_INPUTS + 1, 0, False),
+        (1, MOST_STEPS, 0, True),
+        (1, MOST_STEPS + 1, 0, False),
+        (8, MOST_STEPS, MOST_REGISTERS - MOST_STEPS - 8, True),
+        (8, MOST_STEPS, MOST_REGISTERS - MOST_STEPS - 7, False),
+    ],
+)
+def test_forms_fit_into_the_machine_up_to_its_limits(n_inputs: int, n_steps: int, n_constants: int, fits: bool) -> None:
+    first = n_inputs + n_constants
+    steps = [Step(np.add, (k % first, max(first + k - 1, 0) if k else 0), "d") for k in range(n_steps)]
+    form = Form("d" * n_inputs, [("d", float(k)) for k in range(n_constants)], steps, first + n_steps - 1)
+    assert (elementwise(form) is not None) == fits
+
+
+@pytest.mark.parametrize("n_steps", [MOST_STEPS - 1, MOST_STEPS, MOST_STEPS + 1])
+@pytest.mark.parametrize("shape", [(3,), (ROWS, COLUMNS)])
+def test_values_of_programs_as_long_as_the_machine_takes(n_steps: int, shape: tuple[int, ...]) -> None:
+    def summed(x: Any) -> Any:
+        t = x
+        for _ in range(n_steps):
+            t = t + x
+        return t
+
+    assert len(form_of(summed, np.ones(shape)).steps) == n_steps
+    compare(summed, rng.normal(size=shape))

@@ -582,6 +582,27 @@ def test_every_rule_has_a_sample(rule: Rule) -> None:
     assert samples.samples_of(rule), f"{rule.name} has no sample: say in samples.py how to fill {rule.names}"
 
 
+#: Of the operations with samples of real numbers alone, those that have values for complex ones too.
+WITH_COMPLEX_VALUES = {
+    "cosine_integral", "dawsn", "drawn_around", "drawn_with_chances", "erfi", "exp1", "exp2", "expi", "fresnel_c",
+    "fresnel_s", "gamma", "iv", "joined_pairs", "jv", "kv", "logaddexp", "mish_gate", "nll_spread", "normal_cdf",
+    "normal_hazard", "pdist", "places_in_drawn_windows", "rnn_sequence", "sine_integral", "special_function",
+    "spence", "yv",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(samples.REAL_ONLY - WITH_COMPLEX_VALUES))
+def test_operations_on_real_numbers_refuse_complex_operands(name: str) -> None:
+    rule = TABLE[name]
+    problem = next(problems(rule, "float64"), None)
+    if problem is None:
+        return
+    for place in [place for place in places(rule, problem.values) if is_inexact(problem.at(place))]:
+        values = Problem(rule, problem.put({place: problem.at(place).astype(complex)})).tensors(requires_grad=False)
+        with pytest.raises((NotImplementedError, RuntimeError, TypeError)):
+            derive.call(rule, tensor_ops, values)
+
+
 @pytest.mark.parametrize("data", ["SAMPLES", "MORE", "DOMAINS", "REAL_ONLY", "COMPLEX_ONLY", "WITHIN", "WRITTEN_INTO"])
 def test_data_names_no_operation_that_is_not_declared(data: str) -> None:
     assert set(getattr(samples, data)) <= set(TABLE)

@@ -634,3 +634,18 @@ def test_checkpoint_and_custom_function() -> None:
     own, s.grad = s.grad, None
     sparse.mm(s, 2 * fixed(N, 2)).sum().backward()
     np.testing.assert_allclose(own.to_dense(), s.grad.to_dense())
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_sparse_tensors_add_to_dense_ones_is_counted(layout: str, recorded: bool) -> None:
+    sparse = getattr(adjoint.eye(2), layout)()
+    dense, weight = adjoint.zeros(2, 2), adjoint.ones(2, 2, requires_grad=True)
+    product = weight * dense
+    with adjoint.set_grad_enabled(recorded):
+        for n, add in enumerate((dense.add_, dense.sub_, lambda t: dense.add_(t, alpha=2)), 1):
+            add(sparse)
+            assert dense._version == n
+    assert dense.tolist() == [[2, 0], [0, 2]]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()

@@ -837,3 +837,14 @@ def test_between_the_elements_of_a_scattered_copy_are_zeros() -> None:
     for _ in range(20):
         np.full(5, np.nan)  # the memory of the copy is this one, perhaps
         assert x.slice_scatter(x, 0).as_strided((5,), (1,)).tolist() == [1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("tracked", ["neither", "source", "target", "both"])
+def test_set_takes_the_history_of_the_source_and_has_no_derivative(tracked: str) -> None:
+    source = leaf(2) * 1 if tracked in ("source", "both") else adjoint.ones(2, dtype=f64)
+    target = leaf(2) * 1 if tracked in ("target", "both") else adjoint.zeros(2, dtype=f64)
+    target.set_(source)
+    assert target.requires_grad == (tracked != "neither")
+    if tracked != "neither":
+        with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+            target.sum().backward()

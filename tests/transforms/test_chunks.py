@@ -119,6 +119,14 @@ def test_measured_counts_what_is_there_at_once() -> None:
     (_, inner), outer = measured(lambda: measured(several))
     assert inner == outer == 12_000
 
+    def one_by_one() -> Any:
+        y = x
+        for _ in range(5):
+            y = y + 1
+        return y
+
+    assert measured(one_by_one)[1] == 16_000
+
 
 def test_random_numbers_are_the_same_in_all_chunks(budget: int) -> None:
     found = vmap(lambda a: a * 0 + adjoint.rand(3), randomness="same", chunk_size="auto")(adjoint.zeros(7, 3))

@@ -348,6 +348,8 @@ def test_matrix_exponential() -> None:
         (lambda: jet(example, (POINTS,), ([POINTS], [POINTS])), ValueError, "must have the structure of primals"),
         (lambda: jet(lambda a, b: a, (POINTS, POINTS), ([POINTS], [])), ValueError, r"one length, got \[1, 0\]"),
         (lambda: jet(example, (POINTS,), ([POINTS * 1j],)), ValueError, "is complex, its primal is real"),
+        (lambda: jet(example, (POINTS,), ([POINTS, 3.0],)), TypeError, "expected Tensors, got float"),
+        (lambda: jet(example, (POINTS,), ([POINTS.long()],)), TypeError, "got adjoint.int64; convert x by x.double"),
         (lambda: jet(lambda: POINTS, (), ()), ValueError, "no Tensor among the primals"),
         (lambda: taylor(lambda x: 3, POINTS, order=1), RuntimeError, "unsupported type <class 'int'>"),
     ],

@@ -81,6 +81,9 @@ def test_results_without_the_batch_are_repeated() -> None:
     found = vmap(lambda a: adjoint.ones(2))(t(3))
     same(found, adjoint.ones(3, 2))
     same(vmap(lambda a: adjoint.ones(2), out_dims=None)(t(3)), adjoint.ones(2))
+    same(vmap(lambda a: adjoint.ones(2), out_dims=(None,))(t(3)), adjoint.ones(2))
+    same(vmap(lambda a: 2 * a, out_dims=(1,))(X), 2 * X.mT)
+    same(vmap(lambda a: [2 * a], out_dims=[1])(X)[0], 2 * X.mT)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from adjoint.arrays.shapes import broadcast_shapes
 
 from .declare import Array, Constant, Indices, Number, constant, general, linear
 from .member_rows import MemberRows
-from .refusals import check_fits
+from .refusals import check_fits, overflow_error
 
 DYNAMIC_SHAPE = (
     "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}."
@@ -839,7 +839,7 @@ def check_value(operation, input, value):
     if is_complex and operation == "index_fill" and not input.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if is_complex and kind is not None and not input.dtype.is_complex and kind_of(input._array) != "b":
-        raise RuntimeError(f"value cannot be converted to type {input.dtype.c_name} without overflow")
+        raise overflow_error(input.dtype)
     if kind not in (None, input.dtype) and underlying(value._array) is value._array and not is_lazy(value._array):
         value = value.item()
     check_fits(input, value)

@@ -86,8 +86,13 @@ def check_fits(input, value):
 def check_number(kind, value):
     """Raise RuntimeError for a number that a dtype cannot hold. Infinity fits into floating-point types."""
     if _overflows(kind, value):
-        name = kind.c_name if kind.itemsize > 2 or kind.is_floating_point else f"{kind.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        raise overflow_error(kind)
+
+
+def overflow_error(kind):
+    """The error for a number that a dtype cannot hold."""
+    name = kind.c_name if kind.itemsize > 2 or kind.is_floating_point else f"{kind.name}_t"
+    return RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 #: The largest number of half precision, which every floating type of NumPy's holds.
