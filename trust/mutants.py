@@ -36,6 +36,8 @@ SHORT, LONG, SHORT_SEED = 8, 400, 1
 TABLE_TESTS = "tests/rules/test_table.py::test_rule"
 #: The folders of tests that a process collects once: those that find most faults.
 COLLECTED = tuple(sorted({folder for folders in FAMILIES.values() for folder in folders}))
+#: So many are judged in processes of their own sooner than a process has collected all tests.
+FEW = 20
 OF_FORMULAS = ("sign", "factor", "value", "conjugate", "axis")
 
 
@@ -97,19 +99,21 @@ def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
 def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bool = False) -> list[Verdict]:
     """The verdicts of those that can be judged within so many minutes, by the tests that take their branches.
 
-    again: those that survived are judged once more, as there are new tests.
+    again: instead those that survived are judged once more, as there are new tests.
     """
-    done = {name for name, verdict in results.read().items() if verdict.found_by or not again}
-    left = [mutation for mutation in drawn if mutation.name not in done]
+    verdicts = results.read()
+    survivors = {name for name, verdict in verdicts.items() if not verdict.found_by}
+    left = [each for each in drawn if (each.name in survivors if again else each.name not in verdicts)]
     random.shuffle(left)  # runs beside each other seldom meet
     end = time.monotonic() + 60 * minutes
-    if left:
+    if left and minutes > 0:
         tests = Tests()
         with scratch() as folder:
             plain, compiled = Copy(Path(folder) / "plain"), Copy(Path(folder) / "compiled", compiled=True)
-            twins = files_of(PLAIN_TWINS.values())
-            plain.collect(twins | {name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
-            compiled.collect(files_of(OF_COMPILED.values()))
+            if len(left) > FEW:
+                twins = files_of(PLAIN_TWINS.values())
+                plain.collect(twins | {name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
+                compiled.collect(files_of(OF_COMPILED.values()))
             for mutation in left:
                 copy = compiled if runs_compiled(mutation.path) else plain
                 if time.monotonic() > end:
