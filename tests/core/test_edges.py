@@ -10,6 +10,8 @@ import pytest
 import adjoint
 from adjoint.autograd import backward, grad
 from adjoint.autograd.graph import GradientEdge, get_gradient_edge, register_multi_grad_hook
+from adjoint.core.recorded import public_name
+from adjoint.rules import TABLE, Rule
 
 
 @pytest.fixture
@@ -207,3 +209,12 @@ def test_views_without_history_have_no_edge() -> None:
     for use in (get_gradient_edge, lambda v: register_multi_grad_hook([x * 2, v], print)):
         with pytest.raises(AssertionError, match="Expected gradient function to be set"):
             use(view)
+
+
+@pytest.mark.parametrize("rule", TABLE.values(), ids=list(TABLE))
+def test_what_formulas_need_of_the_engine_is_no_saved_attribute(rule: Rule) -> None:
+    names = {name for formula in rule.vjps for name in formula.needs}
+    inner = {name for name in names - rule.shown.keys() if name == "needs" or name.endswith("_shapes")}
+    assert {public_name(rule, name) for name in inner} <= {None}
+    others = {"y", "y1", "input", "input_shape", *names} - inner - rule.shown.keys()
+    assert None not in {public_name(rule, name) for name in others}
