@@ -154,7 +154,9 @@ def report(verdicts: Sequence[Verdict], survived_once: set[str], seed: int, reco
         rows[f"of these in {package}"] = number
     rows["found by a test"] = len(verdicts) - len(survivors)
     if survived_once:
-        rows["of these only when judged again, with further tests"] = len(survived_once - {verdict.name for verdict in survivors})
+        rows["of these only when judged again, with further tests"] = len(
+            survived_once - {verdict.name for verdict in survivors}
+        )
     rows["found, in percent"] = f"{100 * (1 - len(survivors) / len(verdicts)):.1f}"
     rows["listed as equivalent"] = len(equivalent())
     recorder.figures.findings = [f"Survives: `{verdict.name}`" for verdict in survivors]
