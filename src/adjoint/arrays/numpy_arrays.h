@@ -8,6 +8,7 @@
 
 #include <Python.h>
 #include <stdint.h>
+#include <string.h>
 #include <numpy/arrayobject.h>
 
 #ifdef __GNUC__
@@ -118,6 +119,19 @@ static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
     if (n != PyArray_NDIM(b)) return 0;
     for (int i = 0; i < n; i++)
         if (PyArray_DIM(a, i) != PyArray_DIM(b, i)) return 0;
+    return 1;
+}
+
+/* Copies an ndarray into another one of its dtype and shape, if both have no gaps and are not long; 0 where NumPy must do
+   it. */
+#define ADJ_LONG_COPY (1 << 20)
+static inline int adj_copied(PyObject *to, PyObject *from) {
+    PyArrayObject *a = (PyArrayObject *)to, *b = (PyArrayObject *)from;
+    if (PyArray_DESCR(a) != PyArray_DESCR(b) || !adj_same_shape(a, b)) return 0;
+    if (!PyArray_ISCARRAY(a) || !PyArray_ISCARRAY_RO(b)) return 0;
+    size_t bytes = (size_t)adj_n_elements(to) * PyArray_ITEMSIZE(a);
+    if (bytes >= ADJ_LONG_COPY) return 0;
+    memmove(PyArray_BYTES(a), PyArray_BYTES(b), bytes);
     return 1;
 }
 

@@ -181,6 +181,11 @@ class Fused:
         """The function's result for some arguments, by a program or by itself."""
         for value in values:
             if is_large(value):
+                flat = self.flat_for(values[0])
+                if flat is not None and flat.fits(values):
+                    result = flat.several(inputs_among(values, self.numbers), quiet, True)
+                    if result is not None:
+                        return result
                 return with_kept_memory(self.run, (values, quiet))
         return self.run(values, quiet)
 

@@ -37,6 +37,9 @@ cdef extern from "Python.h":
     ctypedef struct PyObject
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
+cdef extern from "numpy_arrays.h":
+    bint adj_copied(object to, object source)
+
 cdef extern from "python_objects.h":
     void adj_call_through(object o, void** pointer, void* function, bint is_method)
     int adj_set_in_type(object type, const char *name, object value) except -1
@@ -106,3 +109,6 @@ cdef inline object vectorcall_operation(object operation, PyObject** args, size_
 cdef inline object let_be_called(Operation operation):
     """Let Python call an operation without making a tuple of the arguments."""
     adj_call_through(operation, &operation.called_through, <void*>vectorcall_operation, False)
+
+
+cdef object assign(object array, object result)

@@ -422,7 +422,7 @@ class Operation:
             self.record_in_place(tensor, values, mask or 0, is_complex, half is not None, out)
         else:
             counter_of(tensor)
-            array[...] = out
+            assign(array, out)
             bump_version(tensor)
         return tensor
 
@@ -451,12 +451,18 @@ class Operation:
         # all memory is taken before the write: a tensor that was written to has the version and the history of it
         whole: Node = successor(tensor, node, 0)
         counter_of(tensor)
-        array[...] = out
+        assign(array, out)
         bump_version(tensor)
         node.version = version_of(tensor)
         succeed(tensor, node, whole, 0)
         if state.unusual:
             node.finish(tuple(values))
+
+
+def assign(array, result):
+    """Write a result into an array of its shape."""
+    if not (cython.compiled and type(array) is type(result) is _ndarray and adj_copied(array, result)):
+        array[...] = result
 
 
 def plain_operand(value, takes_numbers):
