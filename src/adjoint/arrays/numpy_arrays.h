@@ -122,8 +122,8 @@ static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
     return 1;
 }
 
-/* Copies an ndarray into another one of its dtype and shape, if both have no gaps and are not long; 0 where NumPy must do
-   it. */
+/* Copies an ndarray into another one of its dtype and shape, if both have no gaps and are not long; 0 where NumPy must
+   do it. */
 #define ADJ_LONG_COPY (1 << 20)
 static inline int adj_copied(PyObject *to, PyObject *from) {
     PyArrayObject *a = (PyArrayObject *)to, *b = (PyArrayObject *)from;
