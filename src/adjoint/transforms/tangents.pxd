@@ -8,6 +8,17 @@ from adjoint.core.operations.operation cimport Operation, plain_operand
 cdef extern from "numpy_arrays.h":
     bint adj_is_stack_of(object arrays, object array)
 
+cdef extern from "python_objects.h":
+    object adj_instantiate(object type, object native, object no_arguments)
+
+cdef object Tangents
+cdef dict OF_ONE, OF_TWO
+
+
+cdef inline object new_tangents():
+    """A new `Tangents`, without a call of the class."""
+    return adj_instantiate(Tangents, dict, ())
+
 
 cdef inline bint is_series_of(object series, object value):
     return adj_is_stack_of(series, value)

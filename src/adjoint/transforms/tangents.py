@@ -86,7 +86,7 @@ def plain_tangent(operand, value, number, grad_enabled):
         return value
     if tensor._tangents is None:
         return None if tensor._view is None else value
-    series: TensorBase = tensor._tangents.get(number)
+    series: TensorBase = cython.cast(dict, tensor._tangents).get(number)
     if series is None:
         return value
     array = series._array
@@ -150,12 +150,14 @@ class QuickSeries(Interceptor):
             return NotImplemented
         result: TensorBase = new_tensor(value)
         # not among the holders, which costs a third of the operation: what leaves the function is cleared there
-        result._tangents = Tangents()
-        result._tangents[number] = new_tensor(series)
+        result._tangents = tangents = new_tangents()
+        cython.cast(dict, tangents)[number] = new_tensor(series)
         return result
 
 
 if not cython.compiled:
+    # the compiled form has these from the .pxd
+    new_tangents = Tangents
 
     def is_series_of(series, value):
         """True if a series is of the dtype of a value and, but for the axis of orders, of its shape."""
