@@ -265,6 +265,24 @@ def test_derivatives_with_and_without(name: str, dtype: Any) -> None:
         np.testing.assert_allclose(a / scale, b / scale, atol=2e-5 if dtype == np.float32 else 1e-12)
 
 
+@pytest.mark.parametrize("shape", [(3,), (ROWS, COLUMNS)])
+def test_the_function_itself_is_called_while_programs_are_off(shape: tuple[int, ...]) -> None:
+    calls = []
+
+    def counted(x: Any, y: Any) -> Any:
+        calls.append(type(x))
+        return (x + y) * x
+
+    own, arrays = Fused(counted), [np.ones(shape), np.ones(shape)]
+    own.attempt(arrays, False)
+    calls.clear()
+    own.call(arrays, False)
+    assert not calls
+    fused.set_fusion(False)
+    own.call(arrays, False)
+    assert calls == [np.ndarray]
+
+
 def averaged(x: Any) -> Any:
     return x - np.add.reduce(x, axis=(-1, -2), keepdims=True) / 1200
 

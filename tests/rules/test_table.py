@@ -594,10 +594,10 @@ WITH_COMPLEX_VALUES = {
 @pytest.mark.parametrize("name", sorted(samples.REAL_ONLY - WITH_COMPLEX_VALUES))
 def test_operations_on_real_numbers_refuse_complex_operands(name: str) -> None:
     rule = TABLE[name]
-    problem = next(problems(rule, "float64"), None)
-    if problem is None:
-        return
-    for place in [place for place in places(rule, problem.values) if is_inexact(problem.at(place))]:
+    problem = next(problems(rule, "float64"))
+    operands = [place for place in places(rule, problem.values) if is_inexact(problem.at(place))]
+    assert operands
+    for place in operands:
         values = Problem(rule, problem.put({place: problem.at(place).astype(complex)})).tensors(requires_grad=False)
         with pytest.raises((NotImplementedError, RuntimeError, TypeError)):
             derive.call(rule, tensor_ops, values)

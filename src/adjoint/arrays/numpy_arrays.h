@@ -125,7 +125,7 @@ static inline int adj_same_shape(PyArrayObject *a, PyArrayObject *b) {
 /* Copies an ndarray into another one of its dtype and shape, if both have no gaps and are not long; 0 where NumPy must
    do it. */
 #define ADJ_LONG_COPY (1 << 20)
-static inline int adj_copied(PyObject *to, PyObject *from) {
+static inline int adj_copy_array(PyObject *to, PyObject *from) {
     PyArrayObject *a = (PyArrayObject *)to, *b = (PyArrayObject *)from;
     if (PyArray_DESCR(a) != PyArray_DESCR(b) || !adj_same_shape(a, b)) return 0;
     if (!PyArray_ISCARRAY(a) || !PyArray_ISCARRAY_RO(b)) return 0;

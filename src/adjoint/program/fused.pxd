@@ -9,6 +9,7 @@ cdef extern from "numpy_arrays.h":
     int NPY_DOUBLE, NPY_FLOAT
 
 cdef object _ndarray, _FLOAT64
+cdef bint _enabled
 
 
 cdef class Program:
@@ -40,7 +41,7 @@ cdef class Fused:
     cdef Program find(self, list values)
     cpdef object on_device(self, list values)
     cpdef object call(self, list values, bint quiet)
-    cpdef object run(self, list values, bint quiet)
+    cpdef object run(self, list values, bint quiet, bint large)
 
 
 cdef bint several_shapes(list values)

@@ -150,8 +150,8 @@ class Fused:
         return self.attempt(values, quiet)
 
     def flat_for(self, x):
-        """The elementwise program that ran last on arrays of the type of this one, or None."""
-        if cython.compiled and type(x) is _ndarray:
+        """The elementwise program that ran last on arrays of this type, or None. There is none while programs are off."""
+        if cython.compiled and _enabled and type(x) is _ndarray:
             kind: cython.int = adj_type_num(x)
             if kind == NPY_DOUBLE:
                 return self.double
@@ -181,17 +181,12 @@ class Fused:
         """The function's result for some arguments, by a program or by itself."""
         for value in values:
             if is_large(value):
-                flat = self.flat_for(values[0])
-                if flat is not None and flat.fits(values):
-                    result = flat.several(inputs_among(values, self.numbers), quiet, True)
-                    if result is not None:
-                        return result
-                return with_kept_memory(self.run, (values, quiet))
-        return self.run(values, quiet)
+                return with_kept_memory(self.run, (values, quiet, True))
+        return self.run(values, quiet, False)
 
-    def run(self, values: list, quiet):
+    def run(self, values: list, quiet, large):
         """`call`, in any memory."""
-        result = self.attempt(values, quiet)
+        result = self.several(values, quiet, large)
         return self.in_order(*values) if result is None else result
 
     def find(self, values: list):

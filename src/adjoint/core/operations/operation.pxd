@@ -38,7 +38,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
 
 cdef extern from "numpy_arrays.h":
-    bint adj_copied(object to, object source)
+    bint adj_copy_array(object to, object source)
 
 cdef extern from "python_objects.h":
     void adj_call_through(object o, void** pointer, void* function, bint is_method)

@@ -359,7 +359,7 @@ class Operation:
                     warn_once(errors.RESIZED_OUTPUT.format(**shapes), key="resized output")
                 target._array = astype(result._array, target._array.dtype)
             else:
-                target._array[...] = result._array
+                assign(target._array, result._array)
             bump_version(target)
         return type(results)(*targets) if targets is out and hasattr(results, "_fields") else out
 
@@ -461,7 +461,7 @@ class Operation:
 
 def assign(array, result):
     """Write a result into an array of its shape."""
-    if not (cython.compiled and type(array) is type(result) is _ndarray and adj_copied(array, result)):
+    if not (cython.compiled and type(array) is type(result) is _ndarray and adj_copy_array(array, result)):
         array[...] = result
 
 

@@ -30,8 +30,8 @@ cdef extern from "series.h":
         int bytes, Py_ssize_t n, Py_ssize_t size, char *x, double rise, double fall, char *start, char *y,
     )
 
-    void *adj_unlocked(bint is_long)
-    void adj_lock(void *state)
+    void *adj_release_lock(bint is_long)
+    void adj_take_lock(void *state)
 
 cdef object numpy, _FLOATS
 cdef Py_ssize_t _UNLOCKED

@@ -79,9 +79,9 @@ if compiled:
         y = series_like(a)
         bytes, n = adj_itemsize(a), adj_order(a)
         size = adj_n_elements(a) // n
-        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        state = adj_release_lock(n * n * size >= _UNLOCKED)
         adj_series_of_two(bytes, which, n, size, adj_bytes(a), adj_bytes(b), adj_bytes(y))
-        adj_lock(state)
+        adj_take_lock(state)
         return y
 
     def of_alike(which, a, b):
@@ -94,9 +94,9 @@ if compiled:
         y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        state = adj_release_lock(n * n * size >= _UNLOCKED)
         missing = adj_series_riccati(bytes, n, size, adj_bytes(x), c0, c1, c2, adj_bytes(y))
-        adj_lock(state)
+        adj_take_lock(state)
         if missing:
             raise MemoryError
         return y
@@ -107,9 +107,9 @@ if compiled:
         y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        state = adj_release_lock(n * n * size >= _UNLOCKED)
         adj_series_power(bytes, n, size, adj_bytes(x), exponent, adj_bytes(y))
-        adj_lock(state)
+        adj_take_lock(state)
         return y
 
     def log(x, start):
@@ -118,9 +118,9 @@ if compiled:
         y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        state = adj_release_lock(n * n * size >= _UNLOCKED)
         adj_series_log(bytes, n, size, adj_bytes(x), adj_bytes(y))
-        adj_lock(state)
+        adj_take_lock(state)
         return y
 
     def wave(x, start, other, rise, fall):
@@ -129,9 +129,9 @@ if compiled:
         y = series_from(x, start)
         bytes, n = adj_itemsize(x), adj_order(x)
         size = adj_n_elements(x) // n
-        state = adj_unlocked(n * n * size >= _UNLOCKED)
+        state = adj_release_lock(n * n * size >= _UNLOCKED)
         missing = adj_series_wave(bytes, n, size, adj_bytes(x), rise, fall, adj_bytes(other), adj_bytes(y))
-        adj_lock(state)
+        adj_take_lock(state)
         if missing:
             raise MemoryError
         return y

@@ -45,10 +45,10 @@
 #undef ADJ_NAME
 
 /* Releases the interpreter's lock for a long loop, and takes it back. */
-static inline void *adj_unlocked(int is_long) {
+static inline void *adj_release_lock(int is_long) {
     return is_long ? PyEval_SaveThread() : NULL;
 }
-static inline void adj_lock(void *state) {
+static inline void adj_take_lock(void *state) {
     if (state) PyEval_RestoreThread((PyThreadState *)state);
 }
 
