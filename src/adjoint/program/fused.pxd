@@ -35,13 +35,14 @@ cdef class Fused:
     cdef object one(self, object x, bint quiet)
     cdef object two(self, object x, object y, bint quiet, bint large)
     cdef object several(self, list values, bint quiet, bint large)
+    cdef Elementwise last_program(self, list values)
     cdef Elementwise flat_for(self, object x)
     cpdef object reset(self)
     cpdef object attempt(self, list values, bint quiet)
     cdef Program find(self, list values)
     cpdef object on_device(self, list values)
     cpdef object call(self, list values, bint quiet)
-    cpdef object run(self, list values, bint quiet, bint large)
+    cpdef object run(self, list values, bint quiet)
 
 
 cdef bint several_shapes(list values)

@@ -142,15 +142,20 @@ class Fused:
 
     def several(self, values: list, quiet, large):
         """What the function gives for some arguments, by a program, or None; the same as `two`."""
-        flat = self.flat_for(values[0])
-        if flat is not None and flat.fits(values):
+        flat = self.last_program(values)
+        if flat is not None:
             result = flat.several(inputs_among(values, self.numbers), quiet, large)
             if result is not None or not large:
                 return result
         return self.attempt(values, quiet)
 
+    def last_program(self, values: list):
+        """The elementwise program that ran last on arrays of this type, if it fits the arguments, or None."""
+        flat = self.flat_for(values[0])
+        return flat if flat is not None and flat.fits(values) else None
+
     def flat_for(self, x):
-        """The elementwise program that ran last on arrays of this type, or None. There is none while programs are off."""
+        """The elementwise program that ran last on arrays of this type, or None, as while programs are off."""
         if cython.compiled and _enabled and type(x) is _ndarray:
             kind: cython.int = adj_type_num(x)
             if kind == NPY_DOUBLE:
@@ -181,12 +186,15 @@ class Fused:
         """The function's result for some arguments, by a program or by itself."""
         for value in values:
             if is_large(value):
-                return with_kept_memory(self.run, (values, quiet, True))
-        return self.run(values, quiet, False)
+                # a program has kept memory for its result; to change NumPy's allocator takes longer than to run it
+                flat = self.last_program(values)
+                result = None if flat is None else flat.several(inputs_among(values, self.numbers), quiet, True)
+                return with_kept_memory(self.run, (values, quiet)) if result is None else result
+        return self.run(values, quiet)
 
-    def run(self, values: list, quiet, large):
+    def run(self, values: list, quiet):
         """`call`, in any memory."""
-        result = self.several(values, quiet, large)
+        result = self.attempt(values, quiet)
         return self.in_order(*values) if result is None else result
 
     def find(self, values: list):

@@ -304,8 +304,8 @@ class Kernel:
         if self.plain is not None:
             flat = self.plain.flat_for(first)
             return self.plain.attempt(raw, False) if flat is None else flat.several(raw, False, False)
-        flat = self.fused_call.flat_for(first)
-        if flat is not None and flat.fits(raw):
+        flat = self.fused_call.last_program(raw)
+        if flat is not None:
             return flat.several(inputs_among(raw, self.fused_call.numbers), False, False)
         parameters = [None if type(value) is _ndarray else value for value in raw]
         if parameters != self.parameters:
