@@ -266,6 +266,17 @@ def test_nll_of_every_rank(shape: tuple[int, ...], ignore: int) -> None:
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["Long", "ComplexDouble"])
+@pytest.mark.parametrize(
+    ("shape", "function"), [((2, 3), "nll_loss_out_frame"), ((2, 3, 4), "nll_loss2d_forward_out_frame")]
+)
+def test_nll_refuses_numbers_that_are_no_real_ones(shape: tuple[int, ...], function: str, kind: str) -> None:
+    x = np.ones(shape, {"Long": np.int64, "ComplexDouble": np.complex128}[kind])
+    labels = np.zeros((shape[0], *shape[2:]), np.int64)
+    with pytest.raises(NotImplementedError, match=f"\"{function}\" not implemented for '{kind}'"):
+        F.nll_loss(*tensors(x, labels))
+
+
 def test_ignored_places_have_exact_zeros() -> None:
     x = np.array([[-np.inf, np.nan, 1.0], [1.0, 2.0, 3.0]])
     leaf = adjoint.tensor(x, requires_grad=True)

@@ -217,6 +217,11 @@ X, WHOLE, COMPLEX = adjoint.zeros(3), adjoint.zeros(3, dtype=adjoint.int64), adj
             NotImplementedError,
             "\"bernoulli_tensor_cpu_p_\" not implemented for 'Long'",
         ),
+        (
+            lambda: adjoint.bernoulli(X.to(adjoint.complex64)),
+            NotImplementedError,
+            "\"bernoulli_tensor_cpu_self_\" not implemented for 'ComplexFloat'",
+        ),
         (lambda: adjoint.poisson(X - 1), RuntimeError, "invalid Poisson rate, expected rate to be non-negative"),
         (lambda: adjoint.poisson(WHOLE), NotImplementedError, "\"poisson_cpu\" not implemented for 'Long'"),
         (lambda: adjoint.binomial(X, X + 2), RuntimeError, "binomial expects all elements of prob to be in [0, 1]"),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 import adjoint
 from adjoint.autograd import gradcheck, gradgradcheck
@@ -18,6 +17,10 @@ GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 NAMES = list(GATES)
 
 
+def sigmoid(a: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * a))
+
+
 def step(name: str, a: np.ndarray, b: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
     """The states after a moment; a and b are what input and state contribute to the gates."""
     if name == "rnn_tanh":
@@ -26,17 +29,17 @@ def step(name: str, a: np.ndarray, b: np.ndarray, state: list[np.ndarray]) -> li
         return [np.maximum(a + b, 0)]
     if name == "gru":
         (r1, z1, n1), (r2, z2, n2) = np.split(a, 3, -1), np.split(b, 3, -1)
-        z = expit(z1 + z2)
-        return [(1 - z) * np.tanh(n1 + expit(r1 + r2) * n2) + z * state[0]]
+        z = sigmoid(z1 + z2)
+        return [(1 - z) * np.tanh(n1 + sigmoid(r1 + r2) * n2) + z * state[0]]
     i, f, g, o = np.split(a + b, 4, -1)
-    memory = expit(f) * state[1] + expit(i) * np.tanh(g)
-    return [expit(o) * np.tanh(memory), memory]
+    memory = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
+    return [sigmoid(o) * np.tanh(memory), memory]
 
 
 def layer(name: str, x: np.ndarray, state: list[np.ndarray], w: list[Any], reverse: bool) -> tuple[np.ndarray, list]:
     """One layer in one direction, over x of shape (T, N, I)."""
     w_ih, w_hh, b_ih, b_hh, w_hr = w
-    out = np.zeros((len(x), x.shape[1], w_hh.shape[1]))
+    out = np.zeros((len(x), x.shape[1], w_hh.shape[1]), x.dtype)
     for t in range(len(x))[:: -1 if reverse else 1]:
         state = step(name, x[t] @ w_ih.T + b_ih, state[0] @ w_hh.T + b_hh, state)
         if w_hr is not None:
@@ -48,19 +51,25 @@ def layer(name: str, x: np.ndarray, state: list[np.ndarray], w: list[Any], rever
 class Case:
     """A network's arguments as arrays, and its results by the plain loop."""
 
-    def __init__(self, name: str, layers: int = 1, ways: int = 1, biased: bool = True, projected: int = 0) -> None:
-        self.name, self.layers, self.ways, self.biased = name, layers, ways, biased
+    def __init__(
+        self, name: str, layers: int = 1, ways: int = 1, biased: bool = True, projected: int = 0, turn: complex = 0.0
+    ) -> None:
+        self.name, self.layers, self.ways, self.biased, self.turn = name, layers, ways, biased, turn
         rows, out = GATES[name] * UNITS, projected or UNITS
-        self.x = RNG.standard_normal((N_STEPS, BATCH, FEATURES))
+        self.x = self.drawn((N_STEPS, BATCH, FEATURES))
         sizes = [out, UNITS] if name == "lstm" else [out]
-        self.states = [RNG.standard_normal((layers * ways, BATCH, size)) for size in sizes]
+        self.states = [self.drawn((layers * ways, BATCH, size)) for size in sizes]
         self.groups: list[list[Any]] = []
         for k in range(layers * ways):
             shapes = [(rows, FEATURES if k < ways else out * ways), (rows, out), (rows,), (rows,), (out, UNITS)]
-            made: list[Any] = [RNG.standard_normal(shape) * 0.6 for shape in shapes]
+            made: list[Any] = [self.drawn(shape) * 0.6 for shape in shapes]
             made[2:4] = made[2:4] if biased else [0, 0]
             self.groups.append(made if projected else [*made[:4], None])
         self.params = [w for group in self.groups for w in group if isinstance(w, np.ndarray)]
+
+    def drawn(self, shape: tuple[int, ...]) -> np.ndarray:
+        real = RNG.standard_normal(shape)
+        return np.asarray(real + self.turn * RNG.standard_normal(shape) if self.turn else real)
 
     def expected(self) -> list[np.ndarray]:
         x, last = self.x, []
@@ -116,6 +125,15 @@ def test_batches_first(name: str) -> None:
 def test_derivatives(name: str) -> None:
     case = Case(name, 2, 2)
     assert gradcheck(case.call, case.tensors(requires_grad=True), check_forward_ad=True, fast_mode=True)
+
+
+@pytest.mark.parametrize(("name", "projected"), [("rnn_tanh", 0), ("gru", 0), ("lstm", 0), ("lstm", 2)])
+def test_complex_numbers(name: str, projected: int) -> None:
+    case = Case(name, 2, 2, projected=projected, turn=0.2j)
+    assert_all_close(case.call(*case.tensors()), case.expected())
+    assert gradcheck(case.call, case.tensors(requires_grad=True), check_forward_ad=True, fast_mode=True)
+    small = Case(name, projected=projected and 1, turn=0.2j)
+    assert gradgradcheck(small.call, small.tensors(requires_grad=True), fast_mode=True)
 
 
 def packed(case: Case, x: Any, sizes: list[int], hx: Any, params: Any) -> Any:
@@ -193,7 +211,7 @@ def test_empty_batches(name: str) -> None:
 
 GRU = Case("gru").tensors()
 LSTM = Case("lstm").tensors()
-TWO = Case("gru", 2)
+TWO, RELU = Case("gru", 2), Case("rnn_relu", turn=0.2j)
 OPTIONS = (True, 1, 0.0, False, False, False)
 
 
@@ -212,6 +230,7 @@ OPTIONS = (True, 1, 0.0, False, False, False)
         (lambda: adjoint.lstm(LSTM[0], (LSTM[1], LSTM[2][:, :1]), LSTM[3:], *OPTIONS), RuntimeError, "got .1, 1, 5.$"),
         (lambda: adjoint.lstm(*LSTM[:2], LSTM[3:], *OPTIONS), TypeError, "'hx' .position 2. must be tuple of Tensors"),
         (lambda: adjoint.lstm(LSTM[0], LSTM[1:2], LSTM[3:], *OPTIONS), RuntimeError, "^lstm expects two hidden states"),
+        (lambda: RELU.call(*RELU.tensors()), NotImplementedError, "^clamp is not supported for complex types$"),
         (lambda: TWO.call(*TWO.tensors(), dropout=1.5), RuntimeError, "has to be between 0 and 1, but got 1.5$"),
         (lambda: packed(Case("gru"), GRU[0][0], [1, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[1, 2\]$"),
         (lambda: packed(Case("gru"), GRU[0][0], [2, 2], GRU[1], GRU[2:]), RuntimeError, r"of data: 3, got \[2, 2\]$"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
+from adjoint.arrays.dtypes import as_dtype, from_numpy_dtype, get_default_dtype, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import check_shape, type_name
@@ -187,6 +187,12 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return _overwrite(self, "geometric", lambda shape: draws.geometric(generator, shape, self._array.dtype, p))
 
 
+def _refuse_complex(function: str, kind: Any) -> None:
+    """Raise NotImplementedError, in torch's words, for complex numbers."""
+    if kind_of(kind) == "c":
+        raise NotImplementedError(f"\"{function}\" not implemented for '{from_numpy_dtype(kind).long_name}'")
+
+
 @composite(namespace=None, name="bernoulli_")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros.
@@ -194,9 +200,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     Raises RuntimeError for a probability outside [0, 1].
     """
     kind = self._array.dtype
-    if kind.kind == "c":
-        which = "tensor_cpu_self_" if isinstance(p, TensorBase) else "scalar_cpu_"
-        raise NotImplementedError(f"\"bernoulli_{which}\" not implemented for '{self.dtype.long_name}'")
+    _refuse_complex(f"bernoulli_{'tensor_cpu_self_' if isinstance(p, TensorBase) else 'scalar_cpu_'}", kind)
     if isinstance(p, TensorBase):
         chances = p.expand(self.shape)
         sample = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
@@ -243,6 +247,7 @@ def bernoulli(
         result = bernoulli_(new_tensor(namespace(array).empty_like(array)), p, generator=generator)
         without_derivative(result, [input], NotImplementedError("derivative for bernoulli is not implemented"))
         return _into_out("bernoulli", result, out)
+    _refuse_complex("bernoulli_tensor_cpu_self_", array.dtype)
     sample = _of_parameters(partial(draws.bernoulli, generator), [array])
     result = remember(operations["drawn_bernoulli"](input, new_tensor(sample)), [input], bernoulli_score(array, sample))
     return _into_out("bernoulli", result, out)

@@ -11,7 +11,7 @@ from adjoint.arrays.dtypes import finfo, from_numpy_dtype, kind_of
 
 from .declare import Array, Constant, Number, Numeric, elementwise, general, linear
 from .reduce import part
-from .refusals import check_number
+from .refusals import check_number, refuse_clamp
 
 _HIDDEN: dict[str, Any] = {"method": False, "function": False}
 
@@ -217,8 +217,7 @@ def hardtanh(xp, input: Array, min_val=-1.0, max_val=1.0):
     """input with values below min_val raised to it and above max_val lowered to it; flat at the bounds."""
     if kind_of(input) == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if kind_of(input) == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+    refuse_clamp(input)
     if kind_of(input) == "u" and _bound(input, min_val) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     # the bounds first: a zero keeps its sign

@@ -394,10 +394,15 @@ hypot = elementwise(
 # activations of one argument ----------------------------------------------------------------------------------------
 
 
+def logistic(xp, input):
+    """1 / (1 + exp(-input)) of real or complex arrays."""
+    return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
+
+
 @elementwise(input=lambda g, y: g * (y - y * y), dtypes="float", inplace=True)
 def sigmoid(xp, input: Array):
     """1 / (1 + exp(-input)), without overflow."""
-    return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
+    return logistic(xp, input)
 
 
 #: The functions whose cotangent is a gate; torch has an operation for each, threshold_backward and so on.
@@ -429,8 +434,7 @@ for _of in GATED:
 @elementwise(input=lambda ops, g, y: ops.threshold_backward(g, y, y <= 0), inplace=True)
 def relu(xp, input: Array):
     """input where it is positive, 0 elsewhere; NaN stays NaN."""
-    if kind_of(input) == "c":
-        raise NotImplementedError("clamp is not supported for complex types")
+    refusals.refuse_clamp(input)
     if kind_of(input) == "b":
         raise RuntimeError("Boolean inputs not supported for relu")
     return xp.maximum(input, 0)

@@ -261,7 +261,7 @@ def nll_loss(
 
     The mean is over the weights. `over` are the axes to reduce, None for all.
     """
-    require_real("nll_loss_out_frame", input)
+    require_real("nll_loss_out_frame" if input.ndim <= 2 else "nll_loss2d_forward_out_frame", input)
     if not input.shape[dim]:
         # without classes every place is ignored
         weights = losses = xp.zeros(target.shape, dtype=input.dtype)

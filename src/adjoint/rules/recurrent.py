@@ -18,6 +18,8 @@ from adjoint.arrays.namespace import native
 
 from .declare import Array, general
 from .derive import plus
+from .elementwise import is_complex, logistic
+from .refusals import refuse_clamp
 
 _OPTIONS = {"method": False, "function": False, "undefined": True}
 
@@ -41,8 +43,9 @@ def _of_tanh(y):
     return 1 - y * y
 
 
-def _sums(values, others):
-    return [plus(*pair) for pair in zip(values, others, strict=True)]
+def _conjugates(ops, *values):
+    # the steps are holomorphic: cotangents are those of real numbers, at the conjugates of what was saved
+    return [ops.conj(value) if value is not None and is_complex(ops, value) else value for value in values]
 
 
 # long short-term memories: the gates of input, forgetting, candidate and output
@@ -60,7 +63,7 @@ def lstm_step(xp, input_part: Array, before: Array, memory: Array):
 
 def _remembered(xp, input_part, before, states):
     i, f, c, o = _parts(input_part + before, 4)
-    gates = i, f, c, o = xp.expit(i), xp.expit(f), xp.tanh(c), xp.expit(o)
+    gates = i, f, c, o = logistic(xp, i), logistic(xp, f), xp.tanh(c), logistic(xp, o)
     following = f * states[1] + i * c
     return (o * xp.tanh(following), following), gates
 
@@ -74,6 +77,7 @@ def _(ops, g, memory, y1, y2):
         cotangents = gated_step(REMEMBER_BACK, (of_hidden, of_next, memory, y1, y2))
         if cotangents is not None:
             return cotangents[0], cotangents[0], cotangents[1]
+    memory, y1, y2 = _conjugates(ops, memory, y1, y2)
     of_gates, states = _cotangents_of_parts(of_gates, 4), (None, y1)
     parts, _, of_states = _remembered_back(ops, (of_hidden, of_next), of_gates, (None, memory), states, _parts(y2, 4))
     pulled = ops.cat(parts, y2.ndim - 1)
@@ -110,7 +114,7 @@ def gru_step(xp, input_part: Array, before: Array, state: Array):
 def _updated(xp, input_part, before, states):
     # the state's part of the candidate is kept beside the gates
     input_parts, parts = _parts(input_part, 3), _parts(before, 3)
-    reset, update = (xp.expit(input_parts[k] + parts[k]) for k in range(2))
+    reset, update = (logistic(xp, input_parts[k] + parts[k]) for k in range(2))
     candidate = xp.tanh(input_parts[2] + reset * parts[2])
     return (candidate + update * (states[0] - candidate),), (reset, update, candidate, parts[2])
 
@@ -123,6 +127,7 @@ def _(ops, g, before, state, y1):
         cotangents = gated_step(UPDATE_BACK, (of_next, before, state, y1))
         if cotangents is not None:
             return cotangents
+    before, state, y1 = _conjugates(ops, before, state, y1)
     of_gates, gates = (*_cotangents_of_parts(of_gates, 3), None), (*_parts(y1, 3), _parts(before, 3)[2])
     of_input_part, of_before, of_states = _updated_back(ops, (of_next,), of_gates, (state,), None, gates)
     return ops.cat(of_input_part, y1.ndim - 1), ops.cat(of_before, y1.ndim - 1), of_states[0]
@@ -146,6 +151,7 @@ def _by_tanh(xp, input_part, before, states):
 
 def _by_relu(xp, input_part, before, states):
     total = input_part + before
+    refuse_clamp(total)
     return (xp.where(total <= 0, xp.zeros_like(total), total),), ()
 
 
@@ -332,6 +338,7 @@ def _(ops, g, weight, hidden, memory, projection, y0, y1, y2, sizes, reverse):
     )
     of_projection = None
     if projection is not None:
+        y1, y2 = _conjugates(ops, y1, y2)
         of_projection = _product_back(ops, of_output, _parts(y2, 4)[3] * ops.tanh(y1))
     return of_input_part, _product_back(ops, of_part, before), *of_states, of_projection
 
@@ -382,4 +389,5 @@ def _cotangents(ops, cell, g, weight, start, results, projection, sizes, reverse
         cotangents = native(run_sequence_back, cell.name, of_states, weight, start, results, sizes, reverse)
         if cotangents is not None:
             return *cotangents[:3], cotangents[3:], None
-    return _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reverse)
+    weight, projection, *saved = _conjugates(ops, weight, projection, *start, *results)
+    return _sequence_back(ops, cell, g, weight, saved[: len(start)], saved[len(start) :], projection, sizes, reverse)

@@ -198,8 +198,15 @@ def check_round(input, decimals=0):
     (_refuse_decimals if decimals else _refuse_round)(input)
 
 
-_refuse_complex_bound = refuse("c", "clamp is not supported for complex types")
+_OF_CLAMP = "clamp is not supported for complex types"
+_refuse_complex_bound = refuse("c", _OF_CLAMP)
 _check_bounds_fit = number_check()
+
+
+def refuse_clamp(array):
+    """Raise NotImplementedError, in torch's words, for an array of complex numbers, which have no order."""
+    if kind_of(array) == "c":
+        raise NotImplementedError(_OF_CLAMP)
 
 
 @passes_plain

@@ -6,11 +6,11 @@ the others, to any order. Products are transposed by correlations. The recurrenc
 Computer Programming 4.7, and of Griewank and Walther, Evaluating Derivatives, chapter 13.
 """
 
-from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels.series import loops as kernels
 from adjoint.arrays.kernels.series.elementwise import RICCATI, WAVES
 
 from .declare import Array, general, multilinear
+from .elementwise import logistic
 
 _OPTIONS = {"axes": ("dim",), "method": False, "function": False}
 
@@ -100,15 +100,11 @@ def _cut(dim, start, stop):
 # functions that satisfy Riccati's equation y' = c0 + c1 y + c2 y * y --------------------------------------------------
 
 
-def _sigmoid(xp, input):
-    return 1 / (1 + xp.exp(-input)) if kind_of(input) == "c" else xp.expit(input)
-
-
 @general(**_OPTIONS)
 def series_riccati(xp, input: Array, name, dim=0):
     """The series of one of the functions in `RICCATI`."""
     x = _orders_first(xp, input, dim)
-    start = _sigmoid(xp, x[0, ...]) if name == "sigmoid" else getattr(xp, name)(x[0, ...])
+    start = logistic(xp, x[0, ...]) if name == "sigmoid" else getattr(xp, name)(x[0, ...])
     c = RICCATI[name]
     return _orders_at(
         xp, kernels.riccati(x, start, *c) if kernels.can_do(x) else xp.stack(kernels.riccati_rows(x, start, *c)), dim

@@ -9,7 +9,7 @@ import numpy as np
 from support.samples.draws import Sample, draw
 
 #: Operations on real numbers only.
-REAL_ONLY = {"cdist", "pdist"}
+REAL_ONLY = {"cdist"}
 
 #: Samples instead of derived ones.
 SAMPLES: dict[str, list[Sample]] = {

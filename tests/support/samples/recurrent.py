@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from support.samples.draws import Sample, draw
 
-REAL_ONLY = {"lstm_step", "lstm_sequence", "gru_step", "gru_sequence", "rnn_sequence"}
-
 SAMPLES: dict[str, list[Sample]] = {
     "lstm_step": [
         {"input_part": draw(2, 12), "before": draw(2, 12), "memory": draw(2, 3)},
@@ -38,9 +36,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "rnn_sequence": [
         {"input_part": draw(6, 3), "weight": draw(3, 3), "hidden": draw(2, 3), "nonlinearity": "tanh"},
         {
-            "input_part": draw(4, 2),
-            "weight": draw(2, 2),
-            "hidden": draw(3, 2),
+            "input_part": draw(4, 2, real=True),
+            "weight": draw(2, 2, real=True),
+            "hidden": draw(3, 2, real=True),
             "nonlinearity": "relu",
             "sizes": (3, 1),
             "reverse": True,

@@ -86,12 +86,12 @@ def _kelvin(x):
     return ops.complex(ber, bei), ops.complex(ker, kei), ops.complex(berp, beip), ops.complex(kerp, keip)
 
 
-def _unscaled(name):
+def _scaled(name, *options):
     def apply(v, z):
-        # the factor is exp(-abs(imag(z))), which has no derivative as a complex function
+        # the factor is exp(-abs(imag(z))), or of the real part, which has no derivative as a complex function
         if kind_of(z).kind == "c":
             raise TypeError(f"{name}e: of complex numbers it is not holomorphic; scale {name} instead")
-        return getattr(ops, name)(v, z)
+        return getattr(ops, name)(v, z, *options)
 
     return apply
 
@@ -254,8 +254,8 @@ FUNCTIONS_OF_UFUNCS = {
     "gdtria": lambda p, b, x: ops.gammaincinv(b, p) / x,
     "gdtrix": lambda a, b, p: ops.gammaincinv(b, p) / a,
     "huber": _huber,
-    "ive": lambda v, z: ops.iv(v, z, 0, True),
-    "jve": _unscaled("jv"),
+    "ive": _scaled("iv", 0, True),
+    "jve": _scaled("jv"),
     "kelvin": _kelvin,
     "kl_div": lambda x, y: _kl(x, y) - x + y,
     "kn": _of_integer("kv"),
@@ -274,7 +274,7 @@ FUNCTIONS_OF_UFUNCS = {
     "sici": lambda x: (ops.sine_integral(x), ops.cosine_integral(x)),
     "voigt_profile": _voigt,
     "yn": _of_integer("yv"),
-    "yve": _unscaled("yv"),
+    "yve": _scaled("yv"),
 }
 
 
