@@ -27,10 +27,12 @@ from scipy.spatial.transform import Rotation
 import adjoint
 from adjoint.interop import scipy_functions
 from adjoint.interop.numpy_functions import FUNCTIONS
+from adjoint.interop.scipy_functions.active_sets import linear_problems
 from adjoint.interop.scipy_functions.distributions.tables.rows import ROWS
 from adjoint.interop.scipy_functions.distributions.univariate import Univariate
-from adjoint.interop.scipy_functions.functions_of_functions import integrals, optimizers
+from adjoint.interop.scipy_functions.functions_of_functions import REFINEMENTS, integrals
 from adjoint.interop.scipy_functions.interpolation.face import functions as interpolated
+from adjoint.interop.scipy_functions.least_squares import fits
 from adjoint.interop.scipy_functions.special_refusals import REASONS
 
 TARGET = Path(__file__).parents[1] / "docs/scipy-coverage.md"
@@ -203,7 +205,7 @@ def own_functions() -> list[str]:
             rows[module].add(own)
     for module, names in (
         ("interpolate", {*interpolated(scipy.interpolate)}),
-        ("optimize", {*optimizers(optimize)}),
+        ("optimize", {*REFINEMENTS, *fits(optimize), *linear_problems(optimize)}),
         ("integrate", {*integrals(integrate)}),
     ):
         rows[module] |= names

@@ -115,6 +115,10 @@ FUNCTIONS: dict[str, Any] = {
     "solve_ivp": lambda x: (
         scipy.integrate.solve_ivp(decay, (0, 1), [1.0, 2.0], args=(x,), rtol=1e-9, atol=1e-9).y[:, -1].sum()
     ),
+    "strides": lambda x: (np.lib.stride_tricks.as_strided(x * x, (3, 2), (0, 8)) * np.arange(6.0).reshape(3, 2)).sum(),
+    "medfilt": lambda x: scipy.signal.medfilt(np.array([0.3, *x, 1.1]), 3)[1:3].prod(),
+    "curve_fit": lambda x: scipy.optimize.curve_fit(lambda t, a: a * t, [1.0, 2.0], x)[0][0],
+    "fsolve": lambda x: scipy.optimize.fsolve(lambda z, a: z**3 - a, np.ones(2), args=(x,), xtol=1e-13)[1],
     "brentq": lambda x: scipy.optimize.brentq(lambda z, a: z**3 - a, 0.0, 3.0, args=(x[0] + x[1],)),
     "special": lambda x: scipy.special.logsumexp(np.asarray(x, float)) + scipy.special.gammaln(x[1]),
     "checked": lambda x: np.asarray_chkfinite(x).sum(),
@@ -282,6 +286,10 @@ def test_numbers_of_a_block_are_pythons() -> None:
         assert kind("2.5") == 2.5 and type(kind(2)) is PYTHONS
         assert isinstance(1.0, kind) and not isinstance(1, kind) and issubclass(np.float64, kind)
         assert {kind: 1}[PYTHONS] == 1
+        for own in (np.float64, np.float32, np.complex64, np.int64):
+            for name, other in (*CLASSES.items(), ("double", DOUBLE)):
+                is_same = own is np.float64 and name != "complex"
+                assert (np.dtype(own) == other) is (other == np.dtype(own)) is (np.dtype(own) in [other]) is is_same
         assert np.dtype(kind) == np.zeros(2, kind).dtype == np.ones(2, int).astype(kind).dtype == np.float64
         with pytest.raises(TypeError, match="float"):
             adjoint.grad(lambda x: float((1j * x).sum()))(X)

@@ -46,6 +46,16 @@ IMAGES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
         f"gaussian_filter1d, order {k}": (lambda n, x, s, k=k: n.gaussian_filter1d(x, s, order=k), (IMAGE, WIDTH))
         for k in range(4)
     },
+    **{
+        f"{name}, {mode}": (lambda n, x, f=name, m=mode: getattr(n, f)(x, (2, 3), mode=m, origin=(0, -1)), (IMAGE,))
+        for name in ("minimum_filter", "maximum_filter", "median_filter")
+        for mode in MODES
+    },
+    "minimum_filter1d": (lambda n, x: n.minimum_filter1d(x, 3, axis=0), (IMAGE,)),
+    "maximum_filter1d": (lambda n, x: n.maximum_filter1d(x, 4, origin=1), (IMAGE,)),
+    "rank_filter, footprint": (lambda n, x: n.rank_filter(x, -2, footprint=[[1, 1, 0], [0, 1, 1]]), (IMAGE,)),
+    "percentile_filter": (lambda n, x: n.percentile_filter(x, 30, size=3), (IMAGE,)),
+    "percentile_filter, one axis": (lambda n, x: n.percentile_filter(x, -10, size=3, axes=0), (IMAGE,)),
     "sobel": (lambda n, x: n.sobel(x, 0), (IMAGE,)),
     "prewitt": (lambda n, x: n.prewitt(x), (IMAGE,)),
     "laplace": (lambda n, x: n.laplace(x, mode="wrap"), (IMAGE,)),
@@ -83,6 +93,19 @@ SIGNALS: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "filtfilt, none": (lambda n, b, a, x: n.filtfilt(b, a, x, padtype=None), (B, A, SERIES)),
     "sosfiltfilt": (lambda n, s, x: n.sosfiltfilt(s, x), (SECTIONS, SERIES)),
     "resample": (lambda n, x: n.resample(x, 27, axis=0), (ROWS,)),
+    "upfirdn": (lambda n, h, x: n.upfirdn(h, x, 3, 2), (WEIGHTS_1, SERIES)),
+    "upfirdn, axis": (lambda n, h, x: n.upfirdn(h, x, 2, 3, axis=0), (WEIGHTS_1, ROWS)),
+    "upfirdn, alone": (lambda n, h, x: n.upfirdn(h, x), (WEIGHTS_1, SERIES)),
+    "resample_poly": (lambda n, x: n.resample_poly(x, 3, 2), (ROWS,)),
+    "resample_poly, line": (lambda n, x: n.resample_poly(x, 2, 3, axis=0, padtype="line"), (ROWS,)),
+    "decimate": (lambda n, x: n.decimate(x, 3, n=2), (SERIES,)),
+    "decimate, axis": (lambda n, x: n.decimate(x, 2, ftype="fir", axis=0), (ROWS,)),
+    "hilbert": (lambda n, x: n.hilbert(x), (SERIES,)),
+    "hilbert, longer": (lambda n, x: n.hilbert(x, 44, axis=0), (ROWS,)),
+    "medfilt": (lambda n, x: n.medfilt(x), (SERIES,)),
+    "medfilt, axes": (lambda n, x: n.medfilt(x, [3, 5]), (IMAGE,)),
+    "medfilt2d": (lambda n, x: n.medfilt2d(x, 3), (IMAGE,)),
+    "order_filter": (lambda n, x: n.order_filter(x, np.array([[1, 0, 1], [1, 1, 1], [0, 1, 1]]), 2), (IMAGE,)),
     **{
         f"savgol_filter, {mode}": (lambda n, x, m=mode: n.savgol_filter(x, 7, 3, 1, 0.5, 0, m, 0.3), (ROWS,))
         for mode in ("mirror", "nearest", "wrap", "constant", "interp")
@@ -160,6 +183,25 @@ def test_batches_of_signals_and_of_coefficients() -> None:
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
     with pytest.raises(ValueError, match="leading coefficient"):
         adjoint.vmap(lambda a: signal.lfilter(B, a, x[0]))(adjoint.tensor([[1.0, 0.5], [0.0, 1.0]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: signal.upfirdn(x, x, mode="wrap"), "only mode='constant'"),
+        (lambda x: signal.upfirdn(x, x, 0), "Both up and down"),
+        (lambda x: signal.resample_poly(x, 2, 1, padtype="median"), "only padtype="),
+        (lambda x: signal.medfilt(x, 4), "should be odd"),
+        (lambda x: ndimage.rank_filter(x, 7, 3), "rank not within"),
+        (lambda x: ndimage.percentile_filter(x, 101, 3), "invalid percentile"),
+        (lambda x: ndimage.median_filter(x), "no footprint or filter size"),
+        (lambda x: ndimage.median_filter(x, footprint=np.ones((2, 2))), "as many axes"),
+        (lambda x: signal.wiener(x, 3), r"scipy.signal.wiener\(\) was given a Tensor"),
+    ],
+)
+def test_messages(call: Call, message: str) -> None:
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+        call(adjoint.tensor(SERIES, requires_grad=True))
 
 
 def test_arrays_in_arrays_out() -> None:

@@ -180,6 +180,15 @@ VECTOR = RANDOM.random(N)
 
 SOLVERS: dict[str, tuple[Any, Callable[[Any, Any], Any], Any]] = {
     "spsolve": (SQUARE, sparse.linalg.spsolve, lambda a, b: np.linalg.solve(a, b)),
+    "factorized": (SQUARE, lambda a, b: sparse.linalg.factorized(a)(b), lambda a, b: np.linalg.solve(a, b)),
+    **{
+        f"splu, {trans}": (
+            SQUARE,
+            lambda a, b, trans=trans: sparse.linalg.splu(a).solve(b, trans),
+            lambda a, b, trans=trans: np.linalg.solve(a if trans == "N" else a.T, b),
+        )
+        for trans in "NTH"
+    },
     "gmres": (SQUARE, sparse.linalg.gmres, lambda a, b: np.linalg.solve(a, b)),
     "cg": (SYMMETRIC, sparse.linalg.cg, lambda a, b: np.linalg.solve(a, b)),
     "expm_multiply": (SQUARE / 4, sparse.linalg.expm_multiply, lambda a, b: scipy_linalg.expm_multiply(a, b)),
@@ -271,9 +280,25 @@ BAD: dict[str, tuple[Callable[[], Any], Any, str]] = {
         r"square matrix, got shape \(2, 3\)",
     ),
     "side": (lambda: sparse.linalg.cg(EYE, np.ones((3, 2))), ValueError, r"3 rows, but .* shape \(3, 2\)"),
+    "splu, side": (lambda: sparse.linalg.splu(EYE).solve(np.ones(2)), ValueError, r"3 rows, but .* shape \(2,\)"),
+    "splu, singular": (lambda: sparse.linalg.splu(EYE * 0.0), LinAlgError, "singular"),
+    "splu, trans": (lambda: sparse.linalg.splu(EYE).solve(np.ones(3), "C"), ValueError, "trans must be N, T, or H"),
+    "splu of SciPy's": (
+        lambda: adjoint.grad(lambda b: scipy_linalg.splu(EYE.tocsc()).solve(b).sum())(np.ones(3)),
+        TypeError,
+        r"an extension.* at File .*test_operands.py.*not Array.*splu and spsolve of adjoint.sparse.linalg",
+    ),
     "singular": (lambda: sparse.linalg.spsolve(EYE * 0.0, np.ones(3)), LinAlgError, "singular"),
     "complex": (lambda: sparse.linalg.eigsh(EYE * 1j, 1), ValueError, "real symmetric"),
 }
+
+
+@pytest.mark.parametrize("trans", "NTH")
+def test_factors_of_complex_matrices(trans: str) -> None:
+    matrix = scipy_sparse.csc_array(SQUARE + 1j * SYMMETRIC)
+    sides = RANDOM.random((N, 2)) + 1j
+    found = sparse.linalg.splu(matrix).solve(sides, trans)
+    np.testing.assert_allclose(found, scipy_linalg.splu(matrix).solve(sides, trans), rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::scipy.sparse.linalg.MatrixRankWarning")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.core.graph import TensorBase
 from adjoint.core.operations.naming import known_by
 from adjoint.interop.numpy_array.base import ArrayHolder, exchanged, wrapped
 from adjoint.interop.numpy_array.writes import to_read
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import class_of_results
+from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensors_in, values_of
+from adjoint.interop.reasons import NoDerivativeError
 
 Function = Callable[..., Any]
+
+#: SciPy's own functions with clear errors where a derivative would be lost, as `public_names` has them.
+GUARDED: set[Function] = set()
 
 
 def to_tensors(value: Any) -> Any:
@@ -52,3 +58,47 @@ def over_tensors(library: str, module: Any) -> dict[str, Function]:
         for name in names
         if "." not in name and hasattr(module, name)
     }
+
+
+def public_names(library: str, module: Any) -> dict[str, Any]:
+    """All public names of a module; its functions say so where they have no derivative.
+
+    library: as for `over_tensors`.
+    """
+    return {name: _guarded(library, name, getattr(module, name)) for name in module.__all__}
+
+
+def _guarded(library: str, name: str, value: Any) -> Any:
+    if not inspect.isfunction(value):
+        return value
+    function = _or_refused(value, library + name)
+    GUARDED.add(function)
+    return known_by(function, f"adjoint.{library[:-1]}", name)
+
+
+def _or_refused(function: Function, name: str) -> Function:
+    """The library's function, and NoDerivativeError where it fails on a derivative alone, and not on its values."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if class_of_results((args, kwargs)) is None or not _is_of_values(function, args, kwargs):
+                raise
+            raise NoDerivativeError(name) from error
+
+    return call
+
+
+def _is_of_values(function: Function, args: Any, kwargs: Any) -> bool:
+    """True for a function that runs on the values of arguments which derivatives are taken through."""
+    arguments = to_tensors((args, kwargs))
+    if not any(is_tracked(tensor) for tensor in tensors_in(arguments)):
+        return False
+    args, kwargs = mapped(lambda tensor: values_of(tensor)[()], TensorBase, arguments)
+    try:
+        function(*args, **kwargs)
+    except Exception:
+        return False
+    return True

@@ -50,9 +50,10 @@ def reason_for(name: str) -> str:
     """The message for a function that has no derivative here."""
     reason = own_reason(name)
     why = f"it {reason}" if reason else "adjoint has no derivative of it"
+    library = "scipy" if name.startswith("scipy.") else "numpy"
     return (
         f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
-        f"Use tensor.detach() to leave the graph on purpose; docs/numpy-coverage.md lists what is differentiated"
+        f"Use tensor.detach() to leave the graph on purpose; docs/{library}-coverage.md lists what is differentiated"
     )
 
 

@@ -40,8 +40,9 @@ class ClassOfNumbers(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, cls.original)
 
-    def __eq__(cls, other: Any) -> bool:
-        return other is cls or other is cls.original
+    def __eq__(cls, other: Any) -> Any:
+        # a dtype compares itself with a class
+        return True if other is cls or other is cls.original else NotImplemented
 
     def __hash__(cls) -> int:
         return hash(cls.original)

@@ -15,6 +15,7 @@ import numpy
 
 from adjoint import numpy as own_numpy
 from adjoint.core.graph import new_tensor
+from adjoint.interop.namespaces import GUARDED, for_both
 from adjoint.interop.numpy_array.array import Array
 from adjoint.interop.numpy_array.base import ARRAY, holds_array
 from adjoint.interop.numpy_array.calls import ORIGINALS, for_arrays
@@ -157,6 +158,12 @@ def _of_numpy(name: str) -> Function:
     return _replacement(original, replacement)
 
 
+def _of_strides() -> tuple[Function, Function]:
+    """numpy.lib.stride_tricks.as_strided, which NumPy lets nobody override."""
+    original = numpy.lib.stride_tricks.as_strided
+    return original, _replacement(original, for_both(original, FUNCTIONS["lib.stride_tricks.as_strided"]))
+
+
 def _takes_lists(original: Function) -> Function:
     """A function of NumPy that takes lists with differentiable arrays in them, too, where NumPy sees none."""
     return _replacement(original, for_arrays(Array, original, original))
@@ -229,7 +236,7 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
         theirs, ours = (importlib.import_module(f"{root}.{package}") for root in ("scipy", "adjoint.scipy"))
         for name in ours.__all__:
             original, replacement = getattr(theirs, name, None), getattr(ours, name)
-            if original is None or replacement is original:
+            if original is None or replacement is original or replacement in GUARDED:
                 continue
             is_function = callable(original) and not isinstance(original, type) and hasattr(original, "__name__")
             yield original, _replacement(original, replacement) if is_function else replacement
@@ -242,7 +249,7 @@ def _of_scipy() -> Iterator[tuple[Any, Any]]:
 def replacements() -> dict[int, tuple[Any, Any]]:
     """Pairs of an original function or distribution and its replacement, by the id of the original."""
     pairs: list[tuple[Any, Any]] = [(getattr(numpy, name), _of_numpy(name)) for name in (*MAKERS, *FILLED)]
-    pairs += [(original, _takes_lists(original)) for original in _functions_of_arrays()]
+    pairs += [_of_strides(), *((original, _takes_lists(original)) for original in _functions_of_arrays())]
     ORIGINALS.update((replacement, original) for original, replacement in pairs)
     for original, of_arrays in _functions_of_math():
         pairs.append((original, _replacement(original, _of_math(original, of_arrays))))

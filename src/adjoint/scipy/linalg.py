@@ -5,8 +5,9 @@ from typing import Any as _Any
 import scipy.linalg as _linalg
 
 from adjoint.interop.namespaces import over_tensors as _over_tensors
+from adjoint.interop.namespaces import public_names as _public_names
 
-globals().update({name: getattr(_linalg, name) for name in _linalg.__all__})
+globals().update(_public_names("scipy.linalg.", _linalg))
 globals().update(_over_tensors("scipy.linalg.", _linalg))
 
 __all__ = list(_linalg.__all__)

@@ -4,9 +4,10 @@ from typing import Any as _Any
 
 import scipy.stats as _stats
 
+from adjoint.interop.namespaces import public_names as _public_names
 from adjoint.interop.scipy_functions.distributions.face import distributions as _distributions
 
-globals().update({name: getattr(_stats, name) for name in _stats.__all__})
+globals().update(_public_names("scipy.stats.", _stats))
 globals().update(_distributions(_stats))
 
 __all__ = list(_stats.__all__)

@@ -1,5 +1,5 @@
 """scipy.sparse.linalg for sparse matrices with derivatives."""
 
-from adjoint.interop.sparse.linalg import cg, eigsh, expm_multiply, gmres, spsolve
+from adjoint.interop.sparse.linalg import cg, eigsh, expm_multiply, factorized, gmres, splu, spsolve
 
-__all__ = ["cg", "eigsh", "expm_multiply", "gmres", "spsolve"]
+__all__ = ["cg", "eigsh", "expm_multiply", "factorized", "gmres", "splu", "spsolve"]

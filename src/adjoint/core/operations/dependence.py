@@ -24,6 +24,16 @@ LOST_DERIVATIVE = (
     "Compute with functions that keep it ({instead}); if the value is to count as a constant, say so with {constant}"
 )
 IN_SCIPY = "Inside of SciPy: {names} keep it, called in the place of SciPy's own"
+#: Where the functions are that keep derivatives, for SciPy's packages that adjoint.scipy does not have.
+OF_SCIPY = {"sparse": "adjoint.sparse.linalg", "cluster": None, "constants": None, "differentiate": None,
+            "fftpack": "adjoint.scipy.fft", "io": None, "odr": "adjoint.scipy.optimize"}  # fmt: skip
+#: How an extension refuses what is no array of NumPy's own.
+NOT_PLAIN = re.compile(r"must be (a )?numpy\.ndarray, not (Array|Tensor)")
+NO_EXTENSION = (
+    "a function of an extension, which works on the memory of plain arrays, was given a differentiable one{at} "
+    "({error}). The functions of adjoint.scipy, and splu and spsolve of adjoint.sparse.linalg, keep derivatives; if "
+    "the value is to count as a constant, say so with adjoint.numpy.detach(x)"
+)
 INSTEAD = "x.sin() for math.sin(x), adjoint.stack or a tensor that is assigned to for a plain array of numbers"
 
 
@@ -117,6 +127,17 @@ def show_cause(error: BaseException | None) -> None:
     cause = error.__cause__ or error.__context__ if isinstance(error, ValueError) else None
     if isinstance(cause, LostDerivativeError):
         raise cause from None
+    if isinstance(error, TypeError) and NOT_PLAIN.search(str(error)):
+        message = NO_EXTENSION.format(at=_innermost_place(error), error=error)
+        raise errors.explained(LostDerivativeError(message), "lost-derivative") from error
+
+
+def _innermost_place(error: BaseException) -> str:
+    """Where an error was raised, in words."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return "" if step is None else f" at {described((step.tb_frame.f_code, step.tb_lineno))}"
 
 
 def is_differentiated(tensor: TensorBase) -> bool:
@@ -153,7 +174,9 @@ def lost_derivative(what: str, instead: str = INSTEAD, constant: str = "x.item()
     message = LOST_DERIVATIVE.format(what=what, at=at, instead=instead, constant=constant)
     scipy_match = None if location is None else re.search(r"[/\\]scipy[/\\](\w+)[/\\]", location[0].co_filename)
     if scipy_match is not None:
-        package = "" if scipy_match[1].startswith("_") else f".{scipy_match[1]}"
-        message += ". " + IN_SCIPY.format(names=f"the functions of adjoint.scipy{package}")
+        package = scipy_match[1]
+        space = OF_SCIPY.get(package, "adjoint.scipy" if package.startswith("_") else f"adjoint.scipy.{package}")
+        if space is not None:
+            message += ". " + IN_SCIPY.format(names=f"the functions of {space}")
     error = LostDerivativeError(message)
     return errors.explained(error, "lost-derivative")

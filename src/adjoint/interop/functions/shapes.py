@@ -505,6 +505,29 @@ def sliding_window_view(x: Array, window_shape, axis=None, *, subok=False, write
     return x
 
 
+@function("lib.stride_tricks.as_strided")
+def as_strided(x: Array, shape=None, strides=None, subok=False, writeable=True):
+    """The elements at places that strides in bytes name, as a copy: overlapping elements add up their derivatives."""
+    array = values_of(x)
+    shape = x.shape if shape is None else plain(shape)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    strides = array.strides if strides is None else plain(strides)
+    if len(strides) != len(shape) or any(n < 0 for n in shape):
+        raise ValueError("strides is incompatible with shape of requested array")
+    if not array.flags.c_contiguous:
+        raise TypeError("as_strided(): over Tensors the array must be contiguous; use numpy.ascontiguousarray(x)")
+    places, rest = numpy.zeros(shape, int), 0
+    for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        step, left = divmod(stride, array.itemsize)
+        rest = rest or left
+        places += step * numpy.arange(size).reshape((-1,) + (1,) * (len(shape) - dim - 1))
+    if rest or (places.size and not 0 <= places.min() <= places.max() < array.size):
+        raise ValueError(
+            f"as_strided(): the strides {tuple(strides)} lead out of the {array.nbytes} bytes of the array"
+        )
+    return ops.reshape(x, (-1,))[places]
+
+
 # functions along axes -------------------------------------------------------------------------------------------------
 
 

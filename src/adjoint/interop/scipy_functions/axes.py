@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.core.graph import new_tensor
 from adjoint.interop.numpy_functions import FUNCTIONS
-from adjoint.interop.operands import inexact, kind_of, promoted, tensor_of
+from adjoint.interop.operands import cast, inexact, kind_of, promoted, tensor_of
 from adjoint.tensor.table import ops
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ def by_matrix(function: Callable[[Any], Any], x: Tensor, axis: int) -> Tensor:
         raise ValueError(f"along an axis of {n} elements; over Tensors this function takes at most {LONGEST}")
     matrix = numpy.asarray(function(numpy.eye(n)))
     kind = numpy.result_type(kind_of(x), matrix.dtype)
-    rows = move_axes(x, axis, -1) @ new_tensor(matrix.astype(kind))
+    rows = cast(move_axes(x, axis, -1), kind) @ new_tensor(matrix.astype(kind))
     return move_axes(rows, -1, axis)

@@ -8,9 +8,10 @@ import numpy
 
 from adjoint.arrays.namespace import underlying
 from adjoint.core.graph import new_tensor
-from adjoint.interop.numpy_functions import function
-from adjoint.interop.operands import axis_of, kind_of
+from adjoint.interop.numpy_functions import FUNCTIONS, function
+from adjoint.interop.operands import axis_of, kind_of, plain
 from adjoint.interop.scipy_functions.axes import by_matrix, extended, move_axes, tensors, windows
+from adjoint.interop.scipy_functions.ndimage import by_rank
 from adjoint.interop.scipy_functions.pieces import constants
 from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.solvers.flattening import one_by_one
@@ -260,3 +261,96 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
         raise TypeError("resample: over Tensors there is no t, and only domain='time'")
     x = tensors(x)[0]
     return by_matrix(lambda rows: scipy.signal.resample(rows, num, axis=1, window=window), x, axis_of(axis, x.ndim))
+
+
+@function("scipy.signal.upfirdn")
+def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
+    """A signal with zeros between its elements, convolved with a vector, of which every `down`-th element is kept."""
+    if mode != "constant" or plain(cval) != 0:
+        raise TypeError("upfirdn: over Tensors there is only mode='constant' with cval=0; else pad() the signal")
+    up, down = int(plain(up)), int(plain(down))
+    h, x = tensors(h, x)
+    if h.ndim != 1 or not h.shape[0]:
+        raise ValueError("h must be 1-D with non-zero length")
+    if up < 1 or down < 1:
+        raise ValueError("Both up and down must be >= 1")
+    axis = axis_of(axis, x.ndim)
+    x = move_axes(x, axis, -1)
+    wide = ops.constant_pad_nd(ops.unsqueeze(x, -1), (0, up - 1))
+    wide = ops.reshape(wide, (*x.shape[:-1], -1))[..., : (x.shape[-1] - 1) * up + 1]
+    kernel = ops.reshape(h, (*[1] * (x.ndim - 1), -1))
+    return move_axes(FUNCTIONS["scipy.signal.convolve"](wide, kernel)[..., ::down], -1, axis)
+
+
+#: Ways of resample_poly to go on beyond the ends that are linear functions of the signal.
+_LINEAR_PADS = ("constant", "line", "mean", "symmetric", "reflect", "edge", "wrap")
+
+
+@function("scipy.signal.resample_poly")
+def resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constant", cval=None):
+    """A signal at another rate, through a filter of finite length: a linear function of it."""
+    import scipy.signal
+
+    if padtype not in _LINEAR_PADS or cval:
+        raise TypeError(f"resample_poly: over Tensors there are only padtype={', '.join(_LINEAR_PADS)}, without cval")
+    x = tensors(x)[0]
+    up, down, window = plain(up), plain(down), plain(window)
+    return by_matrix(
+        lambda rows: scipy.signal.resample_poly(rows, up, down, axis=1, window=window, padtype=padtype),
+        x,
+        axis_of(axis, x.ndim),
+    )
+
+
+@function("scipy.signal.decimate")
+def decimate(x, q, n=None, ftype="iir", axis=-1, zero_phase=True):
+    """A signal through a filter against aliases, of which every q-th element is kept: a linear function of it."""
+    import scipy.signal
+
+    x = tensors(x)[0]
+    q = plain(q)
+    return by_matrix(
+        lambda rows: scipy.signal.decimate(rows, q, n, ftype, axis=1, zero_phase=zero_phase), x, axis_of(axis, x.ndim)
+    )
+
+
+@function("scipy.signal.hilbert")
+def hilbert(x, N=None, axis=-1):
+    """A real signal without the negative frequencies: a linear function of it."""
+    import scipy.signal
+
+    x = tensors(x)[0]
+    return by_matrix(lambda rows: scipy.signal.hilbert(rows, N, axis=1), x, axis_of(axis, x.ndim))
+
+
+# filters by rank ------------------------------------------------------------------------------------------------------
+
+
+def _ranked(x, rank_of, sizes, footprint):
+    return by_rank(x, rank_of, sizes, footprint, "constant", 0.0, 0, None)
+
+
+@function("scipy.signal.medfilt")
+def medfilt(volume, kernel_size=None):
+    """The median of each window, with zeros beyond the edges; the derivative is that of the element."""
+    x = FUNCTIONS["atleast_1d"](tensors(volume)[0])
+    return _ranked(x, lambda n: n // 2, _odd(3 if kernel_size is None else kernel_size), None)
+
+
+def _odd(kernel_size):
+    sizes = plain(kernel_size)
+    if any(size % 2 != 1 for size in numpy.atleast_1d(sizes)):
+        raise ValueError("Each element of kernel_size should be odd.")
+    return sizes
+
+
+@function("scipy.signal.medfilt2d")
+def medfilt2d(input, kernel_size=3):
+    """The median of each window of a matrix, with zeros beyond the edges; the derivative is that of the element."""
+    return _ranked(tensors(input)[0], lambda n: n // 2, _odd(kernel_size), None)
+
+
+@function("scipy.signal.order_filter")
+def order_filter(a, domain, rank):
+    """The element of a rank in each window, with zeros beyond the edges; the derivative is its own."""
+    return _ranked(tensors(a)[0], lambda n: int(plain(rank)), None, plain(domain))

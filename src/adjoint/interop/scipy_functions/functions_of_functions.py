@@ -30,6 +30,9 @@ from adjoint.transforms.passing import calls_back
 
 Function = Callable[..., Any]
 
+#: What the error for a function that uses more than its arguments recommends.
+GIVE_IN_ARGS = "Give it in args=(...)"
+
 #: Gauss and Legendre's rule on (0, 1), for the intervals that SciPy ended with.
 _NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(21)
 _NODES, _WEIGHTS = 0.5 * (_NODES + 1), 0.5 * _WEIGHTS
@@ -40,11 +43,13 @@ def constant(value: Any) -> Any:
     return mapped(lambda tensor: tensor.detach(), TensorBase, values(value))
 
 
-def plain_function(function: Function, args: tuple[Any, ...], kinds: list[type] | None = None) -> Function:
+def plain_function(
+    function: Function, args: tuple[Any, ...], kinds: list[type] | None = None, remedy: str = GIVE_IN_ARGS
+) -> Function:
     """A function of plain numbers for SciPy, with constant parameters.
 
     kinds: a list for the classes of its results, which the function may bring itself. Without it, a function that has
-    variables of its own raises TypeError: the solution would silently be constant in them.
+    variables of its own raises TypeError, with this remedy: the solution would silently be constant in them.
     """
     constants = constant(args)
 
@@ -59,17 +64,22 @@ def plain_function(function: Function, args: tuple[Any, ...], kinds: list[type] 
         if kinds is not None:
             kinds.append(kind)
         elif class_of_results(args) is None:
-            _refuse_tracked(function(*point, *constants), getattr(function, "__name__", "the function"))
-        return values_of(to_tensors(result))
+            _refuse_tracked(function(*point, *constants), getattr(function, "__name__", "the function"), remedy)
+        return mapped(values_of, TensorBase, to_tensors(result))
 
     return call
 
 
-def _refuse_tracked(result: Any, name: str) -> None:
-    if any(is_tracked(tensor) for tensor in tensors_in(to_tensors(result))):
+def holds_tracked(value: Any) -> bool:
+    """True if derivatives are being taken through a Tensor or an Array in nested containers."""
+    return any(is_tracked(tensor) for tensor in tensors_in(to_tensors(value)))
+
+
+def _refuse_tracked(result: Any, name: str, remedy: str) -> None:
+    if holds_tracked(result):
         raise TypeError(
             f"{name} uses a Tensor or an Array that requires a derivative and is none of its arguments: the solution "
-            "would silently be a constant. Give it in args=(...)"
+            f"would silently be a constant. {remedy}"
         )
 
 
@@ -89,6 +99,72 @@ def tupled(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
+# calls of SciPy's solvers ---------------------------------------------------------------------------------------------
+
+#: Arguments of solvers that are functions of something else than a point and the parameters.
+_NOT_OF_POINTS = ("callback", "method")
+#: Arguments of solvers that a solution may lie on.
+_LIMITS = ("bounds", "x1", "x2")
+
+
+class Call:
+    """A call of one of SciPy's solvers: the user's function, its parameters, and all else as plain values.
+
+    SciPy gets functions that bring the parameters themselves, as constants.
+    """
+
+    def __init__(self, of_scipy: Function, signature: inspect.Signature, places: Any, options: Any) -> None:
+        self.of_scipy, self.bound = of_scipy, signature.bind(*places, **options)
+        arguments = self.bound.arguments
+        self.options = {name: parameter.default for name, parameter in signature.parameters.items()} | arguments
+        self.args = tupled(self.options["args"])
+        self.kind = class_of_results(self.args)
+        function: Function = next(iter(arguments.values()))
+        # with True it gives its derivative, too
+        gives_more = any(self.options.get(name) is True for name in ("jac", "fprime"))
+        self.function = _first_of(function) if gives_more else function
+        for name, value in arguments.items():
+            arguments[name] = self.plain(name, value)
+
+    def plain(self, name: str, value: Any) -> Any:
+        """An argument as SciPy gets it. Raises TypeError where a derivative would be lost."""
+        if name == "args":
+            return ()
+        if callable(value) and name not in _NOT_OF_POINTS:
+            return plain_function(value, self.args)
+        if name in _LIMITS and holds_tracked(value):
+            raise TypeError(f"{self.of_scipy.__name__}: {name} has no derivative here; detach() it")
+        return constant(value)
+
+    def solution(self) -> Any:
+        """What SciPy gives."""
+        return self.of_scipy(*self.bound.args, **self.bound.kwargs)
+
+
+def _first_of(function: Function) -> Function:
+    return lambda *point: function(*point)[0]
+
+
+def solver(refine: Callable[[Call, Any], Any]) -> Callable[[Function], Function]:
+    """How solvers of SciPy's are called with Tensors and Arrays as parameters.
+
+    refine: from the call and SciPy's solution to the one that has derivatives.
+    """
+
+    def of_solver(of_scipy: Function) -> Function:
+        signature = inspect.signature(of_scipy)
+
+        @functools.wraps(of_scipy)
+        def solve(*places: Any, **options: Any) -> Any:
+            call = Call(of_scipy, signature, places, options)
+            solution = call.solution()
+            return solution if call.kind is None else refine(call, solution)
+
+        return solve
+
+    return of_solver
+
+
 # roots ----------------------------------------------------------------------------------------------------------------
 
 
@@ -98,60 +174,39 @@ def _root_near(function: Function, start: Any, args: tuple[Any, ...], kind: type
     return as_class(kind, implicit.root(over_tensors(function, kind), x, *to_tensors(args)))
 
 
-def scalar_root(of_scipy: Function) -> Function:
-    """A solver for a root of one variable: bisect, brenth, brentq, ridder, toms748 and newton."""
-
-    @functools.wraps(of_scipy)
-    def solve(f: Function, *places: Any, args: Any = (), **options: Any) -> Any:
-        args = tupled(args)
-        kind = class_of_results(args)
-        solution = of_scipy(plain_function(f, args), *constant(places), **options)
-        if kind is None:
-            return solution
-        if options.get("full_output"):
-            return _root_near(f, solution[0], args, kind), *solution[1:]
-        return _root_near(f, solution, args, kind)
-
-    return solve
+def _refine_point(call: Call, solution: Any, function: Function | None = None) -> Any:
+    """A root, or with full_output a tuple that begins with it."""
+    function = function or call.function
+    if call.options.get("full_output"):
+        return _root_near(function, solution[0], call.args, call.kind), *solution[1:]
+    return _root_near(function, solution, call.args, call.kind)
 
 
-def with_result(of_scipy: Function, refine: Function) -> Function:
-    """A solver whose result has an entry x: root, root_scalar (root), minimize and minimize_scalar."""
-
-    @functools.wraps(of_scipy)
-    def solve(fun: Function, *places: Any, args: Any = (), **options: Any) -> Any:
-        args = tupled(args)
-        kind = class_of_results(args)
-        solution = of_scipy(plain_function(fun, args), *constant(places), **_constant_options(options, args))
-        if kind is not None:
-            refine(solution, fun, args, kind, options)
-        return solution
-
-    return solve
+def _refine_fixed_point(call: Call, solution: Any) -> Any:
+    return _refine_point(call, solution, lambda x, *args: x - call.function(x, *args))
 
 
-def _constant_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
-    """Options whose functions get the parameters, too."""
-    return {
-        name: plain_function(value, args) if callable(value) and name in ("jac", "hess", "hessp", "fprime") else value
-        for name, value in options.items()
-    }
-
-
-def _refine_root(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
+def _refine_root(call: Call, solution: Any) -> Any:
     key = "root" if "root" in solution else "x"
-    solution[key] = _root_near(fun, solution[key], args, kind)
+    solution[key] = _root_near(call.function, solution[key], call.args, call.kind)
+    return solution
 
 
-def _refine_minimum(solution: Any, fun: Function, args: Any, kind: Any, options: Any) -> None:
-    """The stationary point near a minimum. Raises TypeError where the minimum may lie on a boundary."""
-    unsupported = [name for name in ("bounds", "constraints") if options.get(name) is not None]
-    if unsupported:
-        raise TypeError(f"minimize: over Tensors there are no {unsupported[0]}; the minimum must be a stationary point")
-    solution.x, solution.fun = _minimum_near(fun, solution.x, args, kind)
+def root_without_parameters(of_scipy: Function) -> Function:
+    """A solver for a vector that takes no parameters, as broyden1: the function may have no variables of its own."""
+    remedy = f"Call root(F, x0, args=(...), method={_METHOD_OF_ROOT.get(of_scipy.__name__, of_scipy.__name__)!r})"
+
+    @functools.wraps(of_scipy)
+    def solve(F: Function, xin: Any, *places: Any, **options: Any) -> Any:
+        return of_scipy(plain_function(F, (), remedy=remedy), constant(xin), *places, **options)
+
+    return solve
 
 
-def _minimum_near(fun: Function, start: Any, args: tuple[Any, ...], kind: type) -> tuple[Any, Any]:
+# minima ---------------------------------------------------------------------------------------------------------------
+
+
+def _minimum_near(fun: Function, start: Any, args: tuple[Any, ...], kind: type | None) -> tuple[Any, Any]:
     """The stationary point near a minimum and the function there, as functions of the parameters."""
     x = new_tensor(numpy.asarray(start, float))
     function = over_tensors(fun, kind)
@@ -161,43 +216,73 @@ def _minimum_near(fun: Function, start: Any, args: tuple[Any, ...], kind: type) 
     return as_class(kind, minimum), as_class(kind, ops.reshape(function(minimum, *to_tensors(args)), ()))
 
 
-def scalar_minimum(of_scipy: Function) -> Function:
-    """A solver for a minimum of one variable: brent, golden and fminbound.
+def refuse_limits(call: Call, name: str, *limits: str) -> None:
+    """Raise TypeError where the minimum may lie on a boundary."""
+    for limit in limits:
+        if call.options.get(limit) not in (None, ()):
+            raise TypeError(f"{name}: over Tensors there are no {limit}; the minimum must be a stationary point")
+
+
+def _refine_minimum(call: Call, solution: Any) -> Any:
+    """The stationary point near a minimum. Raises TypeError where the minimum may lie on a boundary."""
+    refuse_limits(call, "minimize", "bounds", "constraints")
+    solution.x, solution.fun = _minimum_near(call.function, solution.x, call.args, call.kind)
+    return solution
+
+
+def _refine_scalar_minimum(call: Call, solution: Any) -> Any:
+    """A minimum of one variable: of brent, golden and fminbound.
 
     SciPy's compare values of the function, so that a derivative of their steps would be 0.
     """
-    signature = inspect.signature(of_scipy)
+    if "x1" in call.options:
+        raise TypeError(f"{call.of_scipy.__name__}: over Tensors there are no bounds; use minimize_scalar without them")
+    if not call.options["full_output"]:
+        return _minimum_near(call.function, solution, call.args, call.kind)[0]
+    return *_minimum_near(call.function, solution[0], call.args, call.kind), *solution[2:]
 
-    @functools.wraps(of_scipy)
-    def solve(*places: Any, **options: Any) -> Any:
-        bound = signature.bind(*places, **options)
-        bound.apply_defaults()
-        arguments = bound.arguments
-        func, args = arguments["func"], tupled(arguments["args"])
-        kind = class_of_results(args)
-        arguments.update(func=plain_function(func, args), args=())
-        solution = of_scipy(*constant(bound.args), **constant(bound.kwargs))
-        if kind is None:
-            return solution
-        if "x1" in arguments:
-            raise TypeError(f"{of_scipy.__name__}: over Tensors there are no bounds; use minimize_scalar without them")
-        if not arguments["full_output"]:
-            return _minimum_near(func, solution, args, kind)[0]
-        return *_minimum_near(func, solution[0], args, kind), *solution[2:]
 
-    return solve
+def _refine_vector_minimum(call: Call, solution: Any) -> Any:
+    """A minimum of several variables: of fmin and its like, which give more where full_output and retall say so."""
+    has_value, has_path = call.options["full_output"], call.options["retall"]
+    start = solution[0] if has_value or has_path else solution
+    x, value = _minimum_near(call.function, start, call.args, call.kind)
+    if has_value:
+        return x, value, *solution[2:]
+    return (x, *solution[1:]) if has_path else x
+
+
+def _refine_bounded_minimum(call: Call, solution: Any) -> Any:
+    """A minimum of fmin_l_bfgs_b, whose function gives its gradient, too, where nothing else does."""
+    refuse_limits(call, "fmin_l_bfgs_b", "bounds")
+    has_gradient = call.options["fprime"] is None and not call.options["approx_grad"]
+    function = _first_of(call.function) if has_gradient else call.function
+    return *_minimum_near(function, solution[0], call.args, call.kind), *solution[2:]
+
+
+_WITHOUT_PARAMETERS = (
+    "broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "newton_krylov",
+)  # fmt: skip
+#: Names of methods of root that are not those of the functions.
+_METHOD_OF_ROOT = {"newton_krylov": "krylov"}
+
+#: How the solutions of solvers get their derivatives.
+REFINEMENTS: dict[str, Callable[[Call, Any], Any]] = {
+    **dict.fromkeys(("bisect", "brenth", "brentq", "ridder", "toms748", "newton", "fsolve"), _refine_point),
+    "fixed_point": _refine_fixed_point,
+    **dict.fromkeys(("root", "root_scalar"), _refine_root),
+    **dict.fromkeys(("minimize", "minimize_scalar"), _refine_minimum),
+    **dict.fromkeys(("brent", "golden", "fminbound"), _refine_scalar_minimum),
+    **dict.fromkeys(("fmin", "fmin_powell", "fmin_cg", "fmin_bfgs", "fmin_ncg"), _refine_vector_minimum),
+    "fmin_l_bfgs_b": _refine_bounded_minimum,
+}
 
 
 def optimizers(module: Any) -> dict[str, Function]:
     """The functions of scipy.optimize that also take Tensors and Arrays as parameters."""
-    scalar = {name: scalar_root(getattr(module, name)) for name in ("bisect", "brenth", "brentq", "ridder", "toms748")}
-    return scalar | {
-        **{name: scalar_minimum(getattr(module, name)) for name in ("brent", "golden", "fminbound")},
-        "newton": scalar_root(module.newton),
-        "root": with_result(module.root, _refine_root),
-        "root_scalar": with_result(module.root_scalar, _refine_root),
-        "minimize": with_result(module.minimize, _refine_minimum),
-        "minimize_scalar": with_result(module.minimize_scalar, _refine_minimum),
+    return {
+        **{name: solver(refine)(getattr(module, name)) for name, refine in REFINEMENTS.items()},
+        **{name: root_without_parameters(getattr(module, name)) for name in _WITHOUT_PARAMETERS},
     }
 
 

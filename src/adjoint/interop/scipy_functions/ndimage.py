@@ -12,8 +12,8 @@ import math
 import numpy
 
 from adjoint.interop.numpy_functions import FUNCTIONS, function
-from adjoint.interop.operands import axes_of, axis_of
-from adjoint.interop.scipy_functions.axes import by_matrix, extended, tensors, windows
+from adjoint.interop.operands import axes_of, axis_of, plain
+from adjoint.interop.scipy_functions.axes import along_axis, by_matrix, extended, tensors, windows
 from adjoint.interop.scipy_functions.pieces import constants, piecewise
 from adjoint.interop.scipy_functions.pieces import plain as values_of
 from adjoint.tensor.table import ops
@@ -131,6 +131,82 @@ def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *,
     x, weights = tensors(input, weights)
     starts = [_turned(n, start) for n, start in zip(weights.shape, _each(origin, weights.ndim), strict=True)]
     return correlate(x, ops.flip(weights, tuple(range(weights.ndim))), output, mode, cval, starts, axes=axes)
+
+
+# filters by rank ------------------------------------------------------------------------------------------------------
+
+
+def by_rank(x, rank_of, sizes, footprint, mode, cval, origin, axes):
+    """The element of a rank in each window. rank_of: from the number of elements in a window to the rank."""
+    axes = axes_of(axes, x.ndim)
+    mask = None if footprint is None else numpy.asarray(footprint, bool)
+    if mask is not None and (mask.ndim != len(axes) or not mask.any()):
+        raise ValueError("footprint must have as many axes as are filtered, and one element at least")
+    if mask is None and sizes is None:
+        raise RuntimeError("no footprint or filter size provided")
+    sizes = mask.shape if mask is not None else [int(n) for n in _each(plain(sizes), len(axes))]
+    for axis, size, way, start in zip(axes, sizes, _each(mode, len(axes)), _each(origin, len(axes)), strict=True):
+        x = _windows_along(x, axis, size, way, cval, start)
+    elements = ops.reshape(x, (*x.shape[: -len(axes)], -1))
+    if mask is not None and not mask.all():
+        elements = along_axis(elements, elements.ndim - 1, numpy.flatnonzero(mask))
+    n = elements.shape[-1]
+    rank = rank_of(n)
+    if not -n <= rank < n:
+        raise RuntimeError("rank not within filter footprint size")
+    return ops.sort(elements, -1)[0][..., rank]
+
+
+def _rank_of_percentile(percentile):
+    share = percentile + 100 if percentile < 0 else percentile
+    if not 0 <= share <= 100:
+        raise RuntimeError("invalid percentile")
+    return lambda n: n - 1 if share == 100 else int(n * share / 100.0)
+
+
+def _declare_ranks(name, rank_of):
+    @function(f"scipy.ndimage.{name}")
+    def filtered(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+        """The element of a rank in each window; the derivative is its own."""
+        _refuse(output)
+        return by_rank(tensors(input)[0], rank_of, size, footprint, mode, cval, origin, axes)
+
+    @function(f"scipy.ndimage.{name}1d")
+    def along_one(input, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+        """The element of a rank in each window along an axis; the derivative is its own."""
+        _refuse(output)
+        return by_rank(tensors(input)[0], rank_of, size, None, mode, cval, origin, axis)
+
+
+_declare_ranks("minimum_filter", lambda n: 0)
+_declare_ranks("maximum_filter", lambda n: n - 1)
+
+
+@function("scipy.ndimage.median_filter")
+def median_filter(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    """The median of each window; the derivative is that of the element."""
+    _refuse(output)
+    return by_rank(tensors(input)[0], lambda n: n // 2, size, footprint, mode, cval, origin, axes)
+
+
+@function("scipy.ndimage.rank_filter")
+def rank_filter(input, rank, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    """The element of a rank in each window, counted from the end where it is negative."""
+    _refuse(output)
+    return by_rank(tensors(input)[0], lambda n: int(plain(rank)), size, footprint, mode, cval, origin, axes)
+
+
+@function("scipy.ndimage.percentile_filter")
+def percentile_filter(
+    input, percentile, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None
+):
+    """The element of each window below which a share of the others lies."""
+    _refuse(output)
+    rank_of = _rank_of_percentile(float(plain(percentile)))
+    return by_rank(tensors(input)[0], rank_of, size, footprint, mode, cval, origin, axes)
+
+
+# options of several axes ----------------------------------------------------------------------------------------------
 
 
 def _one_by_one(x, axes, filter_of, *options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,62 @@ def spsolve(A: Any, b: Any) -> Any:
     return matrix._on_tensors(
         lambda right: sparse_solution(places(matrix.layout), matrix.entries.to(right.dtype), right), b
     )
+
+
+class Factors:
+    """The factors of a sparse matrix, for many right-hand sides; made by `splu`."""
+
+    def __init__(self, matrix: SparseMatrix) -> None:
+        self._matrix = matrix
+        # found once here, and by the pattern for each solution
+        places(matrix.layout).factor(to_numpy(matrix.entries))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of the matrix."""
+        return self._matrix.shape
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """Solve A x = rhs, with trans="T" for the transposed matrix, with "H" for its conjugate.
+
+        rhs: of shape (n,), or (n, m). Raises ValueError for another shape, or another value of trans.
+        """
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans must be N, T, or H, got {trans!r}")
+        check_side(self._matrix, rhs, "solve()")
+        pattern = places(self._matrix.layout)
+        if trans != "N":
+            pattern = pattern.transposed()
+
+        def solution(right: Tensor) -> Tensor:
+            entries = self._matrix.entries.to(right.dtype)
+            return sparse_solution(pattern, entries.conj() if trans == "H" else entries, right)
+
+        return self._matrix._on_tensors(solution, rhs)
+
+
+def splu(A: Any) -> Factors:
+    """The factors of a sparse matrix (SuperLU), whose method `solve` has derivatives in the matrix and in its argument.
+
+    A: as for `spsolve`. Raises LinAlgError if A is singular; ValueError if it is not square.
+
+    >>> import adjoint, numpy, scipy.sparse
+    >>> factors = adjoint.sparse.linalg.splu(scipy.sparse.csc_array([[2.0, 1.0], [0.0, 4.0]]))
+    >>> adjoint.grad(lambda b: factors.solve(b).sum())(numpy.array([3.0, 4.0]))
+    array([0.5  , 0.125])
+    """
+    return Factors(matrix_of(A, "splu()"))
+
+
+def factorized(A: Any) -> Callable[[Any], Any]:
+    """The function from b to the solution of A x = b, with derivatives in A and b; see `splu`.
+
+    >>> import adjoint, numpy, scipy.sparse
+    >>> solve = adjoint.sparse.linalg.factorized(scipy.sparse.csc_array([[2.0, 1.0], [0.0, 4.0]]))
+    >>> solve(numpy.array([3.0, 4.0]))
+    array([1., 1.])
+    """
+    return splu(A).solve
 
 
 def iterative(name: str, A: Any, b: Any, rtol: float | None, maxiter: int | None, M: Any) -> Any:

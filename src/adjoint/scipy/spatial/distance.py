@@ -5,8 +5,9 @@ from typing import Any as _Any
 import scipy.spatial.distance as _distance
 
 from adjoint.interop.namespaces import over_tensors as _over_tensors
+from adjoint.interop.namespaces import public_names as _public_names
 
-globals().update({name: getattr(_distance, name) for name in _distance.__all__})
+globals().update(_public_names("scipy.spatial.distance.", _distance))
 globals().update(_over_tensors("scipy.spatial.distance.", _distance))
 
 __all__ = list(_distance.__all__)
