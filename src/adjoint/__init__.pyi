@@ -313,7 +313,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 bool: _dtype
 
 def broadcast_shapes(*shapes: builtins.int | Sequence[builtins.int]) -> _Size:
-    """The common shape that shapes broadcast to."""
+    """The shape that the given shapes broadcast to."""
 
 def broadcast_tensors(*tensors: Tensor) -> builtins.tuple[Tensor, ...]:
     """Views of all tensors, broadcast to their common shape."""
@@ -322,7 +322,7 @@ def broadcast_to(input: Tensor, *size: Any) -> Tensor:
     """A view broadcast to a shape. Raises RuntimeError where it does not fit."""
 
 def bucketize(input: Tensor | builtins.float, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """The number of the bucket, between sorted boundaries, that each value lies in."""
+    """The number of the bucket that each value lies in. The buckets are the intervals between sorted boundaries."""
 
 from adjoint.arrays.dtypes import can_cast as can_cast
 
@@ -367,10 +367,10 @@ def cholesky(input: Tensor, upper: builtins.bool = False) -> Tensor:
     """Older form of linalg.cholesky()."""
 
 def cholesky_inverse(L: Tensor, upper: builtins.bool = False) -> Tensor:
-    """The inverse of L H(L), or of H(L) L for upper triangular L."""
+    """The inverse of L L^H, or of L^H L if L is upper triangular."""
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False) -> Tensor:
-    """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose."""
+    """The solution X of (L L^H) X = B, or of (L^H L) X = B if L is upper triangular."""
 
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
@@ -604,10 +604,10 @@ def einsum(*args: Any) -> Tensor:
     """The sum of products of the operands' elements that an equation in Einstein's notation names."""
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """As nn.functional.embedding(), with the weight first."""
+    """nn.functional.embedding() with weight as the first argument."""
 
 def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: builtins.bool = False, mode: builtins.int = 0, sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number."""
+    """nn.functional.embedding_bag() with weight first, one-dimensional indices, and the mode as a number."""
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, **out: Any) -> Tensor:
     """Memory of the given shape and no particular content."""
@@ -749,7 +749,7 @@ def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> MantissaExpo
     """The mantissa, of size [0.5, 1), and the exponent, an int32, in input = mantissa * 2 ** exponent."""
 
 def frobenius_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int], keepdim: builtins.bool = False) -> Tensor:
-    """The square root of the sum of squares over one or two axes (none given: all)."""
+    """The square root of the sum of squares over one or two axes, or over all axes if none is given."""
 
 from adjoint.interop.dlpack import from_dlpack as from_dlpack
 
@@ -852,13 +852,13 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float =
     """nn.functional.hinge_embedding_loss() with the reduction as a number."""
 
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+    """The number of elements in each of `bins` equal intervals of [min, max]."""
 
 def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
-    """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
+    """The number of elements in each bin, or the sum of their weights. The last bin includes its upper edge."""
 
 def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Sequence[Tensor], *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogramdd:
-    """How many points lie in each bin of a grid; the last axis of input holds the coordinates of a point."""
+    """The number of points in each cell of a grid. The last axis of input holds the coordinates of a point."""
 
 def hsplit(input: Tensor, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """tensor_split() along the axis that hstack() joins; a number must divide its size."""
@@ -983,7 +983,7 @@ def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.isfinite, elementwise."""
 
 def isin(elements: Tensor | builtins.complex, test_elements: Tensor | builtins.complex, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """True for those elements that are among the test elements; for those that are not, if `invert`."""
+    """True for each element that is one of the test elements. With invert, True for each element that is not."""
 
 def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.isinf, elementwise."""
@@ -1100,7 +1100,7 @@ def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None)
     """The logarithm of the running sum of exp(input) along an axis, without overflow."""
 
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
+    """The logarithm of the determinants of square matrices. It is NaN for a negative real determinant and -inf for 0."""
 
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """True where both are not zero."""
@@ -1311,7 +1311,7 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
     """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
 
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
-    """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+    """The indices of the first `size` nonzero elements, as rows. Missing rows are filled with fill_value."""
 
 def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: Dims = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
     """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
@@ -1358,7 +1358,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, eps: buil
     """The p-norms of x1 - x2 + eps along the last axis, broadcast."""
 
 def pca_lowrank(A: Tensor, q: builtins.int | None = None, center: builtins.bool = True, niter: builtins.int = 2) -> builtins.tuple[Tensor, Tensor, Tensor]:
-    """Principal components: svd_lowrank() of the data A (..., m, n), less the mean of its m rows if `center`."""
+    """Principal components of the data A (..., m, n), by svd_lowrank()."""
 
 def pdist(input: Tensor, p: builtins.float = 2) -> Tensor:
     """The p-norms of the differences of all pairs of rows: (0, 1), (0, 2) ... (1, 2) ..."""
@@ -1561,12 +1561,12 @@ def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor,
 from adjoint import scipy as scipy
 
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.float, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, out: Tensor | None = None, sorter: Tensor | None = None) -> Tensor:
-    """The index at which each value keeps a sequence sorted along the last axis when it is inserted."""
+    """The index at which each value would be inserted to keep a sequence sorted. Sequences run along the last axis."""
 
 from adjoint.core.modes.random import seed as seed
 
 def segment_reduce(data: Tensor, reduce: builtins.str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
-    """Segments of neighbours along an axis, each reduced to one element."""
+    """Reduce each segment along an axis to one element. A segment is a run of neighbouring elements."""
 
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """The view of one slice along an axis, without that axis."""
@@ -1744,10 +1744,10 @@ def sum(input: Tensor, dim: Dims = None, keepdim: builtins.bool = False, *, dtyp
     """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`."""
 
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Svd:
-    """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+    """Older form of linalg.svd(). It returns V, where linalg.svd() returns the conjugate transpose Vh."""
 
 def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, by products with random vectors."""
+    """An approximate singular value decomposition A - M = U diag(S) V^H with q singular values."""
 
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Alias of transpose()."""
@@ -1820,7 +1820,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = Non
     """Alias of trapezoid()."""
 
 def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
-    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
+    """The older form of linalg.solve_triangular(): the solution X of A X = b, and a copy of A. Batch axes broadcast."""
 
 def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices' lower triangles, zeros above the given diagonal."""
@@ -1870,13 +1870,13 @@ def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step
     """A copy of what unfold() gives a view of."""
 
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """The different elements, or the different slices along an axis, in order."""
+    """The distinct elements in ascending order, or the distinct slices along an axis."""
 
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """The elements, or the slices along an axis, without those that equal the one before them."""
+    """The elements, or slices along an axis, without those equal to their predecessor."""
 
 def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Tensor, ...]:
-    """The coordinates, one tensor for each axis, of places in an array of the given shape counted in row-major order."""
+    """Convert flat indices, which count in row-major order, to coordinates in an array of the given shape."""
 
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @functional
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors with a 1 at the place that each index names and 0 elsewhere, of int64.
+    """For each index a vector of int64 that is 1 at this position and 0 elsewhere.
 
-    num_classes: the length of the vectors; -1 is one more than the largest index.
-    Raises RuntimeError for an index that is negative or too large, and for other dtypes than int64.
+    num_classes: the length of the vectors. -1 stands for the largest index plus 1.
+    Raises RuntimeError for an index that is negative or too large, and for a dtype other than int64.
 
     >>> import adjoint
     >>> adjoint.nn.functional.one_hot(adjoint.tensor([0, 2]))
@@ -64,7 +64,7 @@ def _check_indices(function: str, input: Tensor) -> None:
 
 
 def _renormalize(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten the rows that are used to the norm max_norm, in place and without history."""
+    """Scale the rows in use down to the norm max_norm, in place and without history."""
     with no_grad():
         weight = weight.detach()
         # an index that occurs twice writes the same row twice
@@ -85,12 +85,18 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of weight (V, D) that the indices in input name, as a tensor of its shape and D.
+    """Select a row of weight for each index in input.
 
-    padding_idx: the row of this number gets no gradient. max_norm: rows that are used are first shortened to this norm,
-    in place. scale_grad_by_freq: gradients are divided by how often their index occurs. sparse: the gradient of weight
-    is a sparse tensor of layout sparse_coo with a row for each index.
-    Raises IndexError for an index out of range, RuntimeError for a weight that is no matrix and for other dtypes.
+    Args:
+        input: indices of dtype int64 or int32, of any shape.
+        weight: a matrix (V, D). The result has the shape of input, followed by D.
+        padding_idx: the number of a row whose gradient is 0.
+        max_norm: the largest norm of a row. Longer rows among those in use are first scaled down to it, in place.
+        norm_type: the order of this norm.
+        scale_grad_by_freq: whether each gradient is divided by the number of times its index occurs in input.
+        sparse: whether the gradient of weight is a sparse tensor (layout sparse_coo) with one row for each index.
+
+    Raises IndexError for an index out of range, RuntimeError for a weight that is not a matrix or another dtype.
 
     >>> import adjoint
     >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -130,7 +136,7 @@ def top_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """As nn.functional.embedding(), with the weight first.
+    """nn.functional.embedding() with weight as the first argument.
 
     >>> import adjoint
     >>> adjoint.embedding(adjoint.tensor([[1.0, 2.0], [3.0, 4.0]]), adjoint.tensor([1]))
@@ -192,7 +198,7 @@ def _check_bags(
 
 
 def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
-    """The starts of the bags, as an array, with the end of the last bag as one more entry."""
+    """The start of each bag, followed by the end of the last bag, as an array."""
     starts = underlying(offsets._array)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
@@ -209,7 +215,7 @@ def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
 
 
 def _largest(rows: Tensor, counts: Tensor) -> Tensor:
-    """The largest of the rows (B, n, D) that count in each bag, 0 without any; the first of equal ones is taken."""
+    """The largest element among the rows (B, n, D) that count in each bag, the first of equal ones; else 0."""
     counts = counts[..., None]
     if not rows.shape[1]:
         return ops.sum(rows, 1)
@@ -218,7 +224,7 @@ def _largest(rows: Tensor, counts: Tensor) -> Tensor:
 
 
 def _in_rows(starts: Any) -> tuple[Any, Any]:
-    """Bags of different lengths as rows of one: the places of their indices, and which of these there are."""
+    """Bags of different lengths as rows of equal length: positions of their indices, and a mask of those that exist."""
     lengths = numpy.maximum(numpy.diff(starts), 0)
     column = numpy.arange(lengths.max(initial=0))
     there = column < lengths[:, None]
@@ -239,12 +245,19 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or max of the rows of weight that each bag of indices names; 0 for an empty bag.
+    """The sum, mean or maximum of the rows of weight that each bag of indices selects; 0 for an empty bag.
 
-    Shapes: input (B, n), a bag in each row, or (n) with the places in offsets where bags begin (and, if
-    include_last_offset, where the last one ends); weight (V, D); the result is (B, D). per_sample_weights: factors of
-    the rows, for mode "sum". padding_idx: indices of this number are left out. The rest is as in embedding().
-    Raises ValueError or RuntimeError for shapes, dtypes and indices that do not fit.
+    Args:
+        input: the indices. Each row of an array (B, n) is a bag; an array (n) is divided into bags by offsets.
+        weight: a matrix (V, D). The result has shape (B, D).
+        offsets: the position in input at which each bag begins.
+        mode: "sum", "mean" or "max".
+        per_sample_weights: a factor for each selected row, of the shape of input, for mode "sum".
+        include_last_offset: whether offsets ends with one more entry, the end of the last bag.
+        padding_idx: an index that is ignored.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as in embedding().
+
+    Raises ValueError or RuntimeError for invalid shapes, dtypes or indices.
 
     >>> import adjoint
     >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -316,7 +329,7 @@ def _bags(
 
 
 def _whole_bags(rows: Tensor, mode: str, per_sample_weights: Tensor | None) -> Tensor:
-    """The sums or means of the rows (B, n, D) of bags of which each index counts."""
+    """The sums or means of the rows (B, n, D) of bags in which every index counts."""
     if per_sample_weights is not None:
         return ops.matmul(per_sample_weights[:, None], rows)[:, 0]
     sums = ops.sum(rows, 1)
@@ -338,12 +351,13 @@ def top_embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """As nn.functional.embedding_bag() of one row of indices, with the weight first and the mode as a number.
+    """nn.functional.embedding_bag() with weight first, one-dimensional indices, and the mode as a number.
 
-    mode: 0 for the sum, 1 for the mean, 2 for the maximum.
+    mode: 0 is the sum, 1 the mean, 2 the maximum.
 
-    Returns the bags; the bag that each index lies in; how many indices count in each bag, if they are counted (not for
-    mode 0); and for mode 2 the index that each element of the result comes from, else the third result again.
+    Returns four tensors: the reduced bags; the number of the bag of each index; the number of indices that count in
+    each bag (not computed for mode 0); and the index that each element of the result comes from for mode 2, or the
+    third result again for the other modes.
 
     >>> import adjoint
     >>> weight = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -376,7 +390,7 @@ def top_embedding_bag(
 
 
 def _origins(rows: Tensor, indices: Tensor) -> Tensor:
-    """The index (B, n) of the row (B, n, D) that has the largest element of its bag; 0 in a bag without any."""
+    """The index (B, n) of the row (B, n, D) that holds each largest element of its bag; 0 for an empty bag."""
     if not rows.shape[1]:
         return ops.sum(rows, 1).to(indices.dtype)
     return ops.gather(indices, 1, ops.max(rows, 1, False).indices)
@@ -412,7 +426,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tenso
 
 
 def _with_query_heads(heads: Tensor, n_heads: int) -> Tensor:
-    """Keys or values for groups of queries: each head repeated for all queries that share it."""
+    """Keys or values with as many heads as the queries: each head is repeated for the queries that share it."""
     if n_heads % heads.shape[-3]:
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
     return heads.repeat_interleave(n_heads // heads.shape[-3], heads.ndim - 3)
@@ -429,13 +443,21 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """softmax(query @ key^T * scale + mask) @ value: for each query a mean of values, by how well their keys fit.
+    """softmax(query @ key^T * scale + mask) @ value: for each query the mean of the values, weighted by the keys.
 
-    Shapes: query (..., L, E), key (..., S, E), value (..., S, V); the result is (..., L, V).
-    attn_mask: broadcasts to (..., L, S); True where a query may attend to a key, or numbers to be added. is_causal:
-    query i may attend to keys up to i. scale: 1 / sqrt(E) unless given. dropout_p: the share of weights that are zeroed
-    at random. enable_gqa: key and value have fewer heads (axis -3), each for a group of queries'.
-    A query that may attend to nothing gives 0. Raises RuntimeError for shapes, dtypes and masks that do not fit.
+    Args:
+        query: of shape (..., L, E).
+        key: of shape (..., S, E).
+        value: of shape (..., S, V). The result has shape (..., L, V).
+        attn_mask: broadcasts to (..., L, S). A boolean mask is True where a query may attend to a key; a mask of
+            numbers is added to the scores.
+        dropout_p: the probability with which each weight is set to 0.
+        is_causal: whether query i attends only to the keys 0 to i.
+        scale: the factor of the scores, by default 1 / sqrt(E).
+        enable_gqa: whether key and value may have fewer heads (axis -3) than query. A group of query heads then shares
+            one head of key and value.
+
+    The result is 0 for a query that may attend to no key. Raises RuntimeError for invalid shapes, dtypes or masks.
 
     >>> import adjoint
     >>> q, k = adjoint.tensor([[0.0, 0.0]]), adjoint.tensor([[1.0, 0.0], [0.0, 1.0]])

@@ -27,7 +27,7 @@ _DYNAMIC = (
 
 
 def _array_of(function: str, tensor: object, name: str = "input", *, dynamic: str | None = None) -> Any:
-    """The raw array of an argument; a batch is refused where the shape of the result depends on values."""
+    """The raw array of an argument. A batch is refused if the shape of the result depends on its values."""
     if not isinstance(tensor, TensorBase):
         raise TypeError(errors.must_be_tensor(function, name, 0, tensor))
     array = tensor._array
@@ -42,7 +42,7 @@ _SEARCH = "adjoint.searchsorted(): "
 
 
 def _side(right: bool, side: str | None) -> bool:
-    """Whether to search for places behind equal elements."""
+    """Whether a value goes after equal elements."""
     if side is None:
         return right
     if side not in ("left", "right"):
@@ -99,13 +99,15 @@ def searchsorted(
     sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, out: Tensor | None = None, sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The index at which each value keeps a sequence sorted along the last axis when it is inserted.
+    """The index at which each value would be inserted to keep a sequence sorted. Sequences run along the last axis.
 
-    A value goes before equal elements, or behind them if `right` (or side "right"). `sorter` holds the indices that
-    sort an unsorted sequence. The result has the shape of input, whose leading axes are those of the sequences
-    where there are several; its dtype is int64, or int32.
+    Args:
+        sorted_sequence: one sequence, or several with leading axes equal to those of input.
+        input: the values. The result has the same shape, with dtype int64, or int32 if out_int32 is True.
+        right: whether a value goes after equal elements. It goes before them by default. side="right" says the same.
+        sorter: the indices that sort sorted_sequence, if it is not sorted.
 
-    Raises RuntimeError for shapes that do not fit and for opposite sides.
+    Raises RuntimeError for shapes that do not match, and if right and side contradict each other.
 
     >>> import adjoint
     >>> adjoint.searchsorted(adjoint.tensor([1, 3, 5]), adjoint.tensor([0, 3, 6]))
@@ -123,10 +125,15 @@ def bucketize(
     input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The number of the bucket, between sorted boundaries, that each value lies in.
+    """The number of the bucket that each value lies in. The buckets are the intervals between sorted boundaries.
 
-    A value that is a boundary belongs to the bucket below it, or to the one above if `right`. The result has the shape
-    of input; its dtype is int64, or int32. Raises RuntimeError unless the boundaries have one axis.
+    Args:
+        boundaries: the sorted boundaries, with one axis.
+        right: whether a value equal to a boundary belongs to the bucket above it. It belongs to the bucket below by
+            default.
+
+    The result has the shape of input, with dtype int64, or int32 if out_int32 is True.
+    Raises RuntimeError unless boundaries has one axis.
 
     >>> import adjoint
     >>> adjoint.bucketize(adjoint.tensor([0.5, 1.0, 7.0]), adjoint.tensor([1.0, 2.0]))
@@ -151,9 +158,9 @@ def isin(
     invert: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """True for those elements that are among the test elements; for those that are not, if `invert`.
+    """True for each element that is one of the test elements. With invert, True for each element that is not.
 
-    Either may be a number, but not both. Raises RuntimeError for truth values and complex numbers.
+    One of the two arguments may be a number. Raises RuntimeError for booleans and complex numbers.
 
     >>> import adjoint
     >>> adjoint.isin(adjoint.tensor([1, 2, 3]), adjoint.tensor([3, 1]))
@@ -175,9 +182,10 @@ def isin(
 
 @composite()
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal.
+    """The number of elements in each of `bins` equal intervals of [min, max].
 
-    The result has the dtype of input. Raises RuntimeError for a range that is not finite or in the wrong order.
+    If min equals max, the range of the elements is used. The result has the dtype of input.
+    Raises RuntimeError for a range that is not finite, and for min above max.
 
     >>> import adjoint
     >>> adjoint.histc(adjoint.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
@@ -198,7 +206,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 @composite()
 @takes_out
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`.
+    """The indices of the first `size` nonzero elements, as rows. Missing rows are filled with fill_value.
 
     Raises RuntimeError for a negative size.
 
@@ -240,12 +248,12 @@ def _as_rows(array: Any, dim: int | None) -> tuple[Any, int]:
 
 
 def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, Any, Any]:
-    """For equal elements or slices: where the first of each group is, the group of each, and the size of each group.
+    """Groups of equal elements or slices: the position of the first member, the group of each element, and the sizes.
 
-    The group of each is None where no result needs it.
+    The group of each element is None if no result needs it.
 
-    Groups are numbered in order of their values if they are to be sorted, else in the order in which they come, and
-    then only neighbours belong together. NaN differs from everything.
+    If `sort` is True, groups are numbered in ascending order of their values. Otherwise only neighbours form a group,
+    and groups are numbered in order of appearance. Each NaN is a group of its own.
     """
     xp = namespace(array)
     rows, _ = _as_rows(upcast(array), dim)
@@ -273,7 +281,7 @@ def _groups(array: Any, dim: int | None, sort: bool, each: bool) -> tuple[Any, A
 
 
 def _values_and_counts(array: Any) -> tuple[Any, Any]:
-    """The different elements in order, and how often each occurs; NaN differs from NaN."""
+    """The distinct elements in ascending order, and how often each occurs. Each NaN counts as distinct."""
     if type(array) is not numpy.ndarray:
         return namespace(array).unique(array, return_counts=True, equal_nan=False)
     ordered = array.flatten()
@@ -311,12 +319,16 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The different elements, or the different slices along an axis, in order.
+    """The distinct elements in ascending order, or the distinct slices along an axis.
 
-    Returns:
-        The values; with return_inverse also where each element of input is among them (of the shape of input, or of
-        one axis with dim), with return_counts also how often each occurs. NaN differs from NaN. The values require
-        a gradient if input does, as in torch, but there is no derivative: a backward pass raises NotImplementedError.
+    Args:
+        return_inverse: whether to return, for each element of input, its index among the distinct values: a tensor of
+            the shape of input, or with one axis if dim is given.
+        return_counts: whether to return how often each value occurs.
+        dim: the axis whose slices are compared.
+
+    Returns the values, followed by the results asked for. Each NaN counts as distinct. The values require a gradient if
+    input does, as in PyTorch; a backward pass through them raises NotImplementedError, since there is no derivative.
 
     >>> import adjoint
     >>> adjoint.unique(adjoint.tensor([3, 1, 3]), return_counts=True)
@@ -328,7 +340,7 @@ def unique(
 
 
 def _first_underived(results: Any, input: Tensor, name: str) -> Any:
-    """The values among the results require a gradient if the input does, but there is no derivative."""
+    """Mark the values among the results as requiring a gradient that has no formula, if the input requires one."""
     values = results[0] if isinstance(results, tuple) else results
     without_derivative(values, (input,), NotImplementedError(f"the derivative for '{name}' is not implemented."))
     return results
@@ -338,11 +350,15 @@ def _first_underived(results: Any, input: Tensor, name: str) -> Any:
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or the slices along an axis, without those that equal the one before them.
+    """The elements, or slices along an axis, without those equal to their predecessor.
 
-    Returns:
-        The values; with return_inverse also where each element of input is among them (of the shape of input, or of
-        one axis with dim), with return_counts also how many there were of each in a row.
+    Args:
+        return_inverse: whether to return, for each element of input, its index among the values: a tensor of the shape
+            of input, or with one axis if dim is given.
+        return_counts: whether to return the length of each run of equal elements.
+        dim: the axis whose slices are compared.
+
+    Returns the values, followed by the results asked for.
 
     >>> import adjoint
     >>> adjoint.unique_consecutive(adjoint.tensor([1, 1, 2, 1]))
@@ -407,7 +423,7 @@ def _bounds(xp: Any, points: Any, bounds: tuple[float, float] | None, d: int) ->
 
 
 def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
-    """The bin of each point between the first and the last edge, the last of which belongs to the last bin."""
+    """The bin of each point between the first and the last edge. The last edge belongs to the last bin."""
     last = len(edges) - 2
     if last < 0 or not points.size:
         return xp.zeros(len(points), dtype=int)
@@ -423,7 +439,7 @@ def _bins_of(xp: Any, points: Any, edges: Any) -> Any:
 
 
 def _counts(xp: Any, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
-    """Points (one in each row) counted by bins; the last bin of each coordinate holds its upper edge too."""
+    """Count points, one in each row, by bins. The last bin of each coordinate includes its upper edge."""
     shape = tuple(len(each) - 1 for each in edges)
     in_range = xp.ones(len(points), dtype=bool)
     for column, each in zip(points.T, edges, strict=True):
@@ -444,7 +460,7 @@ def _counts(xp: Any, points: Any, edges: list[Any], weight: Any, density: bool) 
 
 
 def _points(function: str, input: Tensor, weight: Tensor | None, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """The raw input and weights, checked."""
+    """Check the input and the weights. Return their raw arrays."""
     array = _array_of(function, input)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.long_name}'")
@@ -479,12 +495,16 @@ def histogram(
     input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogram:  # fmt: skip
-    """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too.
+    """The number of elements in each bin, or the sum of their weights. The last bin includes its upper edge.
 
-    bins: the edges, or how many equal bins there are in `range` (by default from the least to the largest element).
-    density: divide by the total and by the width of each bin.
+    Args:
+        bins: the edges of the bins, or the number of bins of equal width.
+        range: the lower and the upper end of the bins of equal width, by default the smallest and the largest element.
+        weight: a weight for each element, of the shape of input.
+        density: whether to divide each result by the total and by the width of its bin.
 
-    Returns (hist, bin_edges), of the dtype of input. Raises RuntimeError for bins, ranges or weights that do not fit.
+    Returns a named tuple (hist, bin_edges), of the dtype of input.
+    Raises RuntimeError for invalid bins, ranges or weights.
 
     >>> import adjoint
     >>> adjoint.histogram(adjoint.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 3.0)).hist
@@ -518,12 +538,16 @@ def histogramdd(
     input: Tensor, bins: int | Sequence[int] | Sequence[Tensor], *, range: Sequence[float] | None = None,
     weight: Tensor | None = None, density: bool = False,
 ) -> Histogramdd:  # fmt: skip
-    """How many points lie in each bin of a grid; the last axis of input holds the coordinates of a point.
+    """The number of points in each cell of a grid. The last axis of input holds the coordinates of a point.
 
-    bins: for each coordinate the edges or how many equal bins there are, or one number for all. range: the least and
-    the largest value of each coordinate, one after the other. density: divide by the total and each bin's volume.
+    Args:
+        bins: for each coordinate the edges of its bins or their number. One number applies to all coordinates.
+        range: the lower and the upper end of each coordinate, in a flat sequence.
+        weight: a weight for each point.
+        density: whether to divide each result by the total and by the volume of its cell.
 
-    Returns (hist, bin_edges), the latter a tuple. Raises RuntimeError for bins, ranges or weights that do not fit.
+    Returns a named tuple (hist, bin_edges), where bin_edges is a tuple of tensors.
+    Raises RuntimeError for invalid bins, ranges or weights.
 
     >>> import adjoint
     >>> points = adjoint.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
@@ -562,9 +586,10 @@ def histogramdd(
 
 @composite(method=False)
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """The coordinates, one tensor for each axis, of places in an array of the given shape counted in row-major order.
+    """Convert flat indices, which count in row-major order, to coordinates in an array of the given shape.
 
-    Raises TypeError for indices that are no integers, ValueError for a negative length.
+    Returns one tensor for each axis.
+    Raises TypeError for indices that are not integers, ValueError for a negative length.
 
     >>> import adjoint
     >>> adjoint.unravel_index(adjoint.tensor([4, 7]), (3, 4))
@@ -589,9 +614,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 @composite(method=False)
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The common shape that shapes broadcast to.
+    """The shape that the given shapes broadcast to.
 
-    Raises RuntimeError where lengths differ and none is 1, ValueError for a negative length.
+    Raises RuntimeError if two lengths of an axis differ and neither is 1, ValueError for a negative length.
 
     >>> import adjoint
     >>> adjoint.broadcast_shapes((3, 1), (4,))

@@ -91,16 +91,24 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Connectionist temporal classification (Graves et al. 2006): -log of the probability of a sequence of labels.
+    """Connectionist temporal classification (Graves et al. 2006): the loss of sequences of labels without alignment.
 
-    Shapes: log_probs (T, N, C) or (T, C), logarithms of probabilities of classes at each moment; targets (N, S), (S),
-    or all labels one after the other; lengths (N), the number of moments and labels of each sample. blank: the class
-    that means no label. reduction "mean" divides each loss by the length of its target, then takes the mean.
-    zero_infinity: losses of targets that are too long for their input are 0, and infinite otherwise.
-    log_probs must come from log_softmax(): the gradient takes the probabilities of classes to sum to 1, and is
-    exp(log_probs) less the classes' probabilities given the target, as in PyTorch. Where they sum to something else,
-    it is not the derivative of the formula.
-    Raises ValueError for an unknown reduction, RuntimeError for lengths and labels that do not fit.
+    The loss of a sample is -log P(target | log_probs). P sums the probabilities of all alignments: paths of T classes
+    that give the target when repeated classes are merged and blanks are removed.
+
+    Args:
+        log_probs: the logarithm of each class's probability at each time step, of shape (T, N, C) or (T, C). It must
+            be the result of log_softmax(): the gradient, exp(log_probs) minus the posterior probability of each class,
+            is the derivative only if the probabilities of a time step sum to 1. PyTorch's gradient is the same.
+        targets: the labels, of shape (N, S), of shape (S) for one sample, or the labels of all samples concatenated.
+        input_lengths: the number of time steps of each sample, of shape (N).
+        target_lengths: the number of labels of each sample, of shape (N).
+        blank: the number of the class that stands for no label.
+        reduction: "none", "sum" or "mean". The mean is taken over the samples, after each loss has been divided by the
+            length of its target.
+        zero_infinity: whether an infinite loss becomes 0. A loss is infinite if the target is too long for the input.
+
+    Raises ValueError for an unknown reduction, RuntimeError for lengths or labels out of range.
 
     >>> import adjoint
     >>> log_probs = adjoint.zeros(2, 1, 2) - 0.6931

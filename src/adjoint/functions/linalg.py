@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_solve", first="A")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X with A X = B, or with X A = B if left is False.
+    """The solution X of A X = B, or of X A = B if left is False.
 
-    Shapes: A (..., n, n); B (..., n, k), or (..., k, n) for left=False; or B is one vector (n), or a batch of vectors
-    (..., n) with the very batch axes of A. Batch axes of matrices broadcast.
+    Args:
+        A: square matrices of shape (..., n, n).
+        B: matrices of shape (..., n, k), or (..., k, n) if left is False. Batch axes of A and B broadcast. B may also
+            be one vector (n), or vectors (..., n) whose batch axes equal those of A.
 
     Raises LinAlgError for a singular matrix.
 
@@ -60,9 +62,12 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_solve_triangular", first="A")
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read.
+    """The solution X of A X = B for triangular A, or of X A = B if left is False.
 
-    Shapes: A (..., n, n); B (..., n, k), or (..., k, n) for left=False. unitriangular: the diagonal counts as ones.
+    Args:
+        A: matrices of shape (..., n, n). Only the triangle that `upper` selects is read.
+        B: matrices of shape (..., n, k), or (..., k, n) if left is False.
+        unitriangular: whether the diagonal of A is taken as ones.
 
     >>> import adjoint
     >>> adjoint.linalg.solve_triangular(adjoint.tensor([[2.0, 0.0], [2.0, 4.0]]), adjoint.ones(2, 1), upper=False)
@@ -93,7 +98,7 @@ class _TriangularSolution(NamedTuple):
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> _TriangularSolution:
-    """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast.
+    """The older form of linalg.solve_triangular(): the solution X of A X = b, and a copy of A. Batch axes broadcast.
 
     >>> import adjoint
     >>> adjoint.triangular_solve(adjoint.ones(1, 1), adjoint.tensor([[2.0]])).solution
@@ -126,7 +131,7 @@ def triangular_solve(
 @composite()
 @torch_call("cholesky_solve", first="B", others={"input2": "L"})
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose.
+    """The solution X of (L L^H) X = B, or of (L^H L) X = B if L is upper triangular.
 
     Shapes: B (..., n, k), L (..., n, n).
 
@@ -151,7 +156,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 @composite()
 @torch_call("cholesky_inverse", first="L")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of L H(L), or of H(L) L for upper triangular L.
+    """The inverse of L L^H, or of L^H L if L is upper triangular.
 
     >>> import adjoint
     >>> adjoint.cholesky_inverse(adjoint.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -173,14 +178,22 @@ class _LeastSquares(NamedTuple):
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_lstsq", first="A", others={"b": "B"})
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> _LeastSquares:
-    """X that minimises the sum of squares of A X - B; if there are several, the smallest of them.
+    """The least-squares solution X, which minimises the sum of squares of A X - B. Of several, it is the smallest.
 
-    Shapes: A (..., m, n), B (..., m, k) or (..., m); the solution is (..., n, k) or (..., n). It is differentiable for
-    matrices of constant rank. The pseudoinverse serves for all drivers, which differ in their other results: "gels",
-    "gelsd" and "gelss" return the residuals, where m > n and all matrices have full rank; "gelsd" and "gelss" singular
-    values; all but "gels" the ranks. The other results are empty.
+    Args:
+        A: matrices of shape (..., m, n).
+        B: of shape (..., m, k) or (..., m). The solution has shape (..., n, k) or (..., n).
+        rcond: singular values of at most rcond times the largest one count as zero.
+        driver: the name of a LAPACK driver. All drivers compute by the pseudoinverse and give the same solution. The
+            driver decides which of the other results are computed.
 
-    Raises RuntimeError for shapes or dtypes that do not fit, and for another driver.
+    Returns a named tuple (solution, residuals, rank, singular_values). A result that is not computed is empty:
+        residuals: computed for m > n, by "gels" for all matrices, by "gelsd" and "gelss" if all have full rank.
+        rank: computed by all drivers except "gels".
+        singular_values: computed by "gelsd" and "gelss".
+
+    The derivative holds for matrices of constant rank.
+    Raises RuntimeError for shapes or dtypes that do not match, and for an unknown driver.
 
     >>> import adjoint
     >>> adjoint.linalg.lstsq(adjoint.tensor([[1.0], [1.0]]), adjoint.tensor([[1.0], [3.0]])).solution
@@ -212,7 +225,7 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 def _check_least_squares(A: Tensor, B: Tensor, driver: str | None) -> bool:
-    """Whether B is a vector for each matrix."""
+    """Check the arguments. Return whether B holds one vector for each matrix."""
     name = "torch.linalg.lstsq:"
     if A.ndim < 2:
         raise RuntimeError(f"{name} input must have at least 2 dimensions.")
@@ -273,9 +286,12 @@ def pinv(
     """The pseudoinverse of matrices (..., m, n), of shape (..., n, m).
 
     Args:
-        rtol: singular values up to this share of the largest count as zero; rcond is its older name.
-        atol: or up to this size; each may be a tensor with one number for each matrix.
-        hermitian: only the lower triangle of A is read. The gradient is that of any matrix all the same, as in torch.
+        rtol: singular values of at most rtol times the largest one count as zero.
+        atol: singular values of at most atol count as zero. rtol and atol may each be a tensor with one number for each
+            matrix.
+        rcond: an older name of rtol.
+        hermitian: whether A is Hermitian, so that only its lower triangle is read. The gradient is that of a general
+            matrix nevertheless, as in PyTorch.
 
     >>> import adjoint
     >>> adjoint.linalg.pinv(adjoint.tensor([[1.0], [1.0]]))
@@ -299,7 +315,7 @@ def pinv(
 
 
 def _by_lower_triangle(A: Tensor) -> Tensor:
-    """Hermitian matrices of which the lower triangle is given."""
+    """The Hermitian matrices that have these lower triangles."""
     below = ops.tril(A, -1)
     diagonal = ops.diagonal(A, 0, -2, -1)
     return below + ops.conj_transpose(below) + on_diagonal(ops, ops.real(diagonal) if A.is_complex() else diagonal)
@@ -318,7 +334,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_det", first="A")
 def det(A: Tensor) -> Tensor:
-    """The determinants of square matrices (..., n, n); their gradient is finite for singular matrices too.
+    """The determinants of square matrices (..., n, n). The gradient is finite for singular matrices too.
 
     >>> import adjoint
     >>> adjoint.linalg.det(adjoint.tensor([[2.0, 1.0], [0.0, 4.0]]))
@@ -340,9 +356,10 @@ def det_method(input: Tensor) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_slogdet", first="A")
 def slogdet(A: Tensor) -> Any:
-    """Sign (of modulus 1 for complex matrices) and logarithm of the absolute value of the determinants.
+    """The sign and the logarithm of the absolute value of the determinants of square matrices.
 
-    Returns a named tuple (sign, logabsdet); for a singular matrix (0, -inf).
+    Returns a named tuple (sign, logabsdet). The sign of a complex determinant is a number of modulus 1. A singular
+    matrix gives (0, -inf).
 
     >>> import adjoint
     >>> adjoint.linalg.slogdet(adjoint.eye(2)).sign
@@ -370,7 +387,7 @@ def slogdet_method(input: Tensor) -> Any:
 @composite()
 @torch_call("logdet")
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0.
+    """The logarithm of the determinants of square matrices. It is NaN for a negative real determinant and -inf for 0.
 
     >>> import adjoint
     >>> adjoint.logdet(adjoint.eye(3))
@@ -391,9 +408,9 @@ def logdet(input: Tensor) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_cholesky", first="A")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices.
+    """The Cholesky factor of Hermitian positive-definite matrices: lower triangular L with A = L L^H.
 
-    Raises LinAlgError if a matrix is not positive-definite.
+    With upper=True it is L^H. Raises LinAlgError if a matrix is not positive-definite.
 
     >>> import adjoint
     >>> adjoint.linalg.cholesky(adjoint.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -408,7 +425,8 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
     """Older form of linalg.cholesky().
 
-    upper: the conjugate transpose of the lower factor. Raises LinAlgError unless A is positive definite.
+    upper: whether to return the conjugate transpose of the lower factor.
+    Raises LinAlgError unless A is positive-definite.
 
     >>> import adjoint
     >>> adjoint.cholesky(adjoint.tensor([[4.0, 2.0], [2.0, 5.0]]))
@@ -421,10 +439,12 @@ def cholesky_method(input: Tensor, upper: bool = False) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eigh", first="A")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """Ascending eigenvalues and the eigenvectors (columns) of Hermitian matrices; one triangle of A is read.
+    """The eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors as columns.
 
-    Returns a named tuple (eigenvalues, eigenvectors). Only functions that do not depend on the eigenvectors' signs or
-    phases have a derivative; for complex ones of another kind the backward pass raises RuntimeError.
+    Only one triangle of A is read. The derivative exists for functions that do not depend on the sign or phase of the
+    eigenvectors. For another function of complex eigenvectors the backward pass raises RuntimeError.
+
+    Returns a named tuple (eigenvalues, eigenvectors).
 
     >>> import adjoint
     >>> adjoint.linalg.eigh(adjoint.tensor([[0.0, 1.0], [1.0, 0.0]])).eigenvalues
@@ -436,7 +456,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eigvalsh", first="A")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Ascending eigenvalues of Hermitian matrices.
+    """The eigenvalues of Hermitian matrices, in ascending order.
 
     >>> import adjoint
     >>> adjoint.linalg.eigvalsh(adjoint.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -448,8 +468,9 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eig", first="A")
 def eig(A: Tensor) -> Any:
-    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order.
+    """The eigenvalues and eigenvectors of square matrices. The eigenvectors are columns of norm 1.
 
+    Both results are complex, and the eigenvalues come in no particular order.
     Returns a named tuple (eigenvalues, eigenvectors).
 
     >>> import adjoint
@@ -462,7 +483,7 @@ def eig(A: Tensor) -> Any:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_eigvals", first="A")
 def eigvals(A: Tensor) -> Tensor:
-    """Eigenvalues of square matrices, complex and in no particular order.
+    """The eigenvalues of square matrices, complex and in no particular order.
 
     >>> import adjoint
     >>> adjoint.linalg.eigvals(adjoint.tensor([[2.0, 1.0], [0.0, 3.0]]))
@@ -474,11 +495,11 @@ def eigvals(A: Tensor) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_qr", first="A")
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """A = Q R with orthonormal columns of Q and upper triangular R.
+    """The QR decomposition A = Q R: the columns of Q are orthonormal, R is upper triangular.
 
     Args:
-        mode: "reduced" for shapes (m, k) and (k, n) with k = min(m, n), "complete" for (m, m) and (m, n), "r" to
-            compute only R. The derivative needs "reduced", or "complete" where m <= n.
+        mode: "reduced" gives Q of shape (m, k) and R of shape (k, n) with k = min(m, n). "complete" gives (m, m) and
+            (m, n). "r" computes only R. The derivative exists for "reduced", and for "complete" if m <= n.
 
     Returns a named tuple (Q, R).
 
@@ -500,7 +521,7 @@ class _Qr(NamedTuple):
 def qr_method(input: Tensor, some: bool = True) -> Any:
     """Older form of linalg.qr().
 
-    some: reduced factors of shapes (m, k) and (k, n) with k = min(m, n); otherwise q is square.
+    some: whether the factors have the shapes (m, k) and (k, n) with k = min(m, n). Otherwise Q is square.
 
     >>> import adjoint
     >>> adjoint.qr(adjoint.tensor([[3.0, 0.0], [4.0, 5.0]])).R.abs()
@@ -513,11 +534,11 @@ def qr_method(input: Tensor, some: bool = True) -> Any:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_svd", first="A")
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """A = U diag(S) Vh with singular values S in descending order.
+    """The singular value decomposition A = U diag(S) Vh. The singular values S are in descending order.
 
-    Returns a named tuple (U, S, Vh). With full_matrices U is (..., m, m) and Vh (..., n, n), else they have
-    k = min(m, n) columns and rows. Only functions that do not depend on the vectors' signs or phases have a derivative.
-    Raises RuntimeError for any `driver` but None: there is one for these arrays.
+    Returns a named tuple (U, S, Vh). With full_matrices, U has shape (..., m, m) and Vh (..., n, n). Otherwise U has
+    k = min(m, n) columns and Vh has k rows. The derivative exists for functions that do not depend on the sign or phase
+    of the singular vectors. Raises RuntimeError for any `driver` except None.
 
     >>> import adjoint
     >>> adjoint.linalg.svd(adjoint.tensor([[3.0, 0.0], [0.0, 4.0]])).S
@@ -537,7 +558,7 @@ def _refuse_driver(driver: str | None) -> None:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_svdvals", first="A")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None.
+    """The singular values of matrices, in descending order. Raises RuntimeError for any `driver` except None.
 
     >>> import adjoint
     >>> adjoint.linalg.svdvals(adjoint.tensor([[1.0, 0.0], [0.0, 2.0]]))
@@ -557,9 +578,10 @@ class _Svd(NamedTuple):
 @composite(name="svd")
 @torch_call("svd")
 def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Svd:
-    """Older form of linalg.svd(): gives V where that gives its conjugate transpose.
+    """Older form of linalg.svd(). It returns V, where linalg.svd() returns the conjugate transpose Vh.
 
-    some: without the columns of U and V that belong to no singular value. Without compute_uv U and V are zeros.
+    some: whether to omit the columns of U and V that belong to no singular value.
+    compute_uv: if False, U and V are filled with zeros.
 
     >>> import adjoint
     >>> adjoint.svd(adjoint.tensor([[3.0, 0.0], [0.0, 2.0]])).S
@@ -580,14 +602,17 @@ def svd_method(input: Tensor, some: bool = True, compute_uv: bool = True) -> _Sv
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M = U diag(S) V^H, nearly: q singular values, by products with random vectors.
+    """An approximate singular value decomposition A - M = U diag(S) V^H with q singular values.
 
-    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithms 4.4 and 5.1.
+    The method multiplies A by random vectors: Halko, Martinsson and Tropp (2009), "Finding structure with randomness",
+    algorithms 4.4 and 5.1.
 
     Args:
-        A: matrices (..., m, n) of a rank not much above q, the number of singular values.
-        niter: how often to multiply by A and its conjugate transpose, which makes large singular values stand out.
-        M: the matrix to subtract, such as the mean of the rows; broadcast.
+        A: matrices of shape (..., m, n). The result is accurate if their rank is not much larger than q.
+        q: the number of singular values.
+        niter: the number of multiplications by A and its conjugate transpose. Each makes large singular values dominate
+            more strongly.
+        M: a matrix to subtract, such as the mean of the rows. It broadcasts.
 
     Shapes: U (..., m, k), S (..., k), V (..., n, k), where k = min(m, n, q).
 
@@ -611,7 +636,7 @@ def svd_lowrank(
 
 
 def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """Orthonormal columns that nearly span the columns of A."""
+    """Orthonormal columns that approximately span the columns of A."""
     Q = ops.linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device))[0]
     for _ in range(niter):
         Q = ops.linalg_qr(A.mH @ Q)[0]
@@ -621,12 +646,15 @@ def _random_basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False)
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """Principal components: svd_lowrank() of the data A (..., m, n), less the mean of its m rows if `center`.
+    """Principal components of the data A (..., m, n), by svd_lowrank().
 
-    Column i of V is the direction of the i-th component, S[i] ** 2 / (m - 1) the variance along it. q: how many, at
-    most min(m, n); None for 6, or as many as there are.
+    Column i of V is the direction of component i, and S[i] ** 2 / (m - 1) is the variance along it.
 
-    Raises ValueError for other q, and for a negative niter.
+    Args:
+        q: the number of components, at most min(m, n). None stands for 6, or for min(m, n) if this is smaller.
+        center: whether to subtract the mean of the m rows first.
+
+    Raises ValueError for q out of range and for a negative niter.
 
     >>> import adjoint
     >>> U, S, V = adjoint.pca_lowrank(adjoint.tensor([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]), q=1)
@@ -671,7 +699,7 @@ def matrix_exp_method(input: Tensor) -> Tensor:
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_matrix_power", first="A")
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
+    """The n-th power of square matrices, by repeated squaring. A negative n takes powers of the inverse.
 
     >>> import adjoint
     >>> adjoint.linalg.matrix_power(adjoint.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
@@ -723,11 +751,15 @@ def matrix_rank(
     atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None,
 ) -> Tensor:
-    """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol).
+    """The number of singular values above atol and above rtol times the largest one.
 
-    Each bound may be a tensor with one number for each matrix. rtol is the precision of the dtype times the larger
-    side of the matrices unless it or a positive atol is given. Of Hermitian matrices the lower triangle is read; raises
-    RuntimeError if they are not square.
+    Args:
+        atol, rtol: each may be a tensor with one number for each matrix. If neither rtol nor a positive atol is given,
+            rtol is the precision of the dtype times the larger of m and n.
+        tol: an older name of atol.
+        hermitian: whether A is Hermitian, so that only its lower triangle is read.
+
+    Raises RuntimeError if hermitian is True and the matrices are not square.
 
     >>> import adjoint
     >>> adjoint.linalg.matrix_rank(adjoint.ones(3, 3))
@@ -770,12 +802,12 @@ def matrix_norm(
     *,
     dtype: Dtype | None = None,
 ) -> Tensor:
-    """A norm of matrices.
+    """The norms of matrices.
 
     Args:
-        ord: "fro" for the Frobenius norm, "nuc" for the sum of the singular values, 2 and -2 for the largest and the
-            smallest of them, 1 and -1 for the largest and smallest sum of a column's absolute values, inf and -inf for
-            those of a row.
+        ord: "fro" is the Frobenius norm and "nuc" the sum of the singular values. 2 and -2 are the largest and smallest
+            singular value. 1 and -1 are the largest and smallest sum of the absolute values in a column, inf and -inf
+            those in a row.
         dim: the two axes of the matrices.
 
     >>> import adjoint
@@ -811,7 +843,7 @@ def matrix_norm(
 
 
 def _reduced(values: Tensor, reduction: str, axis: int) -> Tensor:
-    """Reduce one axis to size 1; the largest of no values is 0, and constant."""
+    """Reduce one axis to size 1. The largest of no values is the constant 0."""
     if reduction == "amax" and not values.shape[axis]:
         return ops.sum(values.detach(), (axis,), True)
     return getattr(ops, reduction)(values, (axis,), True)
@@ -827,11 +859,12 @@ def norm(
     *,
     dtype: Dtype | None = None,
 ) -> Tensor:
-    """A norm of vectors or matrices.
+    """The norms of vectors or matrices.
 
     Args:
-        ord: the order, as for vector_norm or matrix_norm; None for the square root of the sum of squares.
-        dim: one axis for vectors, two for matrices; None for all axes, where with an order A must have one or two.
+        ord: the order, as in vector_norm() or matrix_norm(). None is the square root of the sum of squares.
+        dim: one axis for vectors, two axes for matrices. None stands for all axes; if ord is also given, A must then
+            have one or two axes.
 
     >>> import adjoint
     >>> adjoint.linalg.norm(adjoint.tensor([3.0, 4.0]))
@@ -862,7 +895,7 @@ def _vector_norm(A: Tensor, ord: Any, axes: tuple[int, ...] | None, keepdim: boo
 @composite(method=False)
 @torch_call()
 def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
-    """The square root of the sum of squares over one or two axes (none given: all).
+    """The square root of the sum of squares over one or two axes, or over all axes if none is given.
 
     >>> import adjoint
     >>> adjoint.frobenius_norm(adjoint.tensor([[3.0, 4.0]]), dim=1)
@@ -889,11 +922,12 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = F
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_cond", first="A")
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)), infinite for a singular one.
+    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)). It is infinite for a singular matrix.
 
     Args:
-        p: the order of matrix_norm(), for square matrices; None or 2 for the quotient of the largest and the smallest
-            singular value, -2 for its inverse.
+        p: the order of the norm. None or 2 gives the largest singular value divided by the smallest, -2 the smallest
+            divided by the largest; both take matrices of any shape. The other orders are those of matrix_norm(), for
+            square matrices.
 
     >>> import adjoint
     >>> adjoint.linalg.cond(adjoint.eye(2))

@@ -23,7 +23,7 @@ _linear = operations["linear"]
 def _check_ranks(
     query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None, attn_mask: Tensor | None, num_heads: int
 ) -> bool:
-    """Whether there are samples (an axis of them). Raises AssertionError where ranks do not fit."""
+    """Whether the arguments have an axis of samples. Raises AssertionError for ranks that do not match."""
     n = query.ndim
     assert n in (2, 3), f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
     whom = f"For {'batched' if n == 3 else 'unbatched'} ({n}-D) `query`, expected"
@@ -45,7 +45,7 @@ def _check_ranks(
 
 
 def _to_add(name: str, mask: Tensor | None, like: Tensor) -> Tensor | None:
-    """A mask as numbers to be added: -inf where a mask of truth values is True."""
+    """The mask in the form that is added to scores: -inf where a boolean mask is True."""
     if mask is None:
         return None
     assert mask.dtype is bool_ or mask.is_floating_point(), f"only bool and floating types of {name} are supported"
@@ -75,7 +75,7 @@ def _projected(
     bias: Tensor | None,
     separate: tuple[Any, Any, Any] | None,
 ) -> list[Tensor]:
-    """Query, key and value, each through a linear map of its own; the weights of all may be rows of one tensor."""
+    """The linear projections of query, key and value. Their weights may be stacked in one tensor."""
     width = inputs[0].shape[-1]
     biases = [None] * 3 if bias is None else list(bias.chunk(3))
     if separate is None:
@@ -91,7 +91,7 @@ def _projected(
 
 
 def _by_heads(x: Tensor, samples: int, num_heads: int, head: int) -> Tensor:
-    """(L, N, E) as (N * heads, L, E / heads)."""
+    """Reshape (L, N, E) to (N * heads, L, E / heads)."""
     return x.reshape(x.shape[0], samples * num_heads, head).transpose(0, 1)
 
 
@@ -102,12 +102,12 @@ def _static(name: str, tensor: Tensor, rows: int, head: int) -> Tensor:
 
 
 def _longer(mask: Tensor | None) -> Tensor | None:
-    """A mask for one more key, to which every query may attend."""
+    """The mask extended by one key, to which every query may attend."""
     return None if mask is None else ops.constant_pad_nd(mask, (0, 1))
 
 
 def _merged(attn_mask: Tensor | None, padding: Tensor | None, num_heads: int) -> Tensor | None:
-    """One mask (heads of all samples or 1, L or 1, S) of that of queries and keys and that of keys."""
+    """The sum of both masks, of shape (N * heads or 1, L or 1, S)."""
     if padding is None:
         return attn_mask
     samples, sources = padding.shape
@@ -152,16 +152,32 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of projected queries, keys and values in several heads, joined and projected again.
+    """Multi-head attention: project query, key and value, attend in each head, join the heads, project the result.
 
-    Shapes: query (L, N, E) or (L, E), key (S, N, K), value (S, N, V); in_proj_weight (3 E, E), or the three
-    weights (E, E), (E, K) and (E, V); in_proj_bias (3 E); out_proj_weight (E, E). The result is (L, N, E), and the
-    weights (N, L, S), for each head apart (N, heads, L, S) unless average_attn_weights, None unless need_weights.
-    key_padding_mask (N, S) and attn_mask (L, S) or (N * heads, L, S): True where a key may not be attended to, or
-    numbers to be added. bias_k and bias_v (1, 1, E), and with add_zero_attn zeros, are one more key and value each.
-    static_k and static_v (N * heads, S, E / heads) take the place of projected keys and values. is_causal: attn_mask
-    is a causal one; it is not looked at where no weights are needed and no keys are padding.
-    Raises AssertionError or RuntimeError for shapes, dtypes and arguments that do not fit.
+    Args:
+        query: of shape (L, N, E), or (L, E) for one sample. The result has the same shape.
+        key: of shape (S, N, K), or (S, K).
+        value: of shape (S, N, V), or (S, V).
+        in_proj_weight: the three projections stacked, of shape (3 E, E).
+        q_proj_weight, k_proj_weight, v_proj_weight: the projections as separate matrices (E, E), (E, K) and (E, V),
+            used if use_separate_proj_weight is True.
+        in_proj_bias: the biases of the three projections, of shape (3 E).
+        bias_k, bias_v: one more key and one more value for every sample, of shape (1, 1, E).
+        add_zero_attn: whether one more key and value of zeros are appended.
+        dropout_p: the probability with which each weight is set to 0 while training is True.
+        out_proj_weight, out_proj_bias: the last projection, of shapes (E, E) and (E).
+        key_padding_mask: of shape (N, S), or (S).
+        attn_mask: of shape (L, S) or (N * heads, L, S). Both masks are True where a query may not attend to a key, or
+            hold numbers that are added to the scores.
+        static_k, static_v: keys and values that replace the projected ones, of shape (N * heads, S, E / heads).
+        need_weights: whether the weights are returned; None is returned otherwise.
+        average_attn_weights: whether the weights are the mean over the heads, of shape (N, L, S), or separate for each
+            head, of shape (N, heads, L, S).
+        is_causal: states that attn_mask is the causal mask. The mask itself is then not read if need_weights is False
+            and key_padding_mask is None.
+
+    Returns the pair of result and weights.
+    Raises AssertionError or RuntimeError for invalid shapes, dtypes or arguments.
 
     >>> import adjoint
     >>> x, eye = adjoint.ones(3, 1, 2), adjoint.eye(2)

@@ -34,15 +34,19 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> Tensor:
-    """Segments of neighbours along an axis, each reduced to one element.
+    """Reduce each segment along an axis to one element. A segment is a run of neighbouring elements.
 
-    data: of shape (*lead, n, *rest) with `axis` axes in lead. reduce: "sum", "mean", "max", "min" or "prod".
-    lengths: integers of shape (*lead, k) that sum up to n along the last axis; or offsets, of shape (*lead, k + 1):
-    where segments begin, from 0 to n. initial: takes part in each reduction; a mean without elements is
-    that, or else NaN. unsafe: do not look whether lengths fit.
-    Returns a tensor of shape (*lead, k, *rest). Equal extremes of a segment share the gradient.
+    Args:
+        data: of shape (*lead, n, *rest), where lead has `axis` axes.
+        reduce: "sum", "mean", "max", "min" or "prod".
+        lengths: the number of elements of each segment, integers of shape (*lead, k). Each row sums to n.
+        offsets: the boundaries of the segments, from 0 to n, of shape (*lead, k + 1). It replaces lengths.
+        unsafe: whether to skip the check that the lengths sum to n.
+        initial: a value that takes part in every reduction. It is also the mean of an empty segment, which is NaN
+            without it.
 
-    Raises RuntimeError for an unknown reduction, unless one of lengths and offsets is given, and if they do not fit.
+    Returns a tensor of shape (*lead, k, *rest). Equal extremes of a segment share the gradient equally.
+    Raises RuntimeError for an unknown reduction, and unless lengths or offsets are given and match data.
 
     >>> import adjoint
     >>> adjoint.segment_reduce(adjoint.arange(5.0), "max", lengths=adjoint.tensor([2, 3]))
@@ -69,7 +73,7 @@ def segment_reduce(
 
 
 def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> Any:
-    """The segments' lengths as an array."""
+    """The lengths of the segments as an array."""
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     argument = offsets if lengths is None else lengths
@@ -92,7 +96,7 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
 
 
 def _segment_numbers(sizes: Any, n: int) -> Any:
-    """For each element along the axis the number of its segment."""
+    """The number of the segment of each element along the axis."""
     rows = sizes.reshape(-1, sizes.shape[-1])
     numbers = numpy.arange(sizes.shape[-1])
     return numpy.array([repeat(numbers, row) for row in rows], "int64").reshape(*sizes.shape[:-1], n)

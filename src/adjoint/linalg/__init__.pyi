@@ -24,34 +24,34 @@ from adjoint.tensor.types import tensortype as _tensortype
 from adjoint.arrays.kernels.linalg.errors import LinAlgError as LinAlgError
 
 def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
-    """Lower triangular L with A = L H(L), or the upper triangular H(L), of Hermitian positive-definite matrices."""
+    """The Cholesky factor of Hermitian positive-definite matrices: lower triangular L with A = L L^H."""
 
 def cholesky_ex(A: Tensor, *, upper: builtins.bool = False, check_errors: builtins.bool = False) -> _CholeskyEx:
     """linalg.cholesky(), and for each matrix 0, or the order of the first leading minor that is not positive."""
 
 def cond(A: Tensor, p: builtins.float | builtins.str | None = None) -> Tensor:
-    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)), infinite for a singular one."""
+    """The condition number of matrices (..., m, n): norm(A) * norm(inv(A)). It is infinite for a singular matrix."""
 
 def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1) -> Tensor:
     """The vector product along an axis of length 3; other axes broadcast."""
 
 def det(A: Tensor) -> Tensor:
-    """The determinants of square matrices (..., n, n); their gradient is finite for singular matrices too."""
+    """The determinants of square matrices (..., n, n). The gradient is finite for singular matrices too."""
 
 def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
     """The diagonals of matrices: adjoint.diagonal() with other defaults. A view."""
 
 def eig(A: Tensor) -> Any:
-    """Eigenvalues and eigenvectors (columns of length 1) of square matrices, complex and in no particular order."""
+    """The eigenvalues and eigenvectors of square matrices. The eigenvectors are columns of norm 1."""
 
 def eigh(A: Tensor, UPLO: builtins.str = 'L') -> Any:
-    """Ascending eigenvalues and the eigenvectors (columns) of Hermitian matrices; one triangle of A is read."""
+    """The eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors as columns."""
 
 def eigvals(A: Tensor) -> Tensor:
-    """Eigenvalues of square matrices, complex and in no particular order."""
+    """The eigenvalues of square matrices, complex and in no particular order."""
 
 def eigvalsh(A: Tensor, UPLO: builtins.str = 'L') -> Tensor:
-    """Ascending eigenvalues of Hermitian matrices."""
+    """The eigenvalues of Hermitian matrices, in ascending order."""
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of the product of k reflectors I - tau[i] v[i] H(v[i])."""
@@ -72,7 +72,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool
     """X with A X = B, where linalg.ldl_factor(A) gave LD and pivots. There is no derivative."""
 
 def lstsq(A: Tensor, B: Tensor, rcond: builtins.float | None = None, *, driver: builtins.str | None = None) -> _LeastSquares:
-    """X that minimises the sum of squares of A X - B; if there are several, the smallest of them."""
+    """The least-squares solution X, which minimises the sum of squares of A X - B. Of several, it is the smallest."""
 
 def lu(A: Tensor, *, pivot: builtins.bool = True) -> _Lu:
     """A = P L U of matrices (..., m, n): a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
@@ -93,43 +93,43 @@ def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices (..., n, n)."""
 
 def matrix_norm(A: Tensor, ord: builtins.float | builtins.str = 'fro', dim: Sequence[builtins.int] = (-2, -1), keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
-    """A norm of matrices."""
+    """The norms of matrices."""
 
 def matrix_power(A: Tensor, n: builtins.int) -> Tensor:
-    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n."""
+    """The n-th power of square matrices, by repeated squaring. A negative n takes powers of the inverse."""
 
 def matrix_rank(A: Tensor, tol: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None) -> Tensor:
-    """How many singular values are larger than atol and than rtol times the largest (tol is an older name of atol)."""
+    """The number of singular values above atol and above rtol times the largest one."""
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices, in the order that needs the fewest multiplications."""
 
 def norm(A: Tensor, ord: builtins.float | builtins.str | None = None, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: Dtype | None = None) -> Tensor:
-    """A norm of vectors or matrices."""
+    """The norms of vectors or matrices."""
 
 def pinv(A: Tensor, rcond: Tensor | builtins.float | None = None, hermitian: builtins.bool = False, *, atol: Tensor | builtins.float | None = None, rtol: Tensor | builtins.float | None = None) -> Tensor:
     """The pseudoinverse of matrices (..., m, n), of shape (..., n, m)."""
 
 def qr(A: Tensor, mode: builtins.str = 'reduced') -> Any:
-    """A = Q R with orthonormal columns of Q and upper triangular R."""
+    """The QR decomposition A = Q R: the columns of Q are orthonormal, R is upper triangular."""
 
 def slogdet(A: Tensor) -> Any:
-    """Sign (of modulus 1 for complex matrices) and logarithm of the absolute value of the determinants."""
+    """The sign and the logarithm of the absolute value of the determinants of square matrices."""
 
 def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True) -> Tensor:
-    """X with A X = B, or with X A = B if left is False."""
+    """The solution X of A X = B, or of X A = B if left is False."""
 
 def solve_ex(A: Tensor, B: Tensor, *, left: builtins.bool = True, check_errors: builtins.bool = False) -> _SolveEx:
     """linalg.solve(), and for each matrix 0, or which pivot is zero (from 1) where there is no solution."""
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False) -> Tensor:
-    """X with A X = B (or X A = B) for triangular A, of which only the named triangle is read."""
+    """The solution X of A X = B for triangular A, or of X A = B if left is False."""
 
 def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None) -> Any:
-    """A = U diag(S) Vh with singular values S in descending order."""
+    """The singular value decomposition A = U diag(S) Vh. The singular values S are in descending order."""
 
 def svdvals(A: Tensor, *, driver: builtins.str | None = None) -> Tensor:
-    """Singular values of matrices in descending order. Raises RuntimeError for any `driver` but None."""
+    """The singular values of matrices, in descending order. Raises RuntimeError for any `driver` except None."""
 
 def tensorinv(A: Tensor, ind: builtins.int = 2) -> Tensor:
     """The inverse of tensordot(A, ., ind): the tensor B with tensordot(A, B, ind) the identity."""

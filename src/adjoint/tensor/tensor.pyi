@@ -687,19 +687,19 @@ class Tensor(TensorBase):
         """The products of each element of one vector with each of another, as a matrix."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
-        """How many elements lie in each of `bins` equal parts of [min, max]; of their own range if these are equal."""
+        """The number of elements in each of `bins` equal intervals of [min, max]."""
 
     def histogram(self, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Histogram:
-        """How many elements lie in each bin, or the sum of their weights; the last bin holds its upper edge too."""
+        """The number of elements in each bin, or the sum of their weights. The last bin includes its upper edge."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
-        """The indices of the first `size` elements that are not zero, as rows; filled up with `fill_value`."""
+        """The indices of the first `size` nonzero elements, as rows. Missing rows are filled with fill_value."""
 
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """The different elements, or the different slices along an axis, in order."""
+        """The distinct elements in ascending order, or the distinct slices along an axis."""
 
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """The elements, or the slices along an axis, without those that equal the one before them."""
+        """The elements, or slices along an axis, without those equal to their predecessor."""
 
     def geqrf(self) -> _Geqrf:
         """The QR decomposition of matrices (..., m, n) as LAPACK leaves it: R on and above the diagonal, reflectors below."""
@@ -756,10 +756,10 @@ class Tensor(TensorBase):
         """Older form of linalg.cholesky()."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
-        """The inverse of L H(L), or of H(L) L for upper triangular L."""
+        """The inverse of L L^H, or of L^H L if L is upper triangular."""
 
     def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X with (L H(L)) X = B, or (H(L) L) X = B for upper triangular L, where H is the conjugate transpose."""
+        """The solution X of (L L^H) X = B, or of (L^H L) X = B if L is upper triangular."""
 
     def det(self) -> Tensor:
         """Alias of linalg.det()."""
@@ -768,7 +768,7 @@ class Tensor(TensorBase):
         """Alias of linalg.inv()."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinants of square matrices; NaN where a real one is negative, -inf where it is 0."""
+        """The logarithm of the determinants of square matrices. It is NaN for a negative real determinant and -inf for 0."""
 
     def matrix_exp(self) -> Tensor:
         """Alias of linalg.matrix_exp()."""
@@ -786,10 +786,10 @@ class Tensor(TensorBase):
         """Alias of linalg.slogdet()."""
 
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _Svd:
-        """Older form of linalg.svd(): gives V where that gives its conjugate transpose."""
+        """Older form of linalg.svd(). It returns V, where linalg.svd() returns the conjugate transpose Vh."""
 
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _TriangularSolution:
-        """The older form of linalg.solve_triangular: X with A X = b, and a copy of A; batch axes broadcast."""
+        """The older form of linalg.solve_triangular(): the solution X of A X = b, and a copy of A. Batch axes broadcast."""
 
     def __div__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Alias of Tensor.__truediv__()."""

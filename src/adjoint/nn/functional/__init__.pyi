@@ -115,7 +115,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     """nll_loss(log_softmax(input), target), for target as classes or as probabilities of classes."""
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int], blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
-    """Connectionist temporal classification (Graves et al. 2006): -log of the probability of a sequence of labels."""
+    """Connectionist temporal classification (Graves et al. 2006): the loss of sequences of labels without alignment."""
 
 def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """The input with elements zeroed at random, with probability p, and the others divided by 1 - p."""
@@ -136,10 +136,10 @@ def elu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
     """In-place version of elu()."""
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """The rows of weight (V, D) that the indices in input name, as a tensor of its shape and D."""
+    """Select a row of weight for each index in input."""
 
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2, scale_grad_by_freq: builtins.bool = False, mode: builtins.str = 'mean', sparse: builtins.bool = False, per_sample_weights: Tensor | None = None, include_last_offset: builtins.bool = False, padding_idx: builtins.int | None = None) -> Tensor:
-    """The sum, mean or max of the rows of weight that each bag of indices names; 0 for an empty bag."""
+    """The sum, mean or maximum of the rows of weight that each bag of indices selects; 0 for an empty bag."""
 
 def feature_alpha_dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
     """alpha_dropout() of whole channels: input of shape (N, C, ...)."""
@@ -283,7 +283,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None =
     """(input - target) ** 2, reduced; with a weight for each element, the mean is over the weights."""
 
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: builtins.int, num_heads: builtins.int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: builtins.bool, dropout_p: builtins.float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: builtins.bool = True, key_padding_mask: Tensor | None = None, need_weights: builtins.bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: builtins.bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: builtins.bool = True, is_causal: builtins.bool = False) -> builtins.tuple[Tensor, Tensor | None]:
-    """Attention of projected queries, keys and values in several heads, joined and projected again."""
+    """Multi-head attention: project query, key and value, attend in each head, join the heads, project the result."""
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: builtins.int = 1, margin: builtins.float = 1.0, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """The mean over all classes i but the target y of max(0, weight[y] * (margin - input[y] + input[i])) ** p, reduced."""
@@ -304,7 +304,7 @@ def normalize(input: Tensor, p: builtins.float = 2.0, dim: builtins.int | Sequen
     """The input divided by its p-norm along an axis, or by eps where that is larger."""
 
 def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
-    """Vectors with a 1 at the place that each index names and 0 elsewhere, of int64."""
+    """For each index a vector of int64 that is 1 at this position and 0 elsewhere."""
 
 def pad(input: Tensor, pad: Sequence[builtins.int], mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
     """Margins around the last axes."""
@@ -346,7 +346,7 @@ def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float =
     """In-place version of rrelu()."""
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
-    """softmax(query @ key^T * scale + mask) @ value: for each query a mean of values, by how well their keys fit."""
+    """softmax(query @ key^T * scale + mask) @ value: for each query the mean of the values, weighted by the keys."""
 
 def selu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     """scale * elu(input, alpha) with the two constants that keep mean 0 and variance 1 from layer to layer."""
