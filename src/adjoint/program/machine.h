@@ -258,11 +258,11 @@ static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
 
 /* a loop of our own by its number, which OWN_LOOPS of machine.py knows too */
 static void adj_set_own_loop(adj_step *step, int which) {
-    const PyUFuncGenericFunction own[] = {
+    const PyUFuncGenericFunction loops[] = {
         adj_choose_1, adj_choose_4, adj_choose_8, adj_cast_4, adj_cast_8,
         adj_copy_1, adj_copy_2, adj_copy_4, adj_copy_8, adj_copy_16, adj_widen, adj_narrow,
     };
-    step->loop.function = own[which];
+    step->loop.function = loops[which];
     step->loop.data = NULL;
 }
 
@@ -348,8 +348,9 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
         for (int k = 0; k < n_inputs; k++) {
             here[k] = 0;
             if (arrays[k] == NULL) continue;
-            int own = axis - (ndim - PyArray_NDIM(arrays[k]));
-            if (own >= 0 && PyArray_DIM(arrays[k], own) != 1) here[k] = PyArray_STRIDE(arrays[k], own);
+            int operand_axis = axis - (ndim - PyArray_NDIM(arrays[k]));
+            if (operand_axis >= 0 && PyArray_DIM(arrays[k], operand_axis) != 1)
+                here[k] = PyArray_STRIDE(arrays[k], operand_axis);
             for (int g = 0; g < n_groups; g++)
                 if (strides[g][k] && llabs(here[k]) > llabs(strides[g][k])) return 0;
             if (merges && strides[n_groups - 1][k] != here[k] * shape[axis]) merges = 0;
@@ -383,11 +384,11 @@ static void adj_find_uniform(const adj_elementwise *p, adj_register *registers) 
     }
 }
 
-/* Place a program's registers on arrays and numbers, and make the result; `kept` makes a result of `large` elements or
+/* Place a program's registers on arrays and numbers, and make the result; `maker` makes a result of `large` elements or
    more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or,
    with `flat_only`, they are not of one shape; -1: an exception is set. */
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
-                    PyObject **made, adj_array_maker kept, npy_intp large, int flat_only) {
+                    PyObject **made, adj_array_maker maker, npy_intp large, int flat_only) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;
     int same = 1, c_order = 1, fortran = 1, n = p->n_inputs, single = p->size == 4;
     job->n_rows = job->n_columns = job->n_pieces = job->scratch = 0;
@@ -450,7 +451,7 @@ static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, ad
     Py_INCREF(p->descr);
     fortran = fortran && same;
     PyObject *result;
-    if (size >= large) result = kept(p->descr, ndim, shape, fortran);
+    if (size >= large) result = maker(p->descr, ndim, shape, fortran);
     else
         result = PyArray_NewFromDescr(&PyArray_Type, p->descr, ndim, shape, NULL, NULL,
                                       fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);

@@ -56,7 +56,7 @@ cdef extern from "machine.h":
     void adj_set_result(adj_elementwise *p, int step, int size, int slot)
     ctypedef object (*adj_array_maker)(PyArray_Descr *descr, int ndim, Py_ssize_t *shape, bint fortran)
     int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
-                 PyObject **made, adj_array_maker kept, Py_ssize_t large, bint flat_only) except -1
+                 PyObject **made, adj_array_maker maker, Py_ssize_t large, bint flat_only) except -1
     void adj_set_pieces(adj_job *job, int n_tiles)
     void adj_work(void *job) noexcept nogil
     void adj_work_here(adj_job *job, bint quiet) noexcept

@@ -22,12 +22,12 @@ cdef class Method:
 
 
 cdef inline object vectorcall_method(object method, PyObject** args, size_t nargsf, PyObject* names):
-    cdef Method own = <Method>method
+    cdef Method typed_method = <Method>method
     cdef Py_ssize_t n = PyVectorcall_NARGS(nargsf)
     cdef Py_ssize_t k
     cdef dict keywords = {}
-    if not own.in_place:
-        return call_operation(own.operation, args, n, names)
+    if not typed_method.in_place:
+        return call_operation(typed_method.operation, args, n, names)
     cdef list values = []
     for k in range(n):
         values.append(<object>args[k])
@@ -35,7 +35,7 @@ cdef inline object vectorcall_method(object method, PyObject** args, size_t narg
         for name in <tuple>names:
             keywords[name] = <object>args[n]
             n += 1
-    return own.operation.inplace(values, keywords)
+    return typed_method.operation.inplace(values, keywords)
 
 
 cdef inline object let_method_be_called(Method method):

@@ -24,14 +24,14 @@ static inline void adj_in_place(const adj_loop *loop, void *x, npy_intp n, npy_i
     loop->function(args, &n, steps, loop->data);
 }
 
-/* Of a long short-term memory: `own` and `before` are the parts of the gates by the input and by the state; the gates
+/* Of a long short-term memory: `input_part` and `before` are the gates' parts by the input and by the state; the gates
    are those of input, forgetting, candidate and output. Arrays are (rows, n), gates (rows, 4 n). */
 #define ADJ_DEFINE_REMEMBER(name, type, which)                                                                         \
-    static void name(const type *own, const type *before, const type *memory, npy_intp rows, npy_intp n,               \
+    static void name(const type *input_part, const type *before, const type *memory, npy_intp rows, npy_intp n,        \
                      type *hidden, type *next, type *gates) {                                                          \
         const npy_intp size = sizeof(type);                                                                            \
         for (npy_intp row = 0; row < rows; row++) {                                                                    \
-            for (npy_intp i = 0; i < 4 * n; i++) gates[i] = own[i] + before[i];                                        \
+            for (npy_intp i = 0; i < 4 * n; i++) gates[i] = input_part[i] + before[i];                                 \
             adj_in_place(adj_sigmoid_loops + which, gates, 2 * n, size);                                               \
             adj_in_place(adj_tanh_loops + which, gates + 2 * n, n, size);                                              \
             adj_in_place(adj_sigmoid_loops + which, gates + 3 * n, n, size);                                           \
@@ -39,7 +39,7 @@ static inline void adj_in_place(const adj_loop *loop, void *x, npy_intp n, npy_i
                 hidden[i] = next[i] = gates[n + i] * memory[i] + gates[i] * gates[2 * n + i];                          \
             adj_in_place(adj_tanh_loops + which, hidden, n, size);                                                     \
             for (npy_intp i = 0; i < n; i++) hidden[i] *= gates[3 * n + i];                                            \
-            own += 4 * n, before += 4 * n, gates += 4 * n;                                                             \
+            input_part += 4 * n, before += 4 * n, gates += 4 * n;                                                      \
             memory += n, hidden += n, next += n;                                                                       \
         }                                                                                                              \
     }                                                                                                                  \
@@ -68,43 +68,43 @@ ADJ_DEFINE_REMEMBER(adj_remember_4, float, 1)
 
 /* Of a gated recurrent unit: the gates are those of reset, update and candidate. */
 #define ADJ_DEFINE_UPDATE(name, type, which)                                                                           \
-    static void name(const type *own, const type *before, const type *state, npy_intp rows, npy_intp n, type *next,    \
-                     type *gates) {                                                                                    \
+    static void name(const type *input_part, const type *before, const type *state, npy_intp rows, npy_intp n,         \
+                     type *next, type *gates) {                                                                        \
         const npy_intp size = sizeof(type);                                                                            \
         for (npy_intp row = 0; row < rows; row++) {                                                                    \
-            for (npy_intp i = 0; i < 2 * n; i++) gates[i] = own[i] + before[i];                                        \
+            for (npy_intp i = 0; i < 2 * n; i++) gates[i] = input_part[i] + before[i];                                 \
             adj_in_place(adj_sigmoid_loops + which, gates, 2 * n, size);                                               \
-            for (npy_intp i = 2 * n; i < 3 * n; i++) gates[i] = own[i] + gates[i - 2 * n] * before[i];                 \
+            for (npy_intp i = 2 * n; i < 3 * n; i++) gates[i] = input_part[i] + gates[i - 2 * n] * before[i];          \
             adj_in_place(adj_tanh_loops + which, gates + 2 * n, n, size);                                              \
             for (npy_intp i = 0; i < n; i++)                                                                           \
                 next[i] = gates[2 * n + i] + gates[n + i] * (state[i] - gates[2 * n + i]);                             \
-            own += 3 * n, before += 3 * n, gates += 3 * n;                                                             \
+            input_part += 3 * n, before += 3 * n, gates += 3 * n;                                                      \
             state += n, next += n;                                                                                     \
         }                                                                                                              \
     }                                                                                                                  \
     static void name##_back(const type *of_next, const type *before, const type *state, const type *gates,             \
-                            npy_intp rows, npy_intp n, type *of_own, type *of_before, type *of_state) {                \
+                            npy_intp rows, npy_intp n, type *of_input_part, type *of_before, type *of_state) {         \
         for (npy_intp row = 0; row < rows; row++) {                                                                    \
             const type *reset = gates, *update = gates + n, *candidate = gates + 2 * n;                                \
             for (npy_intp i = 0; i < n; i++) {                                                                         \
                 type passed = of_next[i] * (1 - update[i]) * (1 - candidate[i] * candidate[i]);                        \
-                of_own[i] = of_before[i] = passed * before[2 * n + i] * (reset[i] * (1 - reset[i]));                   \
-                of_own[n + i] = of_before[n + i] =                                                                     \
+                of_input_part[i] = of_before[i] = passed * before[2 * n + i] * (reset[i] * (1 - reset[i]));            \
+                of_input_part[n + i] = of_before[n + i] =                                                              \
                     of_next[i] * (state[i] - candidate[i]) * (update[i] * (1 - update[i]));                            \
-                of_own[2 * n + i] = passed;                                                                            \
+                of_input_part[2 * n + i] = passed;                                                                     \
                 of_before[2 * n + i] = passed * reset[i];                                                              \
                 of_state[i] = of_next[i] * update[i];                                                                  \
             }                                                                                                          \
-            gates += 3 * n, before += 3 * n, of_own += 3 * n, of_before += 3 * n;                                      \
+            gates += 3 * n, before += 3 * n, of_input_part += 3 * n, of_before += 3 * n;                               \
             state += n, of_next += n, of_state += n;                                                                   \
         }                                                                                                              \
     }
 ADJ_DEFINE_UPDATE(adj_update_8, double, 0)
 ADJ_DEFINE_UPDATE(adj_update_4, float, 1)
 
-/* One step forward of (own, before, memory), or back of (g of hidden, g of memory, memory, next memory, gates), of a
-   long short-term memory; of (own, before, state), or back of (g, before, state, gates), of a gated unit. None for
-   arrays that are not plain. */
+/* One step of a long short-term memory: forward from (input_part, before, memory), backward from (g of hidden, g of
+   memory, memory, next memory, gates). One of a gated unit: forward from (input_part, before, state), backward from
+   (g, before, state, gates). None for arrays that are not plain. */
 enum { ADJ_REMEMBER, ADJ_REMEMBER_BACK, ADJ_UPDATE, ADJ_UPDATE_BACK };
 
 /* Which arrays of a step are gates, as bits; how many gates there are. */

@@ -150,7 +150,7 @@ ADJ_TARGET static int ADJ_NAME(adj_runs_of)(const adj_sequence_job *job, int64_t
 
 /* One vector of units of a sample: the states and gates from the sums of the gates' parts. */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_step_of)(const int cell, const ADJ_NAME(adj_work) *work, const T *sums,
-                                                 const T *own, const T *hidden, const T *memory, int64_t n,
+                                                 const T *input_part, const T *hidden, const T *memory, int64_t n,
                                                  int64_t left, T *next_hidden, T *next_memory, T *gates) {
     V result;
     if (cell == ADJ_LSTM) {
@@ -169,7 +169,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_step_of)(const int cell, const ADJ_NAME(
         V reset = ADJ_GATE(0), update = ADJ_GATE(1), part = ADJ_GATE(2), candidate, before;
         ADJ_NAME(adj_sigmoid_of)(&reset, &reset);
         ADJ_NAME(adj_sigmoid_of)(&update, &update);
-        ADJ_NAME(adj_load)(own + 2 * n, left, &candidate);
+        ADJ_NAME(adj_load)(input_part + 2 * n, left, &candidate);
         candidate += reset * part;
         ADJ_NAME(adj_tanh_of)(&candidate, &candidate);
         ADJ_NAME(adj_load)(hidden, left, &before);
@@ -191,16 +191,17 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_step_of)(const int cell, const ADJ_NAME(
 /* All units of a run of samples: the states and gates from the sums in work->sums. */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_of)(const int cell, const adj_sequence_job *job,
                                                   const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
-    const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
+    const int parts = adj_cells[cell].parts, saved_gates = adj_cells[cell].saved_gates;
     const int64_t n = job->units, wide = parts * work->pitch;
-    const T *own = (const T *)job->input_part + run->row * parts * n;
-    T *hiddens = (T *)job->hiddens + run->row * n, *gates = (T *)job->gates + run->row * kept * n;
+    const T *input_part = (const T *)job->input_part + run->row * parts * n;
+    T *hiddens = (T *)job->hiddens + run->row * n, *gates = (T *)job->gates + run->row * saved_gates * n;
     T *memories = (T *)job->memories + run->row * n;
     for (int64_t row = 0; row < run->n; row++)
         for (int64_t i = 0; i < n; i += WIDTH)
-            ADJ_NAME(adj_step_of)(cell, work, work->sums + row * wide + i, own + row * parts * n + i,
+            ADJ_NAME(adj_step_of)(cell, work, work->sums + row * wide + i, input_part + row * parts * n + i,
                                   run->hidden + row * n + i, cell == ADJ_LSTM ? run->memory + row * n + i : NULL, n,
-                                  n - i, hiddens + row * n + i, memories + row * n + i, gates + row * kept * n + i);
+                                  n - i, hiddens + row * n + i, memories + row * n + i,
+                                  gates + row * saved_gates * n + i);
 }
 
 /* A function of the elements, once for each cell: what does not depend on the cell stands outside of it. */
@@ -217,11 +218,11 @@ ADJ_TARGET static void ADJ_NAME(adj_advance_run)(const adj_sequence_job *job, co
                                                  const ADJ_NAME(adj_run) *run) {
     const int cell = job->cell, parts = adj_cells[cell].parts;
     const int64_t n = job->units, wide = parts * work->pitch;
-    const T *own = (const T *)job->input_part + run->row * parts * n, *bias = (const T *)job->bias;
+    const T *input_part = (const T *)job->input_part + run->row * parts * n, *bias = (const T *)job->bias;
     for (int64_t row = 0; row < run->n; row++)
         for (int part = 0; part < parts; part++) {
             T *sums = work->sums + row * wide + part * work->pitch;
-            const T *from = own + (row * parts + part) * n, *more = bias ? bias + part * n : NULL;
+            const T *from = input_part + (row * parts + part) * n, *more = bias ? bias + part * n : NULL;
             /* the candidate of a gated unit takes the state's part alone */
             if (cell == ADJ_GRU && part == 2) {
                 for (int64_t i = 0; i < n; i++) sums[i] = more ? more[i] : 0;
@@ -238,7 +239,7 @@ ADJ_TARGET static void ADJ_NAME(adj_advance_run)(const adj_sequence_job *job, co
 #undef ADJ_KEEP
 #define ADJ_PART(number, value) { \
     V adj_part = (value); \
-    ADJ_NAME(adj_store)(of_own + (number) * n, left, &adj_part); }
+    ADJ_NAME(adj_store)(of_input_part + (number) * n, left, &adj_part); }
 #define ADJ_LOAD(name, from) V name; ADJ_NAME(adj_load)(from, left, &name);
 
 /* One vector of units of a sample, back: the cotangents of the gates' parts and of the states before, from those of
@@ -246,8 +247,8 @@ ADJ_TARGET static void ADJ_NAME(adj_advance_run)(const adj_sequence_job *job, co
    the product. */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_back_of)(const int cell, const V *of, T *of_memory, const T *hidden,
                                                  const T *memory, const T *next_hidden, const T *next_memory,
-                                                 const T *gates, int64_t n, int64_t left, T *of_own, T *of_before,
-                                                 V *direct) {
+                                                 const T *gates, int64_t n, int64_t left, T *of_input_part,
+                                                 T *of_before, V *direct) {
     *direct = (V){0};
     if (cell == ADJ_LSTM) {
         ADJ_LOAD(i, gates) ADJ_LOAD(f, gates + n) ADJ_LOAD(c, gates + 2 * n) ADJ_LOAD(o, gates + 3 * n)
@@ -267,7 +268,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_back_of)(const int cell, const V *of, T 
         ADJ_PART(0, first)
         ADJ_PART(1, second)
         ADJ_PART(2, passed)
-        of_own = of_before;
+        of_input_part = of_before;
         ADJ_PART(0, first)
         ADJ_PART(1, second)
         ADJ_PART(2, passed * reset)
@@ -289,12 +290,13 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_back_of)(const int cell, const V *of, T 
 /* All units of a run of samples, back; work->sums holds the cotangents of the piece's states. */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_back)(const int cell, const adj_sequence_job *job,
                                                     const ADJ_NAME(adj_work) *work, const ADJ_NAME(adj_run) *run) {
-    const int parts = adj_cells[cell].parts, kept = adj_cells[cell].kept;
+    const int parts = adj_cells[cell].parts, saved_gates = adj_cells[cell].saved_gates;
     const int64_t n = job->units, pitch = work->pitch;
     T *sums = work->sums + run->first * pitch, *of_memory = work->of_memory + run->first * pitch;
-    T *of_own = (T *)job->of_input_part + run->row * parts * n, *of_before = (T *)job->of_before + run->row * parts * n;
+    T *of_input_part = (T *)job->of_input_part + run->row * parts * n;
+    T *of_before = (T *)job->of_before + run->row * parts * n;
     const T *hiddens = (const T *)job->hiddens + run->row * n, *memories = (const T *)job->memories + run->row * n;
-    const T *gates = (const T *)job->gates + run->row * kept * n;
+    const T *gates = (const T *)job->gates + run->row * saved_gates * n;
     const T *of_hiddens = job->of_hiddens ? (const T *)job->of_hiddens + run->row * n : NULL;
     const T *of_memories = job->of_memories ? (const T *)job->of_memories + run->row * n : NULL;
     for (int64_t row = 0; row < run->n; row++)
@@ -311,7 +313,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_back)(const int cell, const adj_se
             }
             ADJ_NAME(adj_back_of)(cell, &of, of_memory + row * pitch + i, run->hidden + at,
                                   cell == ADJ_LSTM ? run->memory + at : NULL, hiddens + at, memories + at,
-                                  gates + row * kept * n + i, n, left, of_own + row * parts * n + i,
+                                  gates + row * saved_gates * n + i, n, left, of_input_part + row * parts * n + i,
                                   of_before + row * parts * n + i, &direct);
             *(V *)(sums + row * pitch + i) = direct;
         }

@@ -12,8 +12,8 @@
 
 /* The length of an array's axis among `ndim` axes of a result: 1 where the array does not have it. */
 static inline npy_intp adj_length_among(PyArrayObject *a, int axis, int ndim) {
-    int own = axis - (ndim - PyArray_NDIM(a));
-    return own < 0 ? 1 : PyArray_DIM(a, own);
+    int operand_axis = axis - (ndim - PyArray_NDIM(a));
+    return operand_axis < 0 ? 1 : PyArray_DIM(a, operand_axis);
 }
 
 /* 1 if two plain arrays of one type broadcast against each other so that a ufunc works on short rows. A row ends where

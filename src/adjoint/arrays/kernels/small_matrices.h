@@ -29,9 +29,9 @@ static int adj_find_stacks(PyArrayObject *a, PyArrayObject *b, adj_stacks *s) {
     for (int i = 0; i < s->ndim; i++) {
         s->shape[i] = 1;
         for (int k = 0; k < 2; k++) {
-            int own = i - (s->ndim + 2 - PyArray_NDIM(arrays[k]));
-            npy_intp length = own < 0 ? 1 : PyArray_DIM(arrays[k], own);
-            s->steps[k][i] = length == 1 ? 0 : PyArray_STRIDE(arrays[k], own);
+            int operand_axis = i - (s->ndim + 2 - PyArray_NDIM(arrays[k]));
+            npy_intp length = operand_axis < 0 ? 1 : PyArray_DIM(arrays[k], operand_axis);
+            s->steps[k][i] = length == 1 ? 0 : PyArray_STRIDE(arrays[k], operand_axis);
             if (length == 1) continue;
             if (s->shape[i] != 1 && s->shape[i] != length) return 0;
             s->shape[i] = length;

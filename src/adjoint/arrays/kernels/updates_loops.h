@@ -38,14 +38,14 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_descend)(const adj_updates_job *job, con
 /* numbers: the step's size, 1 - b1, b2, 1 - b2, the least divisor; state: the means, and the largest of the second */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_adapt)(const adj_updates_job *job, const adj_update *row) {
     T *parameter = (T *)row->at[0], *first = (T *)row->at[2], *second = (T *)row->at[3], *largest = (T *)row->at[4];
-    const T *gradient = (const T *)row->at[1], size = ADJ_NUMBER(0), new_first = ADJ_NUMBER(1), kept = ADJ_NUMBER(2);
+    const T *gradient = (const T *)row->at[1], size = ADJ_NUMBER(0), new_first = ADJ_NUMBER(1), decay = ADJ_NUMBER(2);
     const T new_second = ADJ_NUMBER(3), least = ADJ_NUMBER(4);
     for (int64_t i = 0; i < row->n; i += WIDTH) {
         int64_t left = row->n - i;
         ADJ_LOAD(p, parameter) ADJ_LOAD(g, gradient) ADJ_LOAD(m, first) ADJ_LOAD(v, second)
         ADJ_NAME(adj_decayed)(job, &p, &g);
         m += new_first * (g - m);
-        v *= kept;
+        v *= decay;
         v += new_second * (g * g);
         ADJ_STORE(first, m)
         ADJ_STORE(second, v)

@@ -84,11 +84,11 @@ typedef struct {
 } adj_pairs_job;
 enum { ADJ_SQUARES, ADJ_SIZES, ADJ_LARGEST };
 
-/* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates are kept. */
+/* The cells of rules/recurrent.py: how many parts the gates' sums have, and how many gates the backward pass reads. */
 enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
-static const struct { int parts, kept; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, {1, 0}};
+static const struct { int parts, saved_gates; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, {1, 0}};
 
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
 #define ADJ_JOIN_(a, b, c) a##_##b##_##c

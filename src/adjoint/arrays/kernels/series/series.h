@@ -13,7 +13,7 @@
 #define ADJ_SERIES_TILE 32
 #define ADJ_SERIES_SHORT 4
 /* So many coefficients of a tile have room on the stack. */
-#define ADJ_SERIES_OWN 17
+#define ADJ_STACK_LENGTH 17
 
 #ifdef __GNUC__
 #define ADJ_TILE static inline __attribute__((always_inline)) void
@@ -131,22 +131,22 @@ static void adj_series_of_two(int bytes, int which, npy_intp n, npy_intp size, c
             n, size, (const double *)a, (const double *)b, (double *)y);
 }
 
-/* Memory for two series of a tile: the caller's array `own` for short ones, else new memory; NULL if none is left. */
-static void *adj_tile_memory(npy_intp n, double *own) {
-    return n <= ADJ_SERIES_OWN ? own : malloc(2 * n * ADJ_SERIES_TILE * sizeof(double));
+/* Memory for two series of a tile: the caller's `buffer` for short ones, else new memory; NULL if there is none. */
+static void *adj_tile_memory(npy_intp n, double *buffer) {
+    return n <= ADJ_STACK_LENGTH ? buffer : malloc(2 * n * ADJ_SERIES_TILE * sizeof(double));
 }
-#define ADJ_OWN_MEMORY(name) double name[2 * ADJ_SERIES_OWN * ADJ_SERIES_TILE]
+#define ADJ_TILE_BUFFER(name) double name[2 * ADJ_STACK_LENGTH * ADJ_SERIES_TILE]
 
 /* Riccati's equations and those of pairs; -1 if there is no memory. */
 static int adj_series_riccati(int bytes, npy_intp n, npy_intp size, char *x, double c0, double c1, double c2, char *y) {
-    ADJ_OWN_MEMORY(own);
-    void *slope = adj_tile_memory(n, own);
+    ADJ_TILE_BUFFER(buffer);
+    void *slope = adj_tile_memory(n, buffer);
     if (!slope) return -1;
     if (bytes == 4)
         adj_series_riccati_4(n, size, (const float *)x, (float)c0, (float)c1, (float)c2, (float *)slope, (float *)y);
     else
         adj_series_riccati_8(n, size, (const double *)x, c0, c1, c2, (double *)slope, (double *)y);
-    if (slope != own) free(slope);
+    if (slope != buffer) free(slope);
     return 0;
 }
 
@@ -166,15 +166,15 @@ static void adj_series_log(int bytes, npy_intp n, npy_intp size, char *x, char *
 
 static int adj_series_wave(int bytes, npy_intp n, npy_intp size, char *x, double rise, double fall, char *start,
                            char *y) {
-    ADJ_OWN_MEMORY(own);
-    void *c = adj_tile_memory(n, own);
+    ADJ_TILE_BUFFER(buffer);
+    void *c = adj_tile_memory(n, buffer);
     if (!c) return -1;
     if (bytes == 4)
         adj_series_wave_4(n, size, (const float *)x, (float)rise, (float)fall, (const float *)start, (float *)c,
                           (float *)y);
     else
         adj_series_wave_8(n, size, (const double *)x, rise, fall, (const double *)start, (double *)c, (double *)y);
-    if (c != own) free(c);
+    if (c != buffer) free(c);
     return 0;
 }
 
