@@ -179,6 +179,6 @@ def test_functions_of_numpy_under_vmap() -> None:
 def test_the_coverage_table_is_current() -> None:
     script = runpy.run_path(str(Path(__file__).parents[2] / "scripts/generate_numpy_coverage.py"))
     page = script["TARGET"].read_text()
-    if f"NumPy {script['version']()}," not in page:
+    if f"NumPy {script['version']()} has " not in page:
         pytest.skip("the page is about another version of NumPy, which has other functions")
     assert page == script["text"](), "run scripts/generate_numpy_coverage.py"
