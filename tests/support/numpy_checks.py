@@ -22,7 +22,11 @@ def function_of(name: str) -> Any:
 
 #: Functions that NumPy lets others override since 2.4: those before take nothing but arrays.
 OVERRIDABLE_SINCE_2_4 = {"polynomial.polynomial.polyval2d", "polynomial.polynomial.polygrid2d"}
-NOT_OVERRIDABLE = OVERRIDABLE_SINCE_2_4 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else set[str]()
+#: Functions that NumPy lets no others override: they take Tensors within `adjoint.scipy.patched`.
+NEVER_OVERRIDABLE = {"lib.stride_tricks.as_strided"}
+NOT_OVERRIDABLE = NEVER_OVERRIDABLE | (
+    OVERRIDABLE_SINCE_2_4 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else set[str]()
+)
 
 
 def flat(result: Any) -> list[Any]:
