@@ -24,6 +24,8 @@ PACKAGE = ROOT / "src" / "adjoint"
 #: The packages whose branches are counted.
 COUNTED = ("core", "rules", "transforms", "program", "functions")
 NOTE = "_note_branch"
+#: The variable that names the file of what tests take (trust/noting.py).
+NOTES_FILE = "ADJOINT_BRANCHES"
 #: Conditions of what only the compiled form runs.
 COMPILED_FORM = ("cython.compiled", "not cython.compiled")
 Position = tuple[int, int]

@@ -19,10 +19,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trust.branches import ROOT, Branch, branches_of, modules
+from trust.branches import NOTES_FILE, ROOT, Branch, branches_of, modules
 from trust.figures import Recorder
 from trust.judging import TAKEN, Tests
-from trust.noting import FILE
 
 LISTED = Path(__file__).parent / "data" / "untaken_branches.json"
 NOT_YET = "no test yet"
@@ -59,7 +58,7 @@ def run(folder: str) -> None:
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
     environment = {
         **os.environ, "PYTHONPATH": paths, "ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": "",
-        FILE: str(notes_of(folder)),
+        NOTES_FILE: str(notes_of(folder)),
     }  # fmt: skip
     words = ["-q", "-p", "trust.noting", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{folder}"]
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)

@@ -7,6 +7,7 @@ enough bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,23 +28,26 @@ class Case(NamedTuple):
     name: str
     ours: Callable[[Any], Any]
     numpy: Callable[[Any], Any]
-    exact: Callable[[list[Any]], Any]
+    exact: Callable[[tuple[Any, ...]], Any]
 
 
-def total(values: list[Any]) -> Any:
+def total(values: tuple[Any, ...]) -> Any:
     return mp.fsum(values)
 
 
-def mean(values: list[Any]) -> Any:
+def mean(values: tuple[Any, ...]) -> Any:
     return total(values) / len(values)
 
 
-def variance(values: list[Any]) -> Any:
+@lru_cache(1)
+def variance(values: tuple[Any, ...]) -> Any:
+    # the standard deviation of the same numbers asks for it next
     middle = mean(values)
-    return mp.fsum([(value - middle) ** 2 for value in values]) / (len(values) - 1)
+    differences = [value - middle for value in values]
+    return mp.fsum([difference * difference for difference in differences]) / (len(values) - 1)
 
 
-def product(values: list[Any]) -> Any:
+def product(values: tuple[Any, ...]) -> Any:
     result = mp.mpf(1)
     with mp.workprec(200):
         for value in values:
@@ -51,11 +55,11 @@ def product(values: list[Any]) -> Any:
     return result
 
 
-def norm(values: list[Any]) -> Any:
+def norm(values: tuple[Any, ...]) -> Any:
     return mp.sqrt(mp.fsum([value * value for value in values]))
 
 
-def logsumexp(values: list[Any]) -> Any:
+def logsumexp(values: tuple[Any, ...]) -> Any:
     with mp.workprec(150):
         top = max(values)
         return top + mp.log(mp.fsum([mp.exp(value - top) for value in values]))
@@ -99,21 +103,26 @@ def error(result: Any, exact: Any, dtype: str) -> float:
     return float(abs(mp.mpf(value) - exact) / mp.mpf(unit))
 
 
-def results(dtype: str, torch: Any = None) -> list[Sum]:
-    """The errors of all reductions of all data."""
+def all_data() -> list[tuple[str, str]]:
+    """The types and titles of all data."""
+    return [(dtype, title) for dtype in ("float64", "float32") for title in data(dtype)]
+
+
+def results(dtype: str, title: str, torch: Any = None) -> list[Sum]:
+    """The errors of all reductions of some data."""
     rows = []
-    for title, values in data(dtype).items():
-        numbers = [mp.mpf(float(value)) for value in values]
-        for case in CASES:
-            with mp.workprec(BITS if case.exact not in (product, logsumexp) else 200), np.errstate(all="ignore"):
-                exact = case.exact(numbers)
-                ours = error(case.ours(adjoint.tensor(values)).item(), exact, dtype)
-                peer = error(case.numpy(values), exact, dtype)
-                other = None if torch is None else error(case.ours(torch.tensor(values)).item(), exact, dtype)
-            rows.append(Sum(case.name, dtype, title, ours, peer, other))
+    values = data(dtype)[title]
+    numbers = tuple([mp.mpf(float(value)) for value in values])
+    for case in CASES:
+        with mp.workprec(BITS if case.exact not in (product, logsumexp) else 200), np.errstate(all="ignore"):
+            exact = case.exact(numbers)
+            ours = error(case.ours(adjoint.tensor(values)).item(), exact, dtype)
+            peer = error(case.numpy(values), exact, dtype)
+            other = None if torch is None else error(case.ours(torch.tensor(values)).item(), exact, dtype)
+        rows.append(Sum(case.name, dtype, title, ours, peer, other))
     return rows
 
 
 def all_results(torch: Any = None) -> list[Sum]:
-    """The errors in both types."""
-    return [row for dtype in ("float64", "float32") for row in results(dtype, torch)]
+    """The errors of all reductions of all data."""
+    return [row for dtype, title in all_data() for row in results(dtype, title, torch)]

@@ -90,6 +90,7 @@ def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
     verdicts = []
     with scratch() as folder:
         copy = Copy(Path(folder))
+        copy.collect({TABLE_TESTS.split("::")[0]})
         for mutation in drawn:
             verdicts.append(copy.judge(mutation, [([f"{TABLE_TESTS}[{declared_at(mutation)}-*"], 120.0)]))
             print(line_of(verdicts[-1]), flush=True)

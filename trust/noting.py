@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trust.branches import Noting, Numbers
-
-FILE = "ADJOINT_BRANCHES"
+from trust.branches import NOTES_FILE, Noting, Numbers
 
 
 class Notes:
@@ -81,4 +79,4 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
 
 def pytest_sessionfinish() -> None:
     """All of it is written."""
-    notes.write(Path(os.environ[FILE]))
+    notes.write(Path(os.environ[NOTES_FILE]))

@@ -13,7 +13,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,25 +74,30 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
 
 
-def run_scenario(group: Group, name: str, times: int) -> str | None:
-    """Run one so many times in a process of its own; what is wrong, or None."""
+def run_scenarios(group: Group, names: Sequence[str], times: int) -> str | None:
+    """Run some so many times in forks of one process, or one after the other in it; what is wrong, or None."""
     # Python 3.12 and newer warn of forks in processes that have threads, which is what these are about
     command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-m", f"trust.scenarios.{group.module}"]
     ended = subprocess.run(
-        [*command, name, str(times)], env=environment(), cwd=ROOT, capture_output=True, text=True, check=False
-    )
+        [*command, ",".join(names), str(times)],
+        env=environment(), cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     # signals that strike in finalizers are only printed
     silent = group.module == "interrupts" or not ended.stderr
-    if ended.returncode == 0 and silent and ended.stdout.splitlines()[-1:] == [f"{name}: {times} times"]:
+    lines = [f"{name}: {times} times" for name in names]
+    if ended.returncode == 0 and silent and [line for line in ended.stdout.splitlines() if line in lines] == lines:
         return None
-    return f"{group.module}.{name}: status {ended.returncode}: {(ended.stderr or ended.stdout)[-2000:]}"
+    # the first without its line is the one that failed
+    done = ended.stdout.splitlines()
+    failed = next((name for name, line in zip(names, lines, strict=True) if line not in done), ", ".join(names))
+    return f"{group.module}.{failed}: status {ended.returncode}: {(ended.stderr or ended.stdout)[-2000:]}"
 
 
 def run_group(recorder: Recorder, group: Group, times: int, workers: int) -> None:
     names = [name for name in group.names() if unavailable(group, name) is None]
     left_out = {reason for name in group.names() if (reason := unavailable(group, name))}
     with ThreadPoolExecutor(workers) as pool:
-        wrong = list(pool.map(lambda name: run_scenario(group, name, times), names))
+        wrong = list(pool.map(lambda name: run_scenarios(group, [name], times), names))
     recorder.figures.rows[group.label] = f"{len(names)} scenarios, {len(names) * times:,} runs"
     recorder.figures.findings += [fault for fault in wrong if fault]
     recorder.figures.not_run += [f"{group.label}: {reason}" for reason in sorted(left_out)]

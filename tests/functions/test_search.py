@@ -73,10 +73,15 @@ def declarations() -> dict[str, list[Path]]:
     return found
 
 
+@cache
+def words() -> dict[Path, set[str]]:
+    return {path: set(re.findall(r"\w+", text)) for path, text in files().items()}
+
+
 def hits(name: str) -> set[Path]:
     """The files with the word, as an editor's search for whole words finds them."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    return {path for path, text in files().items() if word.search(text)}
+    assert name.isidentifier()
+    return {path for path, there in words().items() if name in there}
 
 
 def homes_of(name: str) -> set[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import ctypes
 import pickle
@@ -52,17 +51,32 @@ def test_lines_about_an_attribute(name: str, line: str) -> None:
 WRITTEN = sorted({name for name, line in NAMED_LINES if " * 1; " in line})
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("block", [contextlib.nullcontext, adjoint.scipy.patched], ids=["plain", "patched"])
-@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
-@pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
-def test_lines_that_write_to_a_copy(name: str, block: Any) -> None:
+def check_writes_to_a_copy(name: str) -> None:
     for line in LINES[name]:
         if " * 1; " in line:
             function, names = function_of(line.replace(" * 1; ", ".copy(); "))
             options = {"step": 1e-2, "tolerance": 1e-2} if "float32" in line or "f4" in line else {}
-            with block():
-                check(function, *[VALUES[each] for each in names], **options)
+            check(function, *[VALUES[each] for each in names], **options)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+@pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+def test_lines_that_write_to_a_copy(name: str) -> None:
+    check_writes_to_a_copy(name)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+@pytest.mark.filterwarnings("ignore:overflow|invalid value|divide by zero:RuntimeWarning")
+def test_lines_that_write_to_a_copy_in_a_patched_block() -> None:
+    # one block for all lines: to begin one goes through all modules
+    with adjoint.scipy.patched():
+        for name in WRITTEN:
+            try:
+                check_writes_to_a_copy(name)
+            except Exception as error:
+                error.add_note(f"in a line about {name}")
+                raise
 
 
 @pytest.mark.parametrize("name", SAME_ERROR)

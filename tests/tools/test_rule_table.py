@@ -1,4 +1,7 @@
-"""gradcheck and gradgradcheck pass for every rule of the table, real and complex, on the samples of all rules."""
+"""gradcheck and gradgradcheck pass for every rule of the table, real and complex, on two samples of each rule.
+
+tests/rules/test_table.py compares the derivatives of all samples with differences.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,8 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 @pytest.mark.parametrize(("rule", "kind"), CASES, ids=[f"{rule.name}-{kind}" for rule, kind in CASES])
 def test_rule(rule: Rule, kind: str) -> None:
     first_order = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
-    for problem in table.problems(rule, kind):
+    problems = list(table.problems(rule, kind))
+    for problem in [*problems[:1], *problems[1:][-1:]]:
         func, inputs = function_of(problem)
         assert gradcheck(func, inputs, fast_mode=True, **first_order)
         assert gradgradcheck(func, inputs, fast_mode=True, check_fwd_over_rev=True)

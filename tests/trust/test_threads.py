@@ -5,19 +5,35 @@ from __future__ import annotations
 import os
 
 import pytest
-from trust.threads import GROUPS, Group, outcomes, run_scenario, unavailable
+from trust.threads import GROUPS, Group, outcomes, run_scenarios, unavailable
 
 REPEATS = os.environ.get("ADJOINT_REPEATS")
-PLACES = [(group, name) for group in GROUPS for name in group.names()]
+#: How many scenarios share a process, where not seven: to start it takes longer than most of them.
+TOGETHER = {"pools": 1}
+BATCHES = [
+    (group, names[first : first + n])
+    for group in GROUPS
+    for names, n in [(group.names(), TOGETHER.get(group.module, 7))]
+    for first in range(0, len(names), n)
+]
 
 
-@pytest.mark.quick(4)
-@pytest.mark.parametrize(("group", "name"), PLACES, ids=[f"{group.module}-{name}" for group, name in PLACES])
-def test_scenario(group: Group, name: str) -> None:
-    reason = unavailable(group, name)
-    if reason is not None:
-        pytest.skip(reason)
-    assert run_scenario(group, name, int(REPEATS) if REPEATS else group.short) is None
+@pytest.mark.quick(2)
+@pytest.mark.parametrize(("group", "names"), BATCHES, ids=[f"{group.module}-{names[0]}" for group, names in BATCHES])
+def test_scenarios(group: Group, names: list[str]) -> None:
+    reasons = {name: unavailable(group, name) for name in names}
+    available = [name for name, reason in reasons.items() if reason is None]
+    if not available:
+        pytest.skip(str(reasons[names[0]]))
+    assert run_scenarios(group, available, int(REPEATS) if REPEATS else group.short) is None
+
+
+def test_a_scenario_that_fails_is_named() -> None:
+    # the one between two others does not exist
+    group = next(group for group in GROUPS if group.module == "sharing")
+    first, last = group.names()[:2]
+    wrong = run_scenarios(group, [first, "no_such_scenario", last], 1)
+    assert wrong is not None and wrong.startswith("sharing.no_such_scenario: status 1: ")
 
 
 def test_there_are_scenarios() -> None:

@@ -92,20 +92,22 @@ def status_of(child: int) -> int | None:
     return None
 
 
-def main(scenarios: Scenarios, name: str, times: int, expected: int = 0) -> None:
-    """Run one scenario so many times, each in a fork of its own, which ends as a process ends."""
-    for done in range(times):
-        child = os.fork()
-        if child == 0:
-            # returns, so that the interpreter ends as usual
-            scenarios[name]()
-            return
-        status = status_of(child)
-        if status is None or os.waitstatus_to_exitcode(status) != expected:
-            raise SystemExit(f"{name}: time {done + 1}: " + ("no end" if status is None else f"status {status}"))
-    print(f"{name}: {times} times")
+def main(scenarios: Scenarios, names: list[str], times: int, expected: dict[str, int]) -> None:
+    """Run scenarios so many times, each time in a fork of its own, which ends as a process ends."""
+    for name in names:
+        for done in range(times):
+            child = os.fork()
+            if child == 0:
+                # returns, so that the interpreter ends as usual
+                scenarios[name]()
+                return
+            status = status_of(child)
+            if status is None or os.waitstatus_to_exitcode(status) != expected.get(name, 0):
+                raise SystemExit(f"{name}: time {done + 1}: " + ("no end" if status is None else f"status {status}"))
+        # a fork would write once more what is not yet written
+        print(f"{name}: {times} times", flush=True)
 
 
 def run_from_command_line(scenarios: Scenarios, expected: dict[str, int]) -> None:
-    name, times = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    main(scenarios, name, times, expected.get(name, 0))
+    names, times = sys.argv[1].split(","), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    main(scenarios, names, times, expected)

@@ -394,4 +394,5 @@ def main(name: str, times: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    for each in sys.argv[1].split(","):
+        main(each, int(sys.argv[2]) if len(sys.argv) > 2 else 100)

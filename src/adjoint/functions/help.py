@@ -302,14 +302,27 @@ def declaration_of(rule: Rule) -> tuple[str, int]:
     if callable(rule._kernel):
         code = inspect.unwrap(rule._kernel).__code__
         return within_package(code.co_filename), code.co_firstlineno
-    patterns = [rf'\bname="{rule.name}"', rf"^{rule.name} = ", rf'\belementwise\("{rule._kernel}"', rf'"{rule.name}"']
-    for pattern in patterns:
-        for path in sorted(_RULES.glob("*.py")):
-            text = path.read_text(encoding="utf-8")
-            match = re.search(pattern, text, re.M)
-            if match and path.name != "declare.py":
-                return within_package(str(path)), text.count("\n", 0, match.start()) + 1
+    words = (rule.name, rule.name, str(rule._kernel), rule.name)
+    for table, word in zip(_declarations(), words, strict=True):
+        if word in table:
+            path, start = table[word]
+            return within_package(str(path)), path.read_text(encoding="utf-8").count("\n", 0, start) + 1
     raise LookupError(f"no declaration of {rule.name} in {_RULES}")
+
+
+@cached(1)
+def _declarations() -> list[dict[str, tuple[Path, int]]]:
+    """A table for each pattern, the surest first: the file and the position of the first match, by the word in it."""
+    patterns = [r'\bname="(\w+)"', r"^(\w+) = ", r'\belementwise\("(\w+)"', r'"(\w+)"']
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in sorted(_RULES.glob("*.py")) if path.name != "declare.py"
+    }
+    tables: list[dict[str, tuple[Path, int]]] = []
+    for pattern in patterns:
+        # of several matches the first stays
+        matches = [(path, match) for path, text in texts.items() for match in re.finditer(pattern, text, re.M)]
+        tables.append({match[1]: (path, match.start()) for path, match in reversed(matches)})
+    return tables
 
 
 def within_package(filename: str) -> str:
