@@ -543,3 +543,9 @@ def test_notes_tell_values_remedies_and_pages(call, notes):
     with pytest.raises(RuntimeError) as caught:
         call()
     assert caught.value.__notes__ == notes
+
+
+def test_warnings_reach_code_that_has_no_name() -> None:
+    y = adjoint.ones(2, requires_grad=True) * 2
+    with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
+        exec("y.grad", {"y": y})

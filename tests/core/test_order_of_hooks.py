@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import adjoint
+from adjoint.core import graph, hooks
 
 HOOKS = ("hook", "other hook", "prehook", "other prehook", "posthook", "retain_grad")
 ON_TENSORS = ("hook", "other hook")
@@ -115,3 +117,41 @@ def test_backward_gives_what_grad_gives(middle):
             assert number(program.x.grad) == x and [name for name, _ in program.log] == order
             if "retain_grad" in chosen or "y" in (inputs or ""):
                 assert number(program.y.grad) == y
+
+
+#: Where two threads may register the first hook at once, and how.
+REGISTRATIONS: dict[str, Callable[[Any, Any, Callable[..., None]], Any]] = {
+    "leaf": lambda x, y, hook: x.register_hook(hook),
+    "leaf, after accumulation": lambda x, y, hook: x.register_post_accumulate_grad_hook(hook),
+    "tensor": lambda x, y, hook: y.register_hook(hook),
+    "node": lambda x, y, hook: y.grad_fn.register_hook(hook),
+    "node, before": lambda x, y, hook: y.grad_fn.register_prehook(hook),
+}
+
+
+@pytest.mark.parametrize("place", REGISTRATIONS)
+def test_first_hooks_of_two_threads(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+
+    class SlowTable(hooks.HookTable):
+        """A table that is made while another thread makes one, too."""
+
+        def __init__(self) -> None:
+            both.wait(10)
+
+    for module in (graph, hooks):
+        monkeypatch.setattr(module, "HookTable", SlowTable)
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    calls: list[int] = []
+
+    def register(number: int) -> None:
+        REGISTRATIONS[place](x, y, lambda *received: calls.append(number))
+
+    threads = [threading.Thread(target=register, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    y.sum().backward()
+    assert sorted(calls) == [0, 1]

@@ -437,6 +437,33 @@ def test_saved_tensors_cleared_on_access():
         twice.apply(x).sum().backward()
 
 
+@pytest.mark.parametrize("is_retained", [False, True])
+def test_saved_tensors_cleared_by_their_function(is_retained):
+    reads = []
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        assert ctx.maybe_clear_saved_tensors() is None
+        try:
+            reads.append(ctx.saved_tensors[0] is x)
+        except RuntimeError as error:
+            reads.append("Trying to backward through the graph a second time" in str(error) and None)
+        return 2 * x * g
+
+    x = leaf(3.0)
+    y = made(Square.forward, backward).apply(x)
+    # elsewhere than in a pass it does nothing
+    y.grad_fn.maybe_clear_saved_tensors()
+    y.sum().backward(retain_graph=is_retained)
+    assert values(x.grad) == [6.0] and reads == [True if is_retained else None]
+    if is_retained:
+        y.sum().backward()
+        assert values(x.grad) == [12.0]
+    else:
+        with pytest.raises(RuntimeError, match="a second time"):
+            y.sum().backward()
+
+
 @pytest.mark.parametrize("function", [Square, Exp])
 def test_hooks_on_saved_tensors(function):
     seen = []

@@ -28,7 +28,7 @@ cdef int _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED
 
 cdef class Run:
     cdef long long number
-    cdef bint retain_graph
+    cdef readonly bint retain_graph
     cdef bint create_graph
     cdef object captures
     cdef bint accumulate

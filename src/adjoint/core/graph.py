@@ -21,7 +21,7 @@ from adjoint.arrays.namespace import astype, copied, library_of, namespace, unde
 from adjoint.arrays.shapes import sum_to
 from adjoint.arrays.size import Size, device
 from adjoint.core import errors
-from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle
+from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, first_use
 from adjoint.core.locations import caller, warn_caller
 from adjoint.runtime.forks import new_rlock
 from adjoint.runtime.memory import with_kept_memory
@@ -410,7 +410,10 @@ class Node(Slot):
     def _ad_own_extras(self) -> Extras:
         """The node's `Extras`, made at the first use."""
         if self._ad_extras is None:
-            self._ad_extras = Extras.__new__(Extras)
+            extras: Extras = Extras.__new__(Extras)
+            with first_use:
+                if self._ad_extras is None:
+                    self._ad_extras = extras
         return self._ad_extras
 
     def _ad_set_edges(self, nodes: tuple):
@@ -466,7 +469,10 @@ class Node(Slot):
         """A dictionary for the user's own notes on this node."""
         extras: Extras = self._ad_own_extras()
         if extras.notes is None:
-            extras.notes = {}
+            notes = {}
+            with first_use:
+                if extras.notes is None:
+                    extras.notes = notes
         return extras.notes
 
     @property
@@ -484,14 +490,20 @@ class Node(Slot):
         """Call `fn(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         extras: Extras = self._ad_own_extras()
         if extras.post_hooks is None:
-            extras.post_hooks = HookTable()
+            table = HookTable()
+            with first_use:
+                if extras.post_hooks is None:
+                    extras.post_hooks = table
         return RemovableHandle(extras.post_hooks, fn)
 
     def register_prehook(self, fn) -> RemovableHandle:
         """Call `fn(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
         extras: Extras = self._ad_own_extras()
         if extras.pre_hooks is None:
-            extras.pre_hooks = HookTable()
+            table = HookTable()
+            with first_use:
+                if extras.pre_hooks is None:
+                    extras.pre_hooks = table
         return RemovableHandle(extras.pre_hooks, fn)
 
     def __call__(self, *cotangents):
@@ -923,7 +935,10 @@ def hook_table(node: Node, number) -> HookTable:
     """The hooks of one output of a node, in a table that is made at the first use."""
     extras: Extras = node._ad_own_extras()
     if extras.tensor_hooks is None:
-        extras.tensor_hooks = {}
+        tables = {}
+        with first_use:
+            if extras.tensor_hooks is None:
+                extras.tensor_hooks = tables
     return extras.tensor_hooks.setdefault(number, HookTable())
 
 

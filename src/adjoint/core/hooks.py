@@ -18,14 +18,18 @@ class HookTable(dict[int, Any]):
 
 
 _numbering = new_lock()
+#: Held while an attribute that is None gets its object, so that all threads use the same one. The object is made first:
+#: a garbage collection may run code that asks for the lock.
+first_use = new_lock()
 
 
 def table_of(owner: Any, name: str) -> HookTable:
     """The table of hooks in an attribute of an object, made if that is None; all threads get the same one."""
     if getattr(owner, name) is None:
-        with _numbering:
+        table = HookTable()
+        with first_use:
             if getattr(owner, name) is None:
-                setattr(owner, name, HookTable())
+                setattr(owner, name, table)
     return getattr(owner, name)  # type: ignore[no-any-return]
 
 

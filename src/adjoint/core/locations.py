@@ -65,7 +65,8 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
         warnings.warn(message, category, stacklevel=2)
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    module = frame.f_globals.get("__name__")
+    # Python's own name for code that exec() runs; without one it gives no warning
+    module = frame.f_globals.get("__name__", "<string>")
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 

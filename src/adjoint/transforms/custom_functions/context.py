@@ -221,6 +221,15 @@ class BackwardCFunction(ContextNode, FunctionCtx):
         entries = enumerate(self._ad_saved or ())
         return [(f"saved_tensors[{i}]", saved) for i, saved in entries if saved is not None]
 
+    def maybe_clear_saved_tensors(self) -> None:
+        """Free the saved tensors early, in a backward pass that does not retain the graph; elsewhere do nothing.
+
+        `saved_tensors` raises RuntimeError afterwards.
+        """
+        run = current().run
+        if run is not None and not run.retain_graph:
+            self._ad_free()
+
     def _ad_free(self) -> None:
         """Free the saved tensors; a function without saved tensors can be run again."""
         if self._ad_saved:
