@@ -163,6 +163,31 @@ def test_numbers_are_computed_when_they_are_asked_for() -> None:
     assert plain.compute().tolist() == [1, 1] and not plain.compute().requires_grad
 
 
+#: Functions of a differentiable array and a constant one, in both orders.
+BESIDE_CONSTANTS: dict[str, Any] = {
+    "mask": lambda x, c: (x * (x > 0)).sum(),
+    "mask first": lambda x, c: ((x > 0) * x).sum(),
+    "masks": lambda x, c: (x * ((x > 0) & (c < 0.5))).sum(),
+    "sum": lambda x, c: ((x + c) ** 2).sum(),
+    "sum, constant first": lambda x, c: ((c + x) ** 2).sum(),
+    "difference": lambda x, c: ((c - x) ** 3).sum(),
+    "power": lambda x, c: (abs(c) ** x).sum(),
+    "product": lambda x, c: c @ x,
+    "ufunc": lambda x, c: np.maximum(c, x).sum() + np.multiply(x, c).sum(),
+    "comparison": lambda x, c: ((c > x) * x).sum(),
+    "in place": lambda x, c: (x * 1).__isub__(c).sum(),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_CONSTANTS)
+def test_differentiable_arrays_beside_constant_ones(name: str) -> None:
+    call = BESIDE_CONSTANTS[name]
+    x, c = np.arange(6.0) - 2.5, np.cos(np.arange(6.0))
+    lazy = da.from_array(c, chunks=2)
+    found = adjoint.grad(lambda x: call(x, lazy))(da.from_array(x, chunks=2))
+    np.testing.assert_allclose(np.asarray(found), adjoint.grad(lambda x: call(x, c))(x))
+
+
 REFUSED = [
     (lambda x: x.numpy(), TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (np.asarray, TypeError, "would have to be computed: say tensor.compute().numpy()"),

@@ -295,6 +295,22 @@ def test_numbers_of_a_block_are_pythons() -> None:
             adjoint.grad(lambda x: float((1j * x).sum()))(X)
 
 
+def test_functions_of_adjoint_scipy_without_derivatives_have_some_in_a_block() -> None:
+    series = np.cos(np.arange(9.0))
+    weights = np.arange(5.0)
+    for call in (
+        lambda x: adjoint.scipy.signal.welch(x, nperseg=8)[1] @ weights,
+        lambda x: adjoint.scipy.stats.zscore(x)[:5] @ weights,
+        lambda x: adjoint.scipy.linalg.convolution_matrix(x, 2).sum(1)[:5] @ weights,
+    ):
+        with pytest.raises(TypeError, match=r"no derivative of it.*in a block of adjoint.scipy.patched\(\)"):
+            adjoint.grad(call)(series)
+        with adjoint.scipy.patched():
+            found = adjoint.grad(call)(series)
+        step = 1e-6 * np.sin(series)
+        assert found @ (2 * step) == pytest.approx(call(series + step) - call(series - step), rel=1e-4)
+
+
 def line(t: Any, a: Any, b: Any) -> Any:
     out = np.zeros(2)
     out[0], out[1] = a, b

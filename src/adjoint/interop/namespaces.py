@@ -14,6 +14,7 @@ from adjoint.interop.numpy_array.writes import to_read
 from adjoint.interop.numpy_functions import FUNCTIONS
 from adjoint.interop.operands import class_of_results, is_tracked, mapped, tensors_in, values_of
 from adjoint.interop.reasons import NoDerivativeError
+from adjoint.transforms.passing import calls_back
 
 Function = Callable[..., Any]
 
@@ -80,6 +81,7 @@ def _or_refused(function: Function, name: str) -> Function:
     """The library's function, and NoDerivativeError where it fails on a derivative alone, and not on its values."""
 
     @functools.wraps(function)
+    @calls_back
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)

@@ -33,6 +33,10 @@ REASONS: dict[str, str] = {
 }
 
 
+#: What else keeps derivatives in SciPy's functions.
+IN_BLOCK = "SciPy's own code, where it is Python, keeps derivatives of arrays in a block of adjoint.scipy.patched()"
+
+
 class NoDerivativeError(TypeError):
     """A function of NumPy that has no derivative here was given a Tensor that requires grad."""
 
@@ -50,9 +54,11 @@ def reason_for(name: str) -> str:
     """The message for a function that has no derivative here."""
     reason = own_reason(name)
     why = f"it {reason}" if reason else "adjoint has no derivative of it"
-    library = "scipy" if name.startswith("scipy.") else "numpy"
+    is_of_scipy = name.startswith("scipy.")
+    library = "scipy" if is_of_scipy else "numpy"
+    block = f" {IN_BLOCK}." if is_of_scipy and reason is None else ""
     return (
-        f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant. "
+        f"{name}() was given a Tensor that requires grad, but {why}: its result would silently be a constant.{block} "
         f"Use tensor.detach() to leave the graph on purpose; docs/{library}-coverage.md lists what is differentiated"
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.kernels.linalg.errors import LinAlgError
+from adjoint.arrays.namespace import is_array
 from adjoint.core.modes.interceptors import STRUCTURE, interceptor_at
 from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import lost_derivative
@@ -78,14 +79,14 @@ _SILENT = (None, numpy.ndarray.__array_ufunc__)
 def overrides(inputs: Any) -> bool:
     """True if a foreign array among the operands decides what a ufunc does, as those of xarray do; a Tensor, too.
 
-    Subclasses of ndarray, as PennyLane's, are taken as arrays.
+    Arrays that Tensors may hold are none, nor are subclasses of ndarray, as PennyLane's.
     """
     for value in inputs:
         kind = type(value)
         if kind is float or kind is _ndarray or issubclass(kind, ArrayHolder):
             continue
-        if getattr(kind, "__array_ufunc__", None) not in _SILENT:
-            return not isinstance(value, numpy.ndarray)
+        if getattr(kind, "__array_ufunc__", None) not in _SILENT and not is_array(value):
+            return True
     return False
 
 
