@@ -15,7 +15,7 @@ from adjoint.compilation.programs import device_program
 from adjoint.program.device import FORMS
 from adjoint.program.form import BOOL, Form
 from support import nvrtc, stand_in_cupy
-from support.compiled_comparison import compare
+from support.compiled_comparison import compare, run_compiled
 from support.compiled_programs import PROGRAMS
 from support.host_kernels import COMPILER, Case, differences
 
@@ -217,7 +217,7 @@ def region_cases() -> list[Case]:
         for name, case in PROGRAMS.items():
             if name not in UNLIKE and case.recorded and name not in NOT_REPLAYED:
                 FORMS.clear()
-                compare(case._replace(rounded="kernels"))
+                run_compiled(case)
                 for form in FORMS.values():
                     if isinstance(form.results, tuple):
                         forms.setdefault(form, f"{name}: {form}")

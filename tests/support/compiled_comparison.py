@@ -311,6 +311,15 @@ def is_refused(observation: Any) -> bool:
 MODIFIED = "one of the variables needed for gradient computation"
 
 
+def run_compiled(case: Case) -> None:
+    """Run a program compiled, forward and backward, and compare nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        world = World()
+        for _ in observe(case, world, adjoint.compile(case.make(world))):
+            pass
+
+
 def compare(
     case: Case, observe: Callable[..., Iterator[tuple[str, Any]]] = observe, budget: float | None = None
 ) -> tuple[Any, list[str]]:
