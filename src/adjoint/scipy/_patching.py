@@ -89,6 +89,9 @@ def _exchange(table: dict[int, Any]) -> None:
     know NumPy as it is, since they take its results as plain memory.
     """
     for name, space in _modules():
+        # most modules have none of these objects
+        if table.keys().isdisjoint(map(id, list(space.values()))):
+            continue
         is_strict = name.partition(".")[0] in STRICT
         is_compiled = str(space.get("__file__")).endswith(COMPILED)
         for key, value in list(space.items()):
