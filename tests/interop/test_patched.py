@@ -26,6 +26,7 @@ from numpy import asarray
 from scipy.stats import norm
 
 import adjoint
+from adjoint.core.operations.dependence import LostDerivativeError
 from adjoint.scipy._blocks import FILLED
 from adjoint.scipy._imports import PausingFinder
 from adjoint.scipy._numbers import CLASSES, DOUBLE, ClassOfNumbers
@@ -309,6 +310,15 @@ def test_functions_of_adjoint_scipy_without_derivatives_have_some_in_a_block() -
             found = adjoint.grad(call)(series)
         step = 1e-6 * np.sin(series)
         assert found @ (2 * step) == pytest.approx(call(series + step) - call(series - step), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["vectorize", "polynomial", "strides", "vander", "joined"])
+def test_lost_derivatives_in_code_of_numpy_recommend_the_block(name: str) -> None:
+    with pytest.raises(LostDerivativeError, match=r"a block of adjoint.scipy.patched\(\) around code"):
+        adjoint.grad(FUNCTIONS[name])(X)
+    with adjoint.scipy.patched(), pytest.raises(LostDerivativeError) as raised:
+        adjoint.grad(lambda x: PYTHONS(x[0]))(X)
+    assert "a block of" not in str(raised.value)
 
 
 def line(t: Any, a: Any, b: Any) -> Any:

@@ -110,6 +110,8 @@ class ArrayInBlock(NumpyArray):
     """
 
     __slots__ = ()
+    #: Errors do not recommend the block in the block.
+    _for_others_code = ""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -40,6 +40,8 @@ class NumpyArray(MemoryAccess):
 
     __slots__ = ()
     __array_priority__ = 100.0
+    #: What errors of lost derivatives recommend besides, for code that is not the user's.
+    _for_others_code = "; a block of adjoint.scipy.patched() around code that is not yours, as in numpy.vectorize"
 
     # class and dtype
 
@@ -167,7 +169,8 @@ class NumpyArray(MemoryAccess):
     def _plain(self, what: str) -> Any:
         """The plain value, for a conversion. Raises LostDerivativeError if a derivative would be lost."""
         if carries_derivative(self._tensor):
-            raise lost_derivative(f"{what} of a differentiable array", self._instead, self._as_constant)
+            instead = self._instead + self._for_others_code
+            raise lost_derivative(f"{what} of a differentiable array", instead, self._as_constant)
         return self._value
 
     def __round__(self, ndigits: int | None = None) -> Any:
