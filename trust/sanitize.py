@@ -103,12 +103,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     suite.add_options(parser)
     options = parser.parse_args(arguments)
     recorder = Recorder("make sanitize", long=options.long)
-    session = suite.Session(go_on=options.go_on, minutes=options.minutes)
-    for name in options.builds or (LABELS if options.long else ("sanitize",)):
-        if options.minutes:
+    names = options.builds or (LABELS if options.long else ("sanitize",))
+    parts = suite.parts(options.only) if options.long else SHORT
+    session = suite.Session(
+        go_on=options.go_on, minutes=options.minutes, chosen=lambda name, part: name in names and part in parts
+    )
+    for name in LABELS if options.long else names:
+        if options.minutes and name in names:
             builds.make(name)
         passed = 0
-        for part in suite.parts(options.only) if options.long else SHORT:
+        for part in suite.parts() if options.long else SHORT:
             result = session.outcome(name, part, lambda name=name, part=part: examine(name, [part]))  # type: ignore[misc]
             if result is not None:
                 passed += result.passed

@@ -127,11 +127,11 @@ def parts(chosen: Sequence[str] = ()) -> list[str]:
 class Session:
     """Runs parts one after the other until its time is over; what was run before counts if it goes on.
 
-    After `minutes` no part begins. `left` has the parts that did not run, by build.
+    After `minutes` no part begins, and none that is not `chosen`. `left` has the parts that did not run, by build.
     """
 
-    def __init__(self, *, go_on: bool, minutes: float) -> None:
-        self.go_on, self.left = go_on, defaultdict[str, list[str]](list)
+    def __init__(self, *, go_on: bool, minutes: float, chosen: Callable[[str, str], bool] = lambda *_: True) -> None:
+        self.go_on, self.chosen, self.left = go_on, chosen, defaultdict[str, list[str]](list)
         self.earlier: list[Outcome] = []
         self._end = time.monotonic() + 60 * minutes
 
@@ -139,7 +139,7 @@ class Session:
         """The outcome of a part in a build, which is printed and kept; None if there is no time for it."""
         result = load(name, part) if self.go_on else None
         if result is None:
-            if time.monotonic() > self._end:
+            if time.monotonic() > self._end or not self.chosen(name, part):
                 self.left[name].append(part)
                 return None
             result = run()
