@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from adjoint.program import plain_region
 from support.compiled_comparison import compare, observe_writes
 from support.compiled_programs import PROGRAMS
 
@@ -27,3 +29,13 @@ def test_results_that_are_written_to(name: str) -> None:
 
 def test_number_of_programs() -> None:
     assert len(PROGRAMS) >= 100
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_of_memory_are_those_of_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    array = np.zeros([int(n) for n in rng.integers(0 if seed % 4 == 0 else 1, 6, rng.integers(0, 4))])
+    array = array[tuple([slice(None, None, int(step)) for step in rng.choice([-3, -2, -1, 1, 2, 3], array.ndim)])]
+    start = array.__array_interface__["data"][0]
+    expected = np.lib.array_utils.byte_bounds(array) if array.size else (start, start)
+    assert plain_region.byte_bounds(array) == expected

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy
 import pytest
 
 import adjoint
-from adjoint.core.operations.arguments import INTERNAL, checked
+from adjoint.core.operations.arguments import INTERNAL, checked, explanation
 from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
 
@@ -200,3 +202,37 @@ def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):
                     args = [value if i == place else x for i in range(n)]
                     found += [(name, args, error) for error in _error_of(function, *args)]
     assert found == []
+
+
+#: For each annotation a value that fits it, one that does not, and the type that the error names.
+ANNOTATIONS = [
+    ("Tensor", x, 1, "int"),
+    ("int", 1, "1", "str"),
+    ("bool", True, "a", "str"),
+    ("float", 1.5, "a", "str"),
+    ("complex", 1j, "a", "str"),
+    ("str", "a", 1, "int"),
+    ("dtype", adjoint.float32, 1, "int"),
+    ("Callable", len, 1, "int"),
+    ("Sequence", [1], 1, "int"),
+    ("Sequence[int]", (1, 2), ["a"], "list of str"),
+    ("Iterable[int]", iter(()), 1, "int"),
+    ("int | Sequence[int | None]", [1, None], ["a"], "list of str"),
+    ("Sequence[int | None] | int", 3, "a", "str"),
+    ("tuple[Tensor, ...]", (x,), (1,), "tuple of int"),
+    ("Generator | None", None, 3, "int"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "fitting", "unfit", "kind"), ANNOTATIONS, ids=lambda value: str(value)[:30])
+def test_an_argument_fits_its_annotation_or_is_named(annotation, fitting, unfit, kind):
+    inside = {"__name__": "adjoint.inside"}
+    exec("def fail():\n    assert False", inside)
+    with pytest.raises(AssertionError) as caught:
+        inside["fail"]()
+    parameter = inspect.Parameter("value", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
+    signature = inspect.Signature([parameter])
+    assert explanation(signature, "f", (fitting,), {}, caught.value) is None
+    found = explanation(signature, "f", (unfit,), {}, caught.value)
+    assert isinstance(found, TypeError)
+    assert str(found) == f"f(): argument 'value' (position 1) must be {annotation}, not {kind}"

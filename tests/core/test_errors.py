@@ -496,6 +496,11 @@ def test_failed_setitem_changes_nothing():
             "sin() got an unexpected keyword argument 'speed'; it takes input",
         ),
         (lambda x: adjoint.mul(x, x, other=x), TypeError, "mul() got multiple values for argument 'other'"),
+        (
+            lambda x: adjoint.mul(x, other=x, of=x),
+            TypeError,
+            "mul() got an unexpected keyword argument 'of'; it takes input, other",
+        ),
         (lambda x: adjoint.stack(x), TypeError, None),
         (lambda x: adjoint.stack([x, 3]), TypeError, "expected Tensor as element 1 in argument 0, but got int"),
         (

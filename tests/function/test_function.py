@@ -278,7 +278,9 @@ def test_results_marked_constant():
 
 def test_integer_gradients_may_stay_undefined():
     def forward(ctx, x):
+        assert ctx._materialize_non_diff_grads
         ctx._materialize_non_diff_grads = False
+        assert not ctx._materialize_non_diff_grads
         return x * 2, x.long()
 
     seen = []

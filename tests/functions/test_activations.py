@@ -297,6 +297,7 @@ def test_bounds_of_whole_numbers_are_cut_off() -> None:
     with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
         F.threshold(x.to(adjoint.uint8), -0.5, 7)
     assert F.hardtanh(x.abs().to(adjoint.uint8), -0.5, 1.5).tolist() == [1, 1, 0, 1, 1]
+    assert F.hardtanh(x, 1.0, 1.0).tolist() == [1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("function", "shape"), [(F.dropout2d, (3, 4)), (F.dropout3d, (3, 4))])

@@ -287,3 +287,18 @@ def test_numbers_for_each_axis_are_checked_by_their_names(function: str, name: s
     text = f"^expected {name} to be a single integer value or a list of {n} values .*but got {name}="
     with pytest.raises(RuntimeError, match=text):
         getattr(F, function)(*arrays, **{name: [1] * (n + 1)})
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [
+        *itertools.product(["conv", "conv_transpose"], ["stride", "padding", "dilation"]),
+        ("conv_transpose", "output_padding"),
+    ],
+)
+def test_numbers_that_are_none_are_named_with_the_function(kind: str, n: int, option: str) -> None:
+    name = f"{kind}{n}d"
+    image, kernel = adjoint.ones(1, 1, *[4] * n), adjoint.ones(1, 1, *[2] * n)
+    with pytest.raises(TypeError, match=rf"^{name}\(\): argument '{option}' must be"):
+        getattr(F, name)(image, kernel, **{option: [1.5] * n})

@@ -303,6 +303,23 @@ def test_half_precision_is_rounded_once(kind):
         assert adjoint.equal(own(x), own(x.float()).to(kind))
 
 
+@pytest.mark.parametrize("name", sorted(set(UNARY) | {"sinc", "polygamma", "mvlgamma"}))
+def test_functions_of_torch_itself_are_methods_and_the_others_are_not(name):
+    of_torch = {"digamma", "erf", "erfc", "erfinv", "i0", "lgamma", "logit", "mvlgamma", "polygamma", "sinc"}
+    for member in (name, f"{name}_"):
+        assert hasattr(adjoint.Tensor, member) == (name in of_torch)
+    assert hasattr(adjoint, name) == (name in of_torch)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_degrees_that_take_too_many_steps_are_refused(name):
+    x, degree = adjoint.tensor([0.5]), 10**5 + 1
+    message = rf"^{name}\(\): the degree may be at most 100000, .* but got {degree}$"
+    for n in (degree, adjoint.tensor([1.0, degree])):
+        with pytest.raises(RuntimeError, match=message):
+            getattr(S, name)(x, n)
+
+
 def test_names_in_the_namespace_are_those_of_functions_elsewhere():
     x = adjoint.tensor([0.2, 0.7], dtype=adjoint.float64)
     for name in ("erf", "erfc", "erfinv", "digamma", "i0", "logit", "sinc", "exp2", "expm1", "log1p", "round"):

@@ -206,6 +206,28 @@ def test_dual_tensors_outside_and_inside() -> None:
     close(found, SERIES[1:5] * np.arange(1, 5)[:, None])
 
 
+CONSTANT = adjoint.tensor([0.7, -0.4, 1.1], dtype=adjoint.float64)
+PRIMALS_AND_TANGENTS: dict[str, Callable[[Any], Any]] = {"constant": lambda x: CONSTANT, "varying": lambda x: x * x}
+
+
+@pytest.mark.parametrize("tangent", PRIMALS_AND_TANGENTS)
+@pytest.mark.parametrize("primal", PRIMALS_AND_TANGENTS)
+def test_series_of_dual_tensors_of_a_level_around(primal: str, tangent: str) -> None:
+    parts = [PRIMALS_AND_TANGENTS[each] for each in (primal, tangent)]
+    point = adjoint.tensor([0.3, 0.9, -0.2], dtype=adjoint.float64)
+
+    def by_duals(x: Any) -> Any:
+        return adjoint.stack([*forward_ad.unpack_dual(forward_ad.make_dual(*[part(x) for part in parts]).sin())])
+
+    def by_formula(x: Any) -> Any:
+        p, t = [part(x) for part in parts]
+        return adjoint.stack([p.sin(), t * p.cos()]) + 0 * x
+
+    with forward_ad.dual_level():
+        found = taylor(by_duals, point, order=4)
+    close(found, taylor(by_formula, point, order=4))
+
+
 def test_checkpoint_inside() -> None:
     """The region runs again in a backward pass after the level has ended."""
     a = adjoint.tensor(0.5, dtype=adjoint.float64, requires_grad=True)

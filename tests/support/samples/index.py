@@ -25,6 +25,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "written_at": [
         {"input": draw(2, 3, 4), "index": (..., 1), "source": draw(2, 3)},
         {"input": draw(2, 3), "index": (slice(None), None, slice(1, None)), "source": draw(2, 1, 1)},
+        {"input": draw(2, 3, 4), "index": (1, ..., slice(2)), "source": draw(2)},
+        {"input": draw(2, 3), "index": (slice(None), 1), "source": draw()},
     ],
     "index": [
         {"input": WHOLE, "indices": (index(1, 0, 1),)},
