@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ TEXT = """\
 {title}
 
 Written by `python -m benchmarks.taylor --document docs/benchmarks.md`. Times are those of the processor, the least of
-several runs; [taylor.md](taylor.md) says what is measured. The function is sin(x) exp(-x²), elementwise.
+several runs; the function and its series take turns. [taylor.md](taylor.md) says what is measured. The function is
+sin(x) exp(-x²), elementwise.
 
 | order | {sizes} |
 |---:|{rules}|
@@ -64,18 +66,24 @@ def per_call(call: Callable[[], Any], n: int) -> float:
     return seconds(calls) / n
 
 
+def in_turns(calls: list[Callable[[], Any]], rounds: int = 30, least: float = 2e-3) -> list[float]:
+    """The least processor time of each of several calls, which take turns, so that all have the same machine.
+
+    least: the seconds that one turn takes at least.
+    """
+    counts = [1 + int(least / per_call(call, 1)) for call in calls]
+    times = [[per_call(call, n) for call, n in zip(calls, counts, strict=True)] for _ in range(rounds)]
+    return [min(of_call) for of_call in zip(*times, strict=True)]
+
+
 def row(order: int) -> str:
     """The times of one order, over those of the function."""
     cells = []
     for size in SIZES:
         x = adjoint.tensor(np.linspace(0.1, 1.0, size))
-        of_function = per_call(lambda x=x: example(x), 200)
-        series = per_call(lambda x=x: taylor(example, x, order=order), 10)
-        cells.append(f"{series * 1e6:.0f} µs ({series / of_function:.0f})")
-        if order <= LAST_NESTED:
-            cells.append(f"{per_call(lambda x=x: nested(order, x), 1) * 1e6:.0f} µs")
-        else:
-            cells.append("")
+        of_function, series = in_turns([partial(example, x), partial(taylor, example, x, order=order)])
+        cells.append(f"{series * 1e6:.0f} µs ({series / of_function:.1f})")
+        cells.append(f"{per_call(partial(nested, order, x), 1) * 1e6:.0f} µs" if order <= LAST_NESTED else "")
     return f"| {order} | " + " | ".join(cells) + " |"
 
 

@@ -21,6 +21,7 @@ from adjoint.rules.derive import jvp, tangent_or_zero
 from adjoint.runtime.memory import with_kept_memory
 from adjoint.tensor.table import ops
 from adjoint.tensor.transposed_jvp import transposed_jvp
+from adjoint.transforms.tangents import propagations as _propagations
 
 if not cython.compiled:
     # the compiled form has them from the .pxd
@@ -34,8 +35,6 @@ if not cython.compiled:
 
 _ndarray = numpy.ndarray
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
-#: How tangents pass through operations at levels where they are no usual ones, by the levels' numbers.
-propagations = _propagations = {}
 
 # tangents of tensors --------------------------------------------------------------------------------------------------
 

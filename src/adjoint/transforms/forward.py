@@ -9,7 +9,6 @@ outside of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
@@ -25,16 +24,13 @@ from adjoint.transforms.duals import (
     DualLevels,
     is_hidden,
     laid_out_like,
-    propagations,
     tangent_of,
     tangents_of,
 )
-from adjoint.transforms.tangents import holders, series_levels, set_tangent
+from adjoint.transforms.tangents import forget_level, holders, new_level, propagations, set_tangent
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-
-_numbers = count(1)
 
 
 class level(ModeBlock):
@@ -86,32 +82,9 @@ def propagation_of(number: int) -> Propagation | None:
     return propagations.get(number)
 
 
-def new_level(propagation: Propagation | None = None) -> int:
-    """The number of a derivation that is going to begin."""
-    number = next(_numbers)
-    holders[number] = set()
-    if propagation is not None:
-        propagation.number = number
-        propagations[number] = propagation
-        if propagation.of_series:
-            series_levels[number] = propagation
-    return number
-
-
 def opening(number: int) -> Any:
     """The changes that open a level."""
     return (PUSH, "dual_stack", number), (PUSH, "open_levels", number)
-
-
-def forget_level(level: int) -> None:
-    """Drop the tangents of a derivation that has ended, everywhere."""
-    propagations.pop(level, None)
-    series_levels.pop(level, None)
-    of_level = holders.pop(level)
-    for holder in list(of_level) if of_level else ():
-        tangents = holder()
-        if tangents is not None:
-            tangents.pop(level, None)
 
 
 def is_open(level: int) -> bool:

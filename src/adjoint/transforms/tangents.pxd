@@ -24,9 +24,11 @@ cdef inline bint is_series_of(object series, object value):
     return adj_is_stack_of(series, value)
 
 
-cdef dict _holders, _series_levels
-cdef object _ndarray
+cdef dict _holders, _propagations, _series_levels
+cdef object _ndarray, _numbers
 
+cpdef object new_level(object propagation=*)
+cpdef object forget_level(object number)
 cpdef object set_tangent(TensorBase tensor, object number, object tangent)
 
 

@@ -1,4 +1,4 @@
-"""Tangents of tensors: set, and dropped when their level ends; and the fast path of series through operations.
+"""Levels of forward mode and the tangents of tensors at them; and the fast path of series through operations.
 
 Most operations in a function whose Taylor series is wanted have one or two plain arrays with series, and nothing else
 follows them. For those, `QuickSeries` computes the value and the series on raw arrays, by the functions in
@@ -9,6 +9,8 @@ try:
     import cython
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
+
+from itertools import count
 
 import numpy
 
@@ -25,10 +27,38 @@ if not cython.compiled:
 from weakref import ref
 
 _ndarray = numpy.ndarray
+_numbers = count(1)
 #: Holders of tangents of a level, by the level's number: the end of the level removes the tangents.
 holders = _holders = {}
-#: The numbers of the levels whose tangents are Taylor series.
+#: How tangents pass through operations (`forward.Propagation`), for the levels that are not of the usual kind.
+propagations = _propagations = {}
+#: The same for the levels whose tangents are Taylor series.
 series_levels = _series_levels = {}
+
+
+def new_level(propagation=None):
+    """The number of a derivation that is going to begin."""
+    number = next(_numbers)
+    _holders[number] = set()
+    if propagation is not None:
+        propagation.number = number
+        _propagations[number] = propagation
+        if propagation.of_series:
+            _series_levels[number] = propagation
+    return number
+
+
+def forget_level(number) -> None:
+    """Drop the tangents of a derivation that has ended, everywhere."""
+    _propagations.pop(number, None)
+    _series_levels.pop(number, None)
+    of_level: set = _holders.pop(number)
+    if not of_level:
+        return
+    for holder in list(of_level):
+        tangents = holder()
+        if tangents is not None:
+            tangents.pop(number, None)
 
 
 def set_tangent(tensor: TensorBase, number, tangent) -> None:

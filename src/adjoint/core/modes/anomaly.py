@@ -15,7 +15,7 @@ from adjoint.core.graph import Node, TensorBase
 from adjoint.core.locations import Location, warn_caller
 from adjoint.core.modes.finite import watch_forward
 from adjoint.core.modes.interceptors import ANOMALY, Interceptor
-from adjoint.core.modes.state import EXCHANGE, ModeBlock, current, set_anomaly
+from adjoint.core.modes.state import ALL_THREADS, ModeBlock, current, set_anomaly
 
 ENABLED = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
@@ -50,7 +50,7 @@ class set_detect_anomaly(ModeBlock):
 
     def _changes(self) -> Any:
         # the switch was made when the object was
-        return ((EXCHANGE, "anomaly", (self._setting, (self.prev, self.prev_check_nan))),)
+        return ((ALL_THREADS, "anomaly", (self._setting, (self.prev, self.prev_check_nan))),)
 
 
 class detect_anomaly(ModeBlock):
@@ -86,7 +86,7 @@ class detect_anomaly(ModeBlock):
 
     def _changes(self) -> Any:
         check_bools(True, self.check_nan)
-        anomaly = (EXCHANGE, "anomaly", ((True, self.check_nan), (self.prev, self.prev_check_nan)))
+        anomaly = (ALL_THREADS, "anomaly", ((True, self.check_nan), (self.prev, self.prev_check_nan)))
         return (anomaly,) if self._forward is None else (anomaly, *self._forward._changes())
 
     def _after_exit(self, error: BaseException | None) -> None:

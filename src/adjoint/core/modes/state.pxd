@@ -62,6 +62,7 @@ cdef class ModeBlock:
 cdef unsigned long long _last_number
 cdef ThreadState _last_state
 cdef int _inferring
+cdef int _EXCHANGE, _PUSH, _ATTRIBUTE, _MEMORY, _INTERCEPT, _ALL_THREADS, _UNCHANGED
 cdef list _states
 
 @cython.locals(table=dict)

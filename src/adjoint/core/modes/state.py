@@ -105,10 +105,12 @@ __doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode i
 #: ATTRIBUTE: set an attribute of another object, given as (object, value); ABSENT for the value deletes it.
 #: MEMORY: write values to the memory of an array, given as (array, values).
 #: INTERCEPT: insert an interceptor, or None, into the chain, as (position, interceptor).
-#: For the name "anomaly" the value is the pair of arguments of `set_anomaly`.
-SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT = range(6)
-# in an entry of `undo_modes`: the change was not made
-UNCHANGED = -1
+#: ALL_THREADS: switch anomaly mode in all threads, given as (setting, setting to restore), each a pair of arguments of
+#: `set_anomaly`.
+SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT, ALL_THREADS = range(7)
+# the same as numbers of C; UNCHANGED in an entry of `undo_modes`: the change was not made
+_EXCHANGE, _PUSH, _ATTRIBUTE, _MEMORY, _INTERCEPT, _ALL_THREADS = range(1, 7)
+_UNCHANGED = -1
 ABSENT = object()
 # how many threads are in inference mode or inside a transformation, so that new tensors are marked
 _inferring = 0
@@ -322,34 +324,34 @@ def thread_is_inferring() -> bool:
 
 
 def change(state: ThreadState, how, name, value, entry: list):
-    """Change one mode, and write the entry of `undo_modes`, [how, name, previous value, value]; `recount` comes later.
+    """Change one mode, and complete its entry of `undo_modes`, [how, name, previous value, value].
+
+    `recount` comes later.
 
     What fails changes nothing: memory is taken before.
     """
-    entry[1] = name
-    if how == ATTRIBUTE:
+    if how == _ATTRIBUTE:
         entry[2] = value[0], getattr(value[0], name, ABSENT)
         give_attribute(value[0], name, value[1])
-    elif how == MEMORY:
+    elif how == _MEMORY:
         array, value = value
         entry[2] = array, array.copy()
         array[...] = value
-    elif name == "anomaly":
-        value, previous = value if how == EXCHANGE else (value, _anomaly)
-        entry[2] = previous
+    elif how == _ALL_THREADS:
+        value, entry[2] = value
         # it goes through the states of all threads, and may end in between
         entry[0] = how
         give_anomaly((value[0], value[1]))
     else:
         before = getattr(state, name)
         entry[2] = before
-        if how == PUSH:
+        if how == _PUSH:
             # Cython makes a list of the members of (*before, value) first
             value = before + (value,)
-        elif how == INTERCEPT:
+        elif how == _INTERCEPT:
             entry[2] = value[0], interceptor_at(before, value[0])
             value = with_interceptor(before, value[0], value[1])
-        elif how == EXCHANGE:
+        elif how == _EXCHANGE:
             value, entry[2] = value
         entry[3] = value
         give(state, name, value)
@@ -359,8 +361,8 @@ def change(state: ThreadState, how, name, value, entry: list):
 def give(state: ThreadState, name, value):
     """Give a mode of one thread a value, without `recount`."""
     global _inferring
-    if name == "grad_enabled":
-        value = value and not state.inference
+    if state.inference and name == "grad_enabled":
+        value = False
     before: cython.int = state.inference + (state.level is not None)
     setattr(state, name, value)
     _inferring += state.inference + (state.level is not None) - before
@@ -376,15 +378,15 @@ def give_attribute(owner, name, value):
 
 def undo(state: ThreadState, how, name, previous, value):
     """Undo one change, without `recount`. It takes no memory if the mode still has the value that it got."""
-    if how == ATTRIBUTE:
+    if how == _ATTRIBUTE:
         give_attribute(previous[0], name, previous[1])
-    elif how == MEMORY:
+    elif how == _MEMORY:
         previous[0][...] = previous[1]
-    elif name == "anomaly":
+    elif how == _ALL_THREADS:
         give_anomaly(previous)
-    elif how == PUSH:
+    elif how == _PUSH:
         take_out(state, name, previous, value)
-    elif how == INTERCEPT:
+    elif how == _INTERCEPT:
         if interceptor_at(state.interceptors, previous[0]) is not previous[1]:
             state.interceptors = with_interceptor(state.interceptors, previous[0], previous[1])
     else:
@@ -420,7 +422,7 @@ def change_noting(changes, undo_list: list):
     undo_list[1] = state.interceptors
     try:
         for how, name, value in changes:
-            entry: list = [UNCHANGED, None, None, None]
+            entry: list = [_UNCHANGED, name, None, None]
             undo_list.append(entry)
             change(state, how, name, value, entry)
         state.recount()
@@ -442,8 +444,9 @@ def undo_modes(undo_list: list):
         state.interceptors = undo_list[1]
     for i in range(3, len(undo_list)):
         entry = undo_list[i]
-        if entry[0] != UNCHANGED:
-            undo(state, entry[0], entry[1], entry[2], entry[3])
+        how: cython.int = entry[0]
+        if how != _UNCHANGED:
+            undo(state, how, entry[1], entry[2], entry[3])
     state.recount()
 
 
