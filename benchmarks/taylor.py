@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ TEXT = """\
 {title}
 
 Written by `python -m benchmarks.taylor --document docs/benchmarks.md`. Times are those of the processor, the least of
-several runs; the function and its series take turns. [taylor.md](taylor.md) says what is measured. The function is
+several runs; ratios are medians over turns of the two. [taylor.md](taylor.md) says what is measured. The function is
 sin(x) exp(-x²), elementwise.
 
 | order | {sizes} |
@@ -66,14 +67,15 @@ def per_call(call: Callable[[], Any], n: int) -> float:
     return seconds(calls) / n
 
 
-def in_turns(calls: list[Callable[[], Any]], rounds: int = 30, least: float = 2e-3) -> list[float]:
-    """The least processor time of each of several calls, which take turns, so that all have the same machine.
+def in_turns(call: Callable[[], Any], other: Callable[[], Any], rounds: int = 60, least: float = 1e-3) -> Any:
+    """The least processor time of a call, and the median of its ratio to that of another one.
 
+    The two take turns. So each ratio is of times that the same machine took, whose clock may change from turn to turn.
     least: the seconds that one turn takes at least.
     """
-    counts = [1 + int(least / per_call(call, 1)) for call in calls]
-    times = [[per_call(call, n) for call, n in zip(calls, counts, strict=True)] for _ in range(rounds)]
-    return [min(of_call) for of_call in zip(*times, strict=True)]
+    counts = [1 + int(least / per_call(each, 1)) for each in (call, other)]
+    times = [[per_call(each, n) for each, n in zip((call, other), counts, strict=True)] for _ in range(rounds)]
+    return min(time for time, _ in times), median([time / of_other for time, of_other in times])
 
 
 def row(order: int) -> str:
@@ -81,8 +83,8 @@ def row(order: int) -> str:
     cells = []
     for size in SIZES:
         x = adjoint.tensor(np.linspace(0.1, 1.0, size))
-        of_function, series = in_turns([partial(example, x), partial(taylor, example, x, order=order)])
-        cells.append(f"{series * 1e6:.0f} µs ({series / of_function:.1f})")
+        series, ratio = in_turns(partial(taylor, example, x, order=order), partial(example, x))
+        cells.append(f"{series * 1e6:.0f} µs ({ratio:.1f})")
         cells.append(f"{per_call(partial(nested, order, x), 1) * 1e6:.0f} µs" if order <= LAST_NESTED else "")
     return f"| {order} | " + " | ".join(cells) + " |"
 
