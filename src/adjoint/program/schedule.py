@@ -226,6 +226,8 @@ class Schedule:
             raise Unschedulable("too many values")
         sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.in_tiles if self.steps[value].reduction]
         self.n_totals = self.n_rows * -(-self.n_columns // tile)
+        self.dtype_of_total = numpy.dtype(self.dtypes[self.totals[0]]) if self.totals else None
+        self.new_arrays = [(value, self.shapes[value], numpy.dtype(self.dtypes[value])) for value in self.outputs]
         self.machine = machine.Machine(
             steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
         )
@@ -283,11 +285,12 @@ class Schedule:
 
         (None, -1) if an array does not lie in rows and columns; nothing was computed then.
         """
-        values: dict[int, Any] = {**dict(enumerate(arrays)), **self.constants}
+        values: dict[int, Any] = dict(enumerate(arrays))
+        values.update(self.constants)
         for value in self.before:
             values[value] = self._evaluate(value, values)
-        for value in self.outputs:
-            values[value] = numpy.empty(self.shapes[value], self.dtypes[value])
+        for value, shape, dtype in self.new_arrays:
+            values[value] = numpy.empty(shape, dtype)
         addresses = self.fixed.copy()
         for register, value, rows, columns in self.moving:
             array = values[value]
@@ -299,11 +302,14 @@ class Schedule:
                     return None, -1
                 rows, columns = strides
             addresses.append((register, array, rows, columns))
-        totals = numpy.empty(self.n_totals, self.dtypes[self.totals[0]]) if self.totals else None
+        totals = numpy.empty(self.n_totals, self.dtype_of_total) if self.totals else None
         flags = self.machine.run(addresses, self.n_rows, self.n_columns, totals, threads if self.is_threaded else 1)
         if totals is not None:
             (value,) = self.totals
-            values[value] = numpy.add.reduce(totals).reshape(self.shapes[value])
+            # into an array: NumPy takes longer to make a number, and an array of that
+            total = numpy.empty((), self.dtype_of_total)
+            numpy.add.reduce(totals, 0, None, total)
+            values[value] = total.reshape(self.shapes[value]) if self.shapes[value] else total
         for value in self.after:
             values[value] = self._evaluate(value, values)
         results = self.form.results
