@@ -26,7 +26,7 @@ from adjoint.arrays.dtypes import (
     promote_all,
     uint64,
 )  # fmt: skip
-from adjoint.arrays.namespace import is_traced
+from adjoint.arrays.namespace import held_array, in_memory, is_array, is_traced, namespace, underlying
 from adjoint.arrays.size import type_name
 
 Array = np.ndarray[Any, Any]
@@ -73,9 +73,9 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
     """
     if type(data) is float and dtype is None:
         return _float_array(data, get_default_dtype())
-    array = data if isinstance(data, np.ndarray) else unwrap(data)
+    array = data if is_array(data) else unwrap(data)
     if array is not None:
-        return _copy_array(array, dtype)
+        return _copy_array(array if isinstance(array, np.ndarray) else held_array(array), dtype)
     if isinstance(data, (str, bytes)):
         _cannot_infer(data)
     shape = _shape_of(data, unwrap)
@@ -93,6 +93,8 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
 
 
 def _copy_array(array: Array, dtype: dtype | None) -> Array:
+    if not isinstance(array, np.ndarray) and underlying(in_memory(array)) is array:
+        return _copy_in_library(array, dtype)
     native = array.dtype.newbyteorder("=")
     kind = from_numpy_dtype(native) if dtype is None else dtype
     if dtype is not None:
@@ -101,6 +103,16 @@ def _copy_array(array: Array, dtype: dtype | None) -> Array:
         array = array.real
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(array, dtype=kind.numpy)
+
+
+def _copy_in_library(array: Any, dtype: dtype | None) -> Any:
+    """A copy of an array of another library, such as Dask's or CuPy's, by that library."""
+    library, source = namespace(array), from_numpy_dtype(array.dtype)
+    kind = source if dtype is None else dtype
+    copy = library.asarray(array, copy=True)
+    if source.is_complex and not kind.is_complex and kind is not bool_:
+        copy = library.real(copy)
+    return copy if kind is source else library.astype(copy, kind.numpy)
 
 
 # --- structure ----------------------------------------------------------------------------------------------
@@ -112,8 +124,8 @@ def _is_sequence(x: object, unwrap: Unwrap) -> bool:
         return True
     if cls in _NUMBERS or isinstance(x, (str, bytes, np.generic, Mapping)):
         return False
-    if isinstance(x, np.ndarray):
-        return x.ndim > 0
+    if is_array(x):
+        return bool(x.ndim)  # type: ignore[attr-defined]
     if is_traced(x):
         raise TypeError(TRACED.format(kind=cls.__name__, module=cls.__module__))
     return hasattr(cls, "__getitem__") and hasattr(cls, "__len__") and unwrap(x) is None

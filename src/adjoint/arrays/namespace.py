@@ -223,6 +223,8 @@ def is_array(value: object) -> bool:
 def held_array(array: Any) -> Any:
     """An array as a tensor may hold it: a subclass of NumPy's arrays as the plain array that it is.
 
+    PyTorch's tensors become NumPy's arrays over the same memory.
+
     Raises TypeError for types that tensors do not have, for masked arrays and for quantities with a unit, ValueError
     for another byte order.
 
@@ -244,7 +246,12 @@ def held_array(array: Any) -> Any:
                     "array.value"
                 )
             return numpy.asarray(array)
-    return array
+    return numpy.asarray(array) if is_of_torch(array) else array
+
+
+def is_of_torch(array: Any) -> bool:
+    """True for one of PyTorch's tensors, whose methods differ from those of arrays."""
+    return any((cls.__module__, cls.__name__) == ("torch", "Tensor") for cls in type(array).__mro__)
 
 
 #: The types that tracers of other libraries use for arrays, by module and class: it looks like one, and holds none.

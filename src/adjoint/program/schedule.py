@@ -308,7 +308,7 @@ class Schedule:
             (value,) = self.totals
             # into an array: NumPy takes longer to make a number, and an array of that
             total = numpy.empty((), self.dtype_of_total)
-            numpy.add.reduce(totals, 0, None, total)
+            numpy.add.reduce(totals, out=total)
             values[value] = total.reshape(self.shapes[value]) if self.shapes[value] else total
         for value in self.after:
             values[value] = self._evaluate(value, values)

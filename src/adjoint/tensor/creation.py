@@ -108,7 +108,7 @@ def tensor(
 ) -> Tensor:
     """A tensor with a copy of the data: nested sequences of numbers, an array, a number.
 
-    Floats become the default dtype (float32), ints int64; arrays keep their type.
+    Floats become the default dtype (float32), ints int64; arrays keep their type and their library.
 
     Raises:
         ValueError: a nested sequence is ragged.
