@@ -14,6 +14,7 @@ from adjoint.program.form import Form, Step
 from adjoint.program.fused import Fused
 from adjoint.program.machine import MOST_INPUTS, MOST_REGISTERS, MOST_STEPS
 from adjoint.program.schedule import Schedule, elementwise
+from adjoint.runtime import crossovers
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 from program.test_trace import form_of
 
@@ -311,6 +312,14 @@ def test_rows_begin_where_axes_are_reduced_or_have_gaps(
     largest = shapes[0]
     assert (schedule.n_rows, schedule.n_columns) == (np.prod(largest[:split]), np.prod(largest[split:]))
     compare(function, *arrays, exactly=False)
+
+
+@pytest.mark.parametrize("function", [lambda x: np.add.reduce(x), lambda x: np.add.reduce(np.exp(x) * x)])
+def test_threads_share_schedules_by_their_work(function: Any) -> None:
+    form = form_of(function, rng.normal(size=10))
+    least = -(-crossovers.THREADED // form.cost)
+    schedules = [Schedule(form, [(n,)]) for n in (least - 1, least)]
+    assert [schedule.is_threaded for schedule in schedules] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 
 #: How many cases of a parametrised test run, unless its marker says otherwise.
-CASES = 12
+CASES = 4
 #: These run as a whole.
 WHOLE = ("tests/architecture/",)
 T = TypeVar("T")
