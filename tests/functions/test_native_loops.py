@@ -1,0 +1,56 @@
+"""The rules hand the loops in C arguments that these take: for common calls no formula runs in their place."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import adjoint
+from adjoint.arrays.kernels import vectors
+from adjoint.nn import functional as F
+
+pytestmark = pytest.mark.skipif(not vectors.compiled, reason="the loops are compiled")
+
+#: For each module of rules calls whose gradients, or values, the loops compute.
+CALLS: dict[str, list[Callable[[], Any]]] = {
+    "normalization": [
+        lambda: F.layer_norm(leaf(6, 40), (40,)),
+        lambda: F.layer_norm(leaf(6, 40), (40,), leaf(40), leaf(40)),
+        lambda: F.layer_norm(leaf(6, 4, 10), (4, 10), leaf(4, 10), leaf(4, 10)),
+        lambda: F.layer_norm(leaf(3, 2, 2, 4, 5), (2, 2, 4, 5), leaf(2, 2, 4, 5)),
+        lambda: F.batch_norm(leaf(6, 4, 90), None, None, leaf(4), leaf(4), training=True),
+        lambda: F.group_norm(leaf(6, 4, 90), 2, leaf(4), leaf(4)),
+    ],
+    "reduce": [lambda: leaf(6, 40).softmax(1), lambda: leaf(6, 40).log_softmax(-1)],
+    "distances": [lambda: adjoint.pdist(leaf(6, 4))],
+    "sampling": [lambda: F.grid_sample(leaf(1, 2, 5, 5), leaf(1, 3, 3, 2), align_corners=False)],
+    "contract": [lambda: adjoint.linalg.cross(leaf(6, 3), leaf(6, 3))],
+    "counting": [lambda: adjoint.isin(adjoint.arange(5), adjoint.tensor([1, 3]))],
+}
+
+
+def leaf(*shape: int) -> Any:
+    generator = adjoint.Generator().manual_seed(0)
+    return adjoint.randn(*shape, generator=generator, requires_grad=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [pytest.param(name, call, id=f"{name}{i}") for name, calls in CALLS.items() for i, call in enumerate(calls)],
+)
+def test_loops_take_the_arguments_of_rules(name: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = importlib.import_module(f"adjoint.rules.{name}")
+    results = []
+
+    def native(function: Any, *args: Any) -> Any:
+        results.append(function(*args))
+        return results[-1]
+
+    monkeypatch.setattr(module, "native", native)
+    result = call()
+    if result.requires_grad:
+        result.sum().backward()
+    assert results and all(each is not None for each in results)
