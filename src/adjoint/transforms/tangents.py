@@ -36,7 +36,7 @@ propagations = _propagations = {}
 series_levels = _series_levels = {}
 
 
-def new_level(propagation=None):
+def new_level(propagation=None) -> int:
     """The number of a derivation that is going to begin."""
     number = next(_numbers)
     _holders[number] = set()
