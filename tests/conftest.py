@@ -1,4 +1,4 @@
-"""The option --quick, a round of tests within a minute (support/quick_round.py), and a collector with little to do."""
+"""The option --quick, a round of tests that are chosen (support/quick_round.py), and a collector with little to do."""
 
 from __future__ import annotations
 
