@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from adjoint.arrays.dtypes import as_dtype, from_numpy_dtype, get_default_dtype, kind_of
+from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
 from adjoint.arrays.namespace import namespace, underlying
 from adjoint.arrays.shapes import broadcast_shapes
 from adjoint.arrays.size import check_shape, type_name
@@ -25,6 +25,7 @@ from adjoint.core.recorded import operations, raw_ops
 from adjoint.functions.arguments import real_number
 from adjoint.functions.composite import composite, into
 from adjoint.functions.underived import without_derivative
+from adjoint.rules.special import real_only
 from adjoint.tensor.creation import _SAME_OF_BATCH, _differing, _random_array, _wrapped
 from adjoint.tensor.memory.pinning import pinnable
 from adjoint.tensor.older.stochastic import bernoulli_score, multinomial_score, normal_score, remember
@@ -187,12 +188,6 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return _overwrite(self, "geometric", lambda shape: draws.geometric(generator, shape, self._array.dtype, p))
 
 
-def _refuse_complex(function: str, kind: Any) -> None:
-    """Raise NotImplementedError, in torch's words, for complex numbers."""
-    if kind_of(kind) == "c":
-        raise NotImplementedError(f"\"{function}\" not implemented for '{from_numpy_dtype(kind).long_name}'")
-
-
 @composite(namespace=None, name="bernoulli_")
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, with probability p (a number, or a tensor that broadcasts to this one), and zeros.
@@ -200,7 +195,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     Raises RuntimeError for a probability outside [0, 1].
     """
     kind = self._array.dtype
-    _refuse_complex(f"bernoulli_{'tensor_cpu_self_' if isinstance(p, TensorBase) else 'scalar_cpu_'}", kind)
+    real_only(f"bernoulli_{'tensor_cpu_self_' if isinstance(p, TensorBase) else 'scalar_cpu_'}", self._array)
     if isinstance(p, TensorBase):
         chances = p.expand(self.shape)
         sample = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
@@ -247,7 +242,7 @@ def bernoulli(
         result = bernoulli_(new_tensor(namespace(array).empty_like(array)), p, generator=generator)
         without_derivative(result, [input], NotImplementedError("derivative for bernoulli is not implemented"))
         return _into_out("bernoulli", result, out)
-    _refuse_complex("bernoulli_tensor_cpu_self_", array.dtype)
+    real_only("bernoulli_tensor_cpu_self_", array)
     sample = _of_parameters(partial(draws.bernoulli, generator), [array])
     result = remember(operations["drawn_bernoulli"](input, new_tensor(sample)), [input], bernoulli_score(array, sample))
     return _into_out("bernoulli", result, out)
