@@ -34,16 +34,24 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch: its name, which changes elsewhere leave alone, and the extent of its text."""
+    """A branch: its name, which changes elsewhere leave alone, the extents of its text and of its condition.
+
+    The condition of a loop is what it iterates over.
+    """
 
     name: str
     first: Position
     last: Position
+    condition: tuple[Position, Position] | None = None
 
     @property
     def line(self) -> int:
         """The line where it begins."""
         return self.first[0]
+
+    def depends_on(self, place: Position) -> bool:
+        """Whether a place stands in the condition."""
+        return self.condition is not None and self.condition[0] <= place < self.condition[1]
 
 
 def ends(node: ast.AST) -> tuple[Position, Position]:
@@ -79,25 +87,30 @@ class Marker(ast.NodeTransformer):
 
     # a branch ---------------------------------------------------------------------------------------------------
 
-    def _add(self, label: str, first: Position, last: Position, at: ast.AST) -> ast.Call:
+    def _add(
+        self, label: str, first: Position, last: Position, at: ast.AST, test: tuple[Position, Position] | None = None
+    ) -> ast.Call:
         name = f"{self.path} {'.'.join(self._inside)}: {label}"
         self._names[name] += 1
         if self._names[name] > 1:
             name += f" #{self._names[name]}"
         number = ast.Constant(self._first_number + len(self.branches))
-        self.branches.append(Branch(name, first, last))
+        self.branches.append(Branch(name, first, last, test))
         call = ast.Call(ast.Name(NOTE, ast.Load()), [number], [])
         return ast.fix_missing_locations(ast.copy_location(call, at))
 
-    def _block(self, label: str, body: list[ast.stmt], first: Position, last: Position, at: ast.AST) -> list[ast.stmt]:
-        note = ast.copy_location(ast.Expr(self._add(label, first, last, at)), at)
+    def _block(
+        self, label: str, body: list[ast.stmt], first: Position, last: Position, at: ast.AST,
+        test: tuple[Position, Position] | None = None,
+    ) -> list[ast.stmt]:  # fmt: skip
+        note = ast.copy_location(ast.Expr(self._add(label, first, last, at, test)), at)
         has_docstring = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         visited = self._statements(body)
         return [visited[0], note, *visited[1:]] if has_docstring else [note, *visited]
 
-    def _value(self, label: str, value: ast.expr) -> ast.expr:
+    def _value(self, label: str, value: ast.expr, test: tuple[Position, Position] | None = None) -> ast.expr:
         first, last = ends(value)
-        note = self._add(label, first, last, value)
+        note = self._add(label, first, last, value, test)
         noted = ast.BoolOp(ast.Or(), [note, self.visit(value)])  # the note is None
         return ast.copy_location(noted, value)
 
@@ -149,11 +162,12 @@ class Marker(ast.NodeTransformer):
         label = short(node.test)
         if label in ("TYPE_CHECKING", *COMPILED_FORM) or not self._functions:
             return node if label in ("TYPE_CHECKING", *COMPILED_FORM) else self._generic(node)
+        test = ends(node.test)
         node.test = self.visit(node.test)
         beyond = following if isinstance(node.body[-1], LEAVING) else []
         other = node.orelse or beyond or [node]
-        node.body = self._block(f"if {label}", node.body, *extent(node.body), node.body[0])
-        node.orelse = self._block(f"not if {label}", node.orelse, *extent(other), other[-1])
+        node.body = self._block(f"if {label}", node.body, *extent(node.body), node.body[0], test)
+        node.orelse = self._block(f"not if {label}", node.orelse, *extent(other), other[-1], test)
         return node
 
     def _generic(self, node: Any) -> Any:
@@ -167,31 +181,33 @@ class Marker(ast.NodeTransformer):
             return node
         if not self._functions:
             return self._generic(node)
+        test = ends(node.test)
         node.test = self.visit(node.test)
-        node.body = self._value(f"{short(node.body)} if {label}", node.body)
-        node.orelse = self._value(f"{short(node.orelse)} if not {label}", node.orelse)
+        node.body = self._value(f"{short(node.body)} if {label}", node.body, test)
+        node.orelse = self._value(f"{short(node.orelse)} if not {label}", node.orelse, test)
         return node
 
-    def _loop(self, node: Any, label: str, endless: bool) -> Any:
+    def _loop(self, node: Any, label: str, endless: bool, test: tuple[Position, Position]) -> Any:
         if not self._functions:
             return self._generic(node)
-        node.body = self._block(label, node.body, *extent(node.body), node.body[0])
+        node.body = self._block(label, node.body, *extent(node.body), node.body[0], test)
         if not endless:
             other = node.orelse or [node]
-            node.orelse = self._block(f"end of {label}", node.orelse, *extent(other), other[-1])
+            node.orelse = self._block(f"end of {label}", node.orelse, *extent(other), other[-1], test)
         return node
 
     def visit_For(self, node: ast.For) -> Any:
         """The body of a loop, and its end without a break."""
         label = f"for {short(node.target)} in {short(node.iter)}"
+        test = ends(node.iter)
         node.iter = self.visit(node.iter)
-        return self._loop(node, label, False)
+        return self._loop(node, label, False, test)
 
     def visit_While(self, node: ast.While) -> Any:
         """The same of a loop with a condition, which may have no end."""
-        label = f"while {short(node.test)}"
+        label, test = f"while {short(node.test)}", ends(node.test)
         node.test = self.visit(node.test)
-        return self._loop(node, label, isinstance(node.test, ast.Constant) and bool(node.test.value))
+        return self._loop(node, label, isinstance(node.test, ast.Constant) and bool(node.test.value), test)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         """The body of a handler."""
@@ -247,8 +263,11 @@ def branches_of(path: str) -> tuple[Branch, ...]:
 
 
 def innermost(branches: Iterable[Branch], place: Position) -> Branch | None:
-    """The innermost branch with a place, None for what runs at import."""
-    around = [branch for branch in branches if branch.first <= place < branch.last]
+    """The innermost branch with a place, None for what runs at import.
+
+    A side without a text of its own has that of the whole statement, but the condition runs before.
+    """
+    around = [branch for branch in branches if branch.first <= place < branch.last and not branch.depends_on(place)]
     return max(around, key=lambda branch: (branch.first, [-number for number in branch.last]), default=None)
 
 

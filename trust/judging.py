@@ -189,12 +189,22 @@ def declared_at(mutation: Mutation) -> str:
 
 
 def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
-    """The tests that take the branch of a mutation; without any, those that take another one of its module."""
+    """The tests that take the branch of a mutation; without any, those that take another one of its module.
+
+    A fault in a condition changes which side is taken: tests of the side that fewer take come first.
+    """
     for names in (branches_around(mutation.path, mutation.place), [b.name for b in branches_of(mutation.path)]):
         members = {member for name in names for member in tests.taking(name)}
         if members:
-            return tests.order(members, mutation.path)
+            rare = rare_side(mutation.path, mutation.place, tests) & members
+            return tests.order(rare, mutation.path) + tests.order(members - rare, mutation.path)
     return []
+
+
+def rare_side(path: str, place: Position, tests: Tests) -> set[int]:
+    """The tests that take the rarer side of the condition that a place stands in."""
+    sides = [set(tests.taking(branch.name)) for branch in branches_of(path) if branch.depends_on(place)]
+    return min((side for side in sides if side), key=len, default=set())
 
 
 def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], float]]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.autograd import forward_ad
 from adjoint.core.operations.operation import Operation
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules import TABLE, Rule, derive
@@ -90,6 +91,23 @@ def test_shapes_types_results_and_keywords_are_saved_by_name() -> None:
     assert y.grad_fn.name() == "DeclaredByATestBackward0"
     y.backward(adjoint.ones(3, dtype=adjoint.float64))
     assert x.grad.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_a_vjp_alone_gives_a_tangent_too() -> None:
+    @general(name=NAME)
+    def kernel(xp: Any, input: Array) -> Any:
+        return xp.exp(input)
+
+    @kernel.vjp("input")
+    def _(g: Any, y: Any) -> Any:
+        return g * y
+
+    operation = Operation(kernel)
+    x, t = (adjoint.tensor(values, dtype=adjoint.float64) for values in ([0.0, 1.0], [2.0, 3.0]))
+    assert operation.fast  # calls of plain tensors have a quick way, which takes declared jvps alone
+    with forward_ad.dual_level():
+        y, tangent = forward_ad.unpack_dual(operation(forward_ad.make_dual(x, t)))
+    np.testing.assert_array_equal(tangent.numpy(), (t * y).numpy())
 
 
 def test_a_formula_that_asks_for_an_unknown_name_is_an_error() -> None:

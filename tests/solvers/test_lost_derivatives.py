@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -241,6 +242,11 @@ def test_other_tensors_may_be_converted(way):
         DIFFERENTIATIONS[way](lambda x: x**2 * float(other) * float(followed), start())
     lost = [str(w.message) for w in caught if "Converting a tensor with requires_grad" in str(w.message)]
     assert lost
+
+
+def test_a_thread_that_runs_nothing_of_the_user_names_the_library():
+    with ThreadPoolExecutor(1) as pool, pytest.raises(LostDerivativeError, match=r"lost at File .*thread\.py"):
+        pool.submit(func.grad(float), start(2.0)[0]).result()
 
 
 def test_outside_there_is_a_warning():

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from trust import branches, collected, coverage, mutants, mutations, replaced_code
+from trust import branches, collected, coverage, judging, mutants, mutations, replaced_code
 
 PATH = "rules/elementwise.py"
 
@@ -73,8 +73,23 @@ def test_the_branches_of_a_function(tmp_path: object) -> None:
     assert function(2) == 1 and taken == [0, 1, 2]  # type: ignore[operator]
     taken.clear()
     assert function([])("z") == "z" and taken == [0, 4, 6, 7]  # type: ignore[operator]
-    inner = branches.innermost(marker.branches, (6, 8))
-    assert inner is not None and inner.name == "a.py f: for y in x"
+    conditions = [(branch.condition or ((0, 0),))[0] for branch in marker.branches]
+    assert conditions == [(0, 0), (3, 7), (4, 20), (4, 20), (3, 7), (5, 13), (5, 13), (0, 0)]
+    places = {(6, 8): "for y in x", (3, 7): "called", (5, 13): "not if x", (4, 20): "if x", (4, 15): "1 if x > 1"}
+    for place, name in places.items():
+        inner = branches.innermost(marker.branches, place)
+        assert inner is not None and inner.name == f"a.py f: {name}"
+
+
+def test_tests_of_the_rarer_side_of_a_condition_are_asked_first() -> None:
+    """A condition with a fault takes the other side."""
+    path = "transforms/duals.py"
+    mutation = next(each for each in mutations.mutations_of(path) if each.old == "if derivative is None:")
+    taking = {"if derivative is None": [2], "not if derivative is None": [1, 3]}
+    tests: Any = SimpleNamespace(
+        taking=lambda name: taking.get(name.partition(": ")[2], [1, 2, 3]), order=lambda members, path: sorted(members)
+    )
+    assert judging.tests_for(mutation, tests) == [2, 1, 3]
 
 
 SOURCE = """

@@ -62,7 +62,7 @@ class CollapsedLevel(TaylorLevel):
         if rule.kind == "constant":
             return None
         by_name = dict(zip(operation.arguments.names, values, strict=True))
-        step = Step(rule, ops, tangents, by_name, result if rule.outputs is None else tuple(result), self)
+        step = Step(rule, ops, tangents, by_name, result, self)
         rows = _BY_KIND.get(rule.kind, by_series)(step)
         if rows is NotImplemented:
             rows = by_series(step)

@@ -212,8 +212,7 @@ def derived(operation: Operation, tangents: dict, values: list, result):
         tangent = pushed(operation, tangents, values)
     elif derivative is None:
         by_name = dict(zip(operation.arguments.names, values, strict=True))
-        y = result if operation.rule.outputs is None else tuple(result)
-        tangent = jvp(operation.rule, ops, tangents, by_name, y, transposed_jvp)
+        tangent = jvp(operation.rule, ops, tangents, by_name, result, transposed_jvp)
     elif derivative.kind == _CONSTANT:
         return None
     elif derivative.kind == _MULTILINEAR:

@@ -43,12 +43,11 @@ class TaylorLevel(forward.Propagation):
     def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
         """The series of the result (a tuple for several)."""
         by_name = dict(zip(operation.arguments.names, values, strict=True))
-        y = result if operation.rule.outputs is None else tuple(result)
         input_series = {name: from_value(series, by_name[name]) for name, series in tangents.items()}
-        series = propagated(Step(operation.rule, ops, input_series, by_name, y, self))
+        series = propagated(Step(operation.rule, ops, input_series, by_name, result, self))
         if operation.rule.outputs is None:
             return self.fit(series, result)
-        return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, y, strict=True))
+        return None if series is None else tuple(self.fit(s, r) for s, r in zip(series, result, strict=True))
 
     def fit(self, series: Any, output: TensorBase) -> Any:
         """The series with the dtype of the result."""
