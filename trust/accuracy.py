@@ -1,6 +1,6 @@
 """Errors of functions and their slopes against mpmath, of sums against exact ones: python -m trust.accuracy [--long]
 
-The short form takes 60 points of each function. The long form takes 10^4, or as many as mpmath computes within
+The short form takes 40 points of each function. The long form takes 10^4, or as many as mpmath computes within
 `--seconds`, and writes docs/accuracy.md. Exact values are kept in build/accuracy, so that a long form may be run in
 pieces, by names of rules. PyTorch's errors are measured where it is installed, else those of the last run stand.
 """
@@ -29,7 +29,7 @@ from .libraries import DTYPES, numpy_function, torch_results, with_slopes
 from .points import arguments_of
 from .references import REFERENCES, Reference, missing
 
-POINTS, SHORT = 10_000, 60
+POINTS, SHORT = 10_000, 40
 #: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
 LIMIT = 64.0
 #: How many of the points with errors are computed with more bits, and how many tell of the condition.

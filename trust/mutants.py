@@ -31,7 +31,7 @@ from trust.mutations import Mutation
 
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
 RESULTS = ROOT / "build" / "trust" / "mutants"
-SHORT, LONG, SHORT_SEED = 8, 400, 1
+SHORT, LONG, SHORT_SEED = 5, 400, 1
 #: The tests of a rule, without its name; the kinds of faults that they are about.
 TABLE_TESTS = "tests/rules/test_table.py::test_rule"
 #: The folders of tests that a process collects once: those that find most faults.

@@ -131,8 +131,8 @@ def test_derivatives(name: str) -> None:
 def test_complex_numbers(name: str, projected: int) -> None:
     case = Case(name, 2, 2, projected=projected, turn=0.2j)
     assert_all_close(case.call(*case.tensors()), case.expected())
-    assert gradcheck(case.call, case.tensors(requires_grad=True), check_forward_ad=True, fast_mode=True)
     small = Case(name, projected=projected and 1, turn=0.2j)
+    assert gradcheck(small.call, small.tensors(requires_grad=True), check_forward_ad=True, fast_mode=True)
     assert gradgradcheck(small.call, small.tensors(requires_grad=True), fast_mode=True)
 
 

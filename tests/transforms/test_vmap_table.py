@@ -78,11 +78,13 @@ def flat(arrays: dict[str, Any]) -> list[Any]:
     return [value for value in values if value.requires_grad]
 
 
-def cases(rule: Rule, kind: str) -> Iterator[Case]:
+def cases(rule: Rule, kind: str, in_turn: bool = False) -> Iterator[Case]:
+    """All arguments have members of their own, then each one alone; in_turn: one alone, another for each problem."""
     rng = np.random.default_rng(0)
-    for problem in table.problems(rule, kind):
-        names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list))]
-        subsets = {tuple(names), *((name,) for name in names)}
+    for turn, problem in enumerate(table.problems(rule, kind)):
+        names = tuple(n for n in rule.inputs + rule.constants if isinstance(problem.values[n], (np.ndarray, list)))
+        alone = names[turn % len(names) :][:1] if in_turn and names else names
+        subsets = {names, *((name,) for name in alone)}
         if rule.name in table.samples.WRITTEN_INTO:
             subsets = {subset for subset in subsets if rule.inputs[0] in subset}
         for subset in sorted(subsets - {()}):
@@ -249,7 +251,7 @@ def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
 @pytest.mark.parametrize(("rule", "kind"), RULES)
 def test_two_levels(rule: Rule, kind: str) -> None:
     """vmap of vmap, the batch axes on all arguments or on different ones."""
-    for case in cases(rule, kind):
+    for case in cases(rule, kind, in_turn=True):
         arrays = case.batched()
         doubled = {name: again(value) if name in case.names else value for name, value in arrays.items()}
         keys = list(arrays)
@@ -327,7 +329,7 @@ def is_inexact(tensor: Any) -> bool:
 def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
     """jvp of vmap and vmap of jvp give what a loop of jvp gives."""
     rng = np.random.default_rng(4)
-    for case in cases(rule, kind):
+    for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
         x, dims = f.own(f.arrays), f.own(f.dims)
         if not x:
@@ -353,7 +355,7 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
 def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
     """jet of vmap and vmap of jet give what a loop of jet gives. The orders are fewer than the members."""
     rng = np.random.default_rng(5)
-    for case in cases(rule, kind):
+    for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
         x, dims = f.own(f.arrays), f.own(f.dims)
         if not x:

@@ -32,12 +32,12 @@ class Kind:
 
 
 KINDS = {
-    "views": Kind("views", "programs of views and writes in place", 300, 1_000_000, 1000),
-    "forms": Kind("forms", "programs and calls, compiled against plain Python", 120, 100_000, 1000),
+    "views": Kind("views", "programs of views and writes in place", 150, 1_000_000, 1000),
+    "forms": Kind("forms", "programs and calls, compiled against plain Python", 80, 100_000, 1000),
     "torch": Kind("beside_torch", "programs and calls against PyTorch", 200, 100_000, 1000, torch=True),
-    "transforms": Kind("nests", "nests of transforms", 60, 100_000, 300),
-    "compile": Kind("compilation", "compiled programs against eager ones", 60, 100_000, 300),
-    "files": Kind("files", "spoilt files", 8, 30_000, 100, each=300),
+    "transforms": Kind("nests", "nests of transforms", 40, 100_000, 300),
+    "compile": Kind("compilation", "compiled programs against eager ones", 40, 100_000, 300),
+    "files": Kind("files", "spoilt files", 4, 30_000, 100, each=300),
     "planted": Kind("planted", "planted faults", 0, 0, 10),
-    "calls": Kind("calls", "calls of the whole public surface", 800, 1_000_000, 400),
+    "calls": Kind("calls", "calls of the whole public surface", 400, 1_000_000, 400),
 }
