@@ -584,6 +584,15 @@ def test_hooks_on_the_node():
     assert values(grad(y.sum(), x)[0]) == [12.0] and seen == [[3.0]]
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_on_the_node_see_gradients_that_nothing_needs(create_graph):
+    x, constant, seen = leaf(1, 2), adjoint.tensor([3.0, 4.0], dtype=adjoint.float64), []
+    y = made(lambda ctx, a, b, n: a * b, lambda ctx, g: (g, g * 2, None)).apply(constant, x, 3)
+    y.grad_fn.register_hook(lambda grads, _: seen.append([g.tolist() for g in grads]))
+    (gradient,) = grad(y.sum(), x, create_graph=create_graph)
+    assert seen == [[[1, 1], [2, 2]]] and values(gradient) == [2, 2]
+
+
 def test_threads():
     x = leaf(2.0)
     found = []

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 import adjoint
-from adjoint import nn
+from adjoint import nn, testing
 
 
 class Scaled(nn.Module):
@@ -346,16 +346,92 @@ def test_full_backward_hooks_without_inputs_that_require_grad():
         assert "no input requires gradient" in raised(RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward())
 
 
-def test_gradients_that_pass_by_the_output_are_an_error():
-    class Leaking(nn.Module):
-        def forward(self, x):
-            self.kept = x * 2
-            return x * 3
+class Applied(nn.Module):
+    """A module of one function."""
 
-    model, x = Leaking(), adjoint.ones(1, requires_grad=True)
-    model.register_full_backward_hook(lambda *_: None)
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def with_backward_hook(function):
+    """A module of a function, and the list of what its full backward hook saw."""
+    model, seen = Applied(function), []
+    model.register_full_backward_hook(
+        lambda _, grads, cotangents: seen.append(
+            [[g if g is None else g.tolist() for g in gs] for gs in (grads, cotangents)]
+        )
+    )
+    return model, seen
+
+
+def test_gradients_that_pass_by_the_output_call_no_hook():
+    kept = []
+    model, seen = with_backward_hook(lambda x: kept.append(x * 2) or x * 3)
+    x = adjoint.ones(1, requires_grad=True)
     model(x)
-    assert "before the grad_output one" in raised(RuntimeError, model.kept.sum().backward)
+    kept.pop().sum().backward()
+    assert seen == [] and x.grad.tolist() == [2]
+    model(x).sum().backward()
+    kept.pop().sum().backward()
+    assert seen == [[[[3]], [[1]]]] and x.grad.tolist() == [7]
+
+
+@pytest.mark.parametrize("of", [lambda y: {"y": y}, lambda y: [y], lambda y: None, lambda y: 3])
+def test_outputs_that_are_neither_tensors_nor_tuples_have_no_backward_hooks(of):
+    results = []
+    model, seen = with_backward_hook(lambda x: of(results.append(x * 2) or results[-1]))
+    x = adjoint.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple of Tensors but received"):
+        model(x)
+    results.pop().sum().backward()
+    assert seen == [] and x.grad.tolist() == [2, 2]
+
+
+def test_backward_hooks_let_tensors_without_gradient_be():
+    flags = []
+
+    def function(x, mask, index):
+        flags.append((mask.requires_grad, index.requires_grad))
+        return (x * mask.mul_(2).clone())[index], mask, index
+
+    model, seen = with_backward_hook(function)
+    x, mask, index = adjoint.ones(2, requires_grad=True), adjoint.ones(2), adjoint.tensor([1])
+    y, *others = model(x, mask, index)
+    assert flags == [(False, False)] and not any(other.requires_grad for other in others)
+    others[0].add_(1)
+    y.sum().backward()
+    assert seen == [[[[0, 2], [0, 0], [0]], [[1], None, None]]]
+    assert mask.tolist() == [3, 3] and mask.grad is None and x.grad.tolist() == [0, 2]
+
+
+def test_full_backward_hooks_see_zeros_of_inputs_that_are_not_reached():
+    model, seen = with_backward_hook(lambda x, y: (x * 2, y * 3))
+    x, y = (adjoint.ones(1, requires_grad=True) for _ in range(2))
+    model(x, y)[1].sum().backward()
+    assert seen == [[[[0], [3]], [None, [1]]]] and x.grad.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("transformed", "calls"),
+    [
+        (lambda model: adjoint.func.grad(lambda x: model(x).sum()), 1),
+        (lambda model: adjoint.func.vmap(adjoint.func.grad(model)), 1),
+        (lambda model: adjoint.func.jacrev(model), 1),
+        (lambda model: adjoint.func.vmap(model), 0),
+        (lambda model: adjoint.func.jacfwd(model), 0),
+    ],
+)
+def test_modules_with_backward_hooks_under_transformations(transformed, calls):
+    weight = adjoint.tensor(3.0, requires_grad=True)
+    plain, model, seen = Applied(lambda x: x.sin() * weight), Applied(lambda x: x.sin() * weight), []
+    model.register_full_backward_hook(lambda _, grads, cotangents: seen.append(grads[0].shape == cotangents[0].shape))
+    x = adjoint.tensor([0.5, -1.0])
+    testing.assert_close(transformed(model)(x), transformed(plain)(x))
+    assert seen == [True] * calls
 
 
 def test_both_kinds_of_backward_hooks_do_not_mix():

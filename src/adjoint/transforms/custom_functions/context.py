@@ -292,7 +292,8 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
-                gradients.append(None)
+                # where nothing needs the gradient, hooks of this node see it all the same
+                gradients.append(g if g is None or create_graph else g._array)
                 continue
             shape, kind = output_shape(node, nr), output_dtype(node, nr)
             if g._array.shape != shape or g._array.dtype != kind:

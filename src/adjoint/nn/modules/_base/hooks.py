@@ -245,18 +245,33 @@ def _register_on_last(module: Any, hooks: list[Hook], output: Any) -> None:
 
 
 class BackwardHookFunction(Function):
-    """The tensors themselves, with one node that all their cotangents meet in."""
+    """The tensors themselves, with one node that all their cotangents meet in.
+
+    Tensors that need no gradient need none behind it either. Cotangents that did not arrive are zeros.
+    """
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, *tensors: Any) -> Any:
-        ctx.set_materialize_grads(False)
+    def forward(*tensors: Any) -> Any:
         return tuple(tensor.view_as(tensor) for tensor in tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, tensors: Any, results: Any) -> None:
+        ctx.mark_non_differentiable(
+            *(result for result, tensor in zip(results, tensors, strict=True) if not tensor.requires_grad)
+        )
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return tuple(tangent if tangent is None else tangent.view_as(tangent) for tangent in tangents)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         return cotangents
 
 
+NO_OUTPUTS = "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received"
 OUTPUTS_ALONE = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
     "gradients. Let an input require grad if the hook is to get grad_input."
@@ -285,7 +300,9 @@ class BackwardHooks:
         return result
 
     def outputs(self, output: Any) -> Any:
-        """The output, its tensors before the node at the outputs."""
+        """The output, its tensors before the node at the outputs. Warns of other values than Tensors and tuples."""
+        if not isinstance(output, (Tensor, tuple)):
+            warnings.warn(f"{NO_OUTPUTS} {type(output)}", UserWarning, stacklevel=6)
         values = output if isinstance(output, tuple) else (output,)
         result, places, node = _through_node(values)
         if node is not None:
@@ -312,12 +329,8 @@ class BackwardHooks:
 
     def after_pass(self, grad_inputs: Any, _: Any) -> Any:
         """Run the hooks of grad_input and grad_output."""
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This happens because the "
-                "gradient in your nn.Module flows to the Module's input without passing through the Module's output. "
-                "Make sure that the output depends on the input and that the loss is computed based on the output."
-            )
+        if self.grad_outputs is None:  # no cotangent came through the output, only past it
+            return None
         grads = _spread(grad_inputs, self.places, self.n_inputs)
         for hook in self.full:
             other = hook(self.module, grads, self.grad_outputs)
