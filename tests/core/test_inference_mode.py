@@ -72,6 +72,10 @@ def test_in_place_inside_works_on_both_kinds() -> None:
         lambda t: t.copy_(adjoint.zeros(3)),
         lambda t: t.zero_(),
         lambda t: adjoint.add(adjoint.ones(3), 1, out=t),
+        lambda t: t.unsqueeze_(0),
+        lambda t: t.resize_(2),
+        lambda t: t.resize_as_(adjoint.ones(5)),
+        lambda t: t.set_(adjoint.zeros(3)),
     ],
 )
 def test_in_place_outside_is_refused_and_changes_nothing(modify) -> None:

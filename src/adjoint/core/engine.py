@@ -737,10 +737,10 @@ def as_cotangent(replacement, before, create_graph, hook):
     array = before._array if isinstance(before, TensorBase) else before
     if array is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    if array.shape != tensor._array.shape:
-        raise RuntimeError(f"{errors.named_hook(hook)} has changed the size of value")
     if array.dtype != tensor._array.dtype:
         raise RuntimeError(errors.hook_changed_type(hook, array, tensor._array))
+    if array.shape != tensor._array.shape:
+        raise RuntimeError(f"{errors.named_hook(hook)} has changed the size of value")
     return tensor if create_graph else tensor._array
 
 

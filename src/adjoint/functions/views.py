@@ -170,11 +170,16 @@ def check_retyped(input: Tensor, kind: Any) -> None:
 # reshaping in place ---------------------------------------------------------------------------------------------------
 
 
+def _check_changeable(input: Tensor, name: str) -> None:
+    """Raise RuntimeError for an inference tensor outside its mode, and for a tensor from outside a transformation."""
+    if input.is_inference() and not current().inference:
+        raise errors.INFERENCE_IN_PLACE.error()
+    errors.check_captured(input, name)
+
+
 def _in_place(name: str, function: Callable[..., Any]) -> None:
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if input.is_inference() and not current().inference:
-            raise errors.INFERENCE_IN_PLACE.error()
-        errors.check_captured(input, name)
+        _check_changeable(input, name)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
         # also under no_grad: the history of a tensor that has one must have its shape
@@ -261,7 +266,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if current().dual_stack and registry.has_tangent(input):
         raise RuntimeError("cannot resize variables that has a forward grad")
-    errors.check_captured(input, "resize_")
+    _check_changeable(input, "resize_")
     array, shape = input._array, check_shape("resize_", sizes)
     if array.shape == shape:
         return input
@@ -304,7 +309,7 @@ def set_(
     Raises RuntimeError for a leaf that requires grad, another dtype, and places outside the memory.
     """
     is_tracked = isinstance(source, TensorBase) and needs_grad(source)
-    errors.check_captured(input, "set_")
+    _check_changeable(input, "set_")
     if is_grad_enabled():
         errors.check_in_place(input, is_tracked)
     input._array = placed(source, storage_offset, size, stride, input)
