@@ -47,6 +47,8 @@ OF_COMPILED = {
         "tests/compilation/test_device.py::*", "tests/program/test_device.py::*",
     ),
 }  # fmt: skip
+#: How rules call loops in C, which the plain form lacks, and the tests that loops take what they are given.
+LOOPS, OF_LOOPS = "native(", ("tests/functions/test_native_loops.py::*",)
 #: Modules among them that take the place of compiled ones in the plain form, and their tests.
 PLAIN_TWINS = {"program/plain_region.py": ("tests/compilation/test_programs.py::*",)}
 #: Seconds of tests: at first those that are quickest, then others.

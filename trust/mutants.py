@@ -26,7 +26,20 @@ from pathlib import Path
 from trust import mutations
 from trust.branches import COUNTED, PACKAGE, ROOT
 from trust.figures import Recorder
-from trust.judging import FAMILIES, OF_COMPILED, PLAIN_TWINS, Copy, Tests, Verdict, declared_at, rounds_of, scratch
+from trust.judging import (
+    FAMILIES,
+    LONGEST,
+    LOOPS,
+    OF_COMPILED,
+    OF_LOOPS,
+    PLAIN_TWINS,
+    Copy,
+    Tests,
+    Verdict,
+    declared_at,
+    rounds_of,
+    scratch,
+)
 from trust.mutations import Mutation
 
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
@@ -114,13 +127,15 @@ def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bo
             if len(left) > FEW:
                 twins = files_of(PLAIN_TWINS.values())
                 plain.collect(twins | {name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
-                compiled.collect(files_of(OF_COMPILED.values()))
+                compiled.collect(files_of([*OF_COMPILED.values(), OF_LOOPS]))
             for mutation in left:
                 copy = compiled if runs_compiled(mutation.path) else plain
                 if time.monotonic() > end:
                     break
                 if again or mutation.name not in results.read():
                     verdict = copy.judge(mutation, rounds_of(mutation, tests))
+                    if copy is plain and not verdict.found_by and LOOPS in mutation.old:
+                        verdict = compiled.judge(mutation, [(OF_LOOPS, LONGEST)])
                     results.add(verdict)
                     print(line_of(verdict), flush=True)
     verdicts = results.read()
