@@ -249,6 +249,12 @@ def modules(folders: Iterable[str] = COUNTED) -> list[str]:
     )
 
 
+def compiled_modules() -> tuple[str, ...]:
+    """The names of the modules that are compiled. The package is not imported: it may have a fault."""
+    text = (PACKAGE / "_compiled.py").read_text(encoding="utf-8")
+    return tuple(ast.literal_eval(ast.parse(text).body[-1].value))  # type: ignore[attr-defined]
+
+
 def marked(path: str, first_number: int = 0) -> tuple[ast.Module, list[Branch]]:
     """A module with notes in its branches, and the branches in the order of their numbers."""
     marker = Marker(path, first_number)
@@ -283,10 +289,13 @@ class Numbers:
 
 
 class Noting:
-    """An import hook: counted modules come as sources with notes. `taken` has the numbers since it was last cleared."""
+    """An import hook: counted modules come as sources with notes. `taken` has the numbers since it was last cleared.
 
-    def __init__(self, numbers: Numbers) -> None:
-        self.numbers = numbers
+    left: names of modules that come as they are.
+    """
+
+    def __init__(self, numbers: Numbers, left: Iterable[str] = ()) -> None:
+        self.numbers, self.left = numbers, frozenset(left)
         self.taken: set[int] = set()
 
     def install(self) -> None:
@@ -300,7 +309,7 @@ class Noting:
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
         parts = name.split(".")
-        if parts[0] != "adjoint" or len(parts) < 2 or parts[1] not in COUNTED:
+        if parts[0] != "adjoint" or len(parts) < 2 or parts[1] not in COUNTED or name in self.left:
             return None
         place = PACKAGE.joinpath(*parts[1:])
         file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")

@@ -3,8 +3,9 @@
     python -m trust.coverage [--long] [--write] [--only PATH]... [--read]
 
 Runs the tests as plain Python, a process for each folder, and writes down which test takes which branches:
-`build/trust/branches` has a file for each folder, by which `make mutants` chooses its tests. --only runs some folders
-again, or files of tests that are new, --read none. The short form runs a small folder. Compares with
+`build/trust/branches` has a file for each folder, by which `make mutants` chooses its tests. Some folders run once more
+with the compiled modules, whose loops the others call: then the branches of these others are noted. --only runs some
+folders again, or files of tests that are new, --read none. The short form runs a small folder. Compares with
 `trust/data/untaken_branches.json`, which lists the branches that no test takes, each with the reason; fails for one
 that is not listed. --write brings the list up to date.
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from trust.branches import NOTES_FILE, ROOT, Branch, branches_of, modules
 from trust.figures import Recorder
-from trust.judging import TAKEN, Tests
+from trust.judging import COMPILED_FORM, PLAIN_FORM, TAKEN, Tests
 
 LISTED = Path(__file__).parent / "data" / "untaken_branches.json"
 NOT_YET = "no test yet"
@@ -31,9 +32,11 @@ PACKAGES = ("core", "rules", "transforms")
 FOLDERS = (
     "core", "rules", "functions", "function", "transforms", "program", "tensor", "compilation", "tools", "solvers",
     "arrays", "runtime", "sparse_matrices", "interop", "compat", "nn", "optim", "distributions", "as_torch", "testing",
-    "utils", "test_messages.py",
+    "utils", "agreement", "test_messages.py", "test_cuda.py", "test_docstrings.py", "test_doc_pages.py",
 )  # fmt: skip
 SHORT = ("function",)
+#: The folders that run with the compiled modules, too.
+WITH_LOOPS = ("rules", "functions", "transforms", "nn")
 
 
 def listed() -> dict[str, str]:
@@ -48,17 +51,17 @@ def test_path(name: str) -> str:
     return name
 
 
-def notes_of(folder: str) -> Path:
+def notes_of(folder: str, compiled: bool = False) -> Path:
     """The file of what the tests of a folder take."""
-    return TAKEN / f"tests-{folder.replace('/', '-')}.npz"
+    return TAKEN / f"{COMPILED_FORM if compiled else PLAIN_FORM}{folder.replace('/', '-')}.npz"
 
 
-def run(folder: str) -> None:
+def run(folder: str, compiled: bool = False) -> None:
     """Run the tests of a folder, or of a file, and write down what they take."""
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
     environment = {
-        **os.environ, "PYTHONPATH": paths, "ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": "",
-        NOTES_FILE: str(notes_of(folder)),
+        **os.environ, "PYTHONPATH": paths, NOTES_FILE: str(notes_of(folder, compiled)),
+        "ADJOINT_DISABLE_EXT": "" if compiled else "1", "ADJOINT_REQUIRE_EXT": "1" if compiled else "",
     }  # fmt: skip
     words = ["-q", "-p", "trust.noting", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{folder}"]
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)
@@ -86,6 +89,8 @@ def main(words: Sequence[str] | None = None) -> int:
     recorder = Recorder("make coverage", long=options.long)
     for folder in () if options.read else options.only or (FOLDERS if options.long else SHORT):
         run(folder)
+        if options.long and folder.partition("/")[0] in WITH_LOOPS:
+            run(folder, compiled=True)
     tests = Tests()
     missed, known = untaken(tests.taken), listed()
     if options.write:
@@ -105,6 +110,7 @@ def main(words: Sequence[str] | None = None) -> int:
         }
     )
     left = [folder for folder in FOLDERS if not notes_of(folder).exists()]
+    left += [f"{folder}, compiled" for folder in WITH_LOOPS if not notes_of(folder, compiled=True).exists()]
     if left:  # their tests may take what the others do not
         recorder.figures.not_run = [f"the tests of `{'`, `'.join(left)}`"]
     else:

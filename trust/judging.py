@@ -47,8 +47,10 @@ OF_COMPILED = {
         "tests/compilation/test_device.py::*", "tests/program/test_device.py::*",
     ),
 }  # fmt: skip
-#: How rules call loops in C, which the plain form lacks, and the tests that loops take what they are given.
-LOOPS, OF_LOOPS = "native(", ("tests/functions/test_native_loops.py::*",)
+#: How files begin that say what tests take in the two forms.
+PLAIN_FORM, COMPILED_FORM = "tests-", "compiled-"
+#: How rules call loops in C, which the plain form lacks.
+LOOPS = "native("
 #: Modules among them that take the place of compiled ones in the plain form, and their tests.
 PLAIN_TWINS = {"program/plain_region.py": ("tests/compilation/test_programs.py::*",)}
 #: Seconds of tests: at first those that are quickest, then others.
@@ -79,10 +81,10 @@ PRELOADED = (
 
 
 class Tests:
-    """Which test takes which branches, as `make coverage` wrote it down."""
+    """Which test takes which branches, as `make coverage` wrote it down: in one form, or in both."""
 
-    def __init__(self, folder: Path = TAKEN) -> None:
-        files = sorted(folder.glob("*.npz"))
+    def __init__(self, form: str = "", folder: Path = TAKEN) -> None:
+        files = sorted(folder.glob(f"{form}*.npz"))
         if not files:
             raise FileNotFoundError(f"{folder} has no files: run `make coverage` first, which writes them")
         self.names: list[str] = []
@@ -201,6 +203,13 @@ def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
             rare = rare_side(mutation.path, mutation.place, tests) & members
             return tests.order(rare, mutation.path) + tests.order(members - rare, mutation.path)
     return []
+
+
+def needs_loops(mutation: Mutation, plain: Tests) -> bool:
+    """Whether what a mutation changes takes part in the compiled form alone."""
+    if LOOPS in mutation.old:
+        return True
+    return not any(plain.taking(name) for name in branches_around(mutation.path, mutation.place))
 
 
 def rare_side(path: str, place: Position, tests: Tests) -> set[int]:

@@ -27,16 +27,16 @@ from trust import mutations
 from trust.branches import COUNTED, PACKAGE, ROOT
 from trust.figures import Recorder
 from trust.judging import (
+    COMPILED_FORM,
     FAMILIES,
-    LONGEST,
-    LOOPS,
     OF_COMPILED,
-    OF_LOOPS,
+    PLAIN_FORM,
     PLAIN_TWINS,
     Copy,
     Tests,
     Verdict,
     declared_at,
+    needs_loops,
     rounds_of,
     scratch,
 )
@@ -121,21 +121,21 @@ def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bo
     random.shuffle(left)  # runs beside each other seldom meet
     end = time.monotonic() + 60 * minutes
     if left and minutes > 0:
-        tests = Tests()
+        tests, with_loops = Tests(PLAIN_FORM), Tests(COMPILED_FORM)
         with scratch() as folder:
             plain, compiled = Copy(Path(folder) / "plain"), Copy(Path(folder) / "compiled", compiled=True)
             if len(left) > FEW:
                 twins = files_of(PLAIN_TWINS.values())
                 plain.collect(twins | {name.split("::")[0] for name in tests.names if name.startswith(COLLECTED)})
-                compiled.collect(files_of([*OF_COMPILED.values(), OF_LOOPS]))
+                compiled.collect(files_of([*OF_COMPILED.values(), [name for name in with_loops.names if name]]))
             for mutation in left:
                 copy = compiled if runs_compiled(mutation.path) else plain
                 if time.monotonic() > end:
                     break
                 if again or mutation.name not in results.read():
                     verdict = copy.judge(mutation, rounds_of(mutation, tests))
-                    if copy is plain and not verdict.found_by and LOOPS in mutation.old:
-                        verdict = compiled.judge(mutation, [(OF_LOOPS, LONGEST)])
+                    if copy is plain and not verdict.found_by and needs_loops(mutation, tests):
+                        verdict = compiled.judge(mutation, rounds_of(mutation, with_loops))
                     results.add(verdict)
                     print(line_of(verdict), flush=True)
     verdicts = results.read()

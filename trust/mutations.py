@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from trust.branches import PACKAGE, Position, modules
+from trust.branches import PACKAGE, Position, compiled_modules, modules
 
 #: Modules of tables and prose, whose faults are no faults of derivatives.
 LEFT_OUT = ("names.py", "examples.py", "help.py", "derivative_help.py")
@@ -321,12 +321,6 @@ def is_other_form(node: ast.AST) -> bool:
 def mutations_of(path: str) -> tuple[Mutation, ...]:
     """All mutations of a module."""
     return tuple(Walk(path).mutations())
-
-
-def compiled_modules() -> tuple[str, ...]:
-    """The names of the modules that are compiled. The package is not imported: it may have a fault."""
-    text = (PACKAGE / "_compiled.py").read_text(encoding="utf-8")
-    return tuple(ast.literal_eval(ast.parse(text).body[-1].value))  # type: ignore[attr-defined]
 
 
 def all_mutations(folders: tuple[str, ...]) -> list[Mutation]:

@@ -1,6 +1,7 @@
 """A plugin of pytest (`-p trust.noting`) that writes down which test takes which branches of the package.
 
 ADJOINT_BRANCHES names the file: the names of branches and of tests, the duration of each test, and a matrix of bits.
+Without ADJOINT_DISABLE_EXT the compiled modules run compiled, and only the others are noted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trust.branches import NOTES_FILE, Noting, Numbers
+from trust.branches import NOTES_FILE, Noting, Numbers, compiled_modules
 
 
 class Notes:
@@ -44,7 +45,8 @@ class Notes:
         part.replace(file)
 
 
-notes = Notes(Noting(Numbers()))
+is_plain = bool(os.environ.get("ADJOINT_DISABLE_EXT"))
+notes = Notes(Noting(Numbers(), () if is_plain else compiled_modules()))
 
 
 def pytest_load_initial_conftests() -> None:
