@@ -235,8 +235,12 @@ class Marker(ast.NodeTransformer):
 
 
 def is_declaration(node: ast.FunctionDef) -> bool:
-    """Whether a function has no body but a docstring or an ellipsis."""
-    return all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in node.body)
+    """Whether a function has no body but a docstring, an ellipsis or NotImplementedError."""
+    return all(
+        (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        or (isinstance(each, ast.Raise) and isinstance(each.exc, ast.Name) and each.exc.id == "NotImplementedError")
+        for each in node.body
+    )
 
 
 # modules ------------------------------------------------------------------------------------------------------------

@@ -126,6 +126,17 @@ def test_handles_are_copied_and_pickled(a: adjoint.Tensor) -> None:
     assert not seen
     restored = pickle.loads(pickle.dumps(a.register_hook(print)))
     restored.remove()
+    copy.copy(register_multi_grad_hook([a], lambda gradients: seen.append(2))).remove()
+    a.sum().backward()
+    assert not seen
+    # the tensor, and with it the table of hooks, is gone
+    pickle.loads(pickle.dumps(adjoint.ones(2, requires_grad=True).register_hook(print))).remove()
+
+
+def test_streams_do_not_count() -> None:
+    adjoint.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    with pytest.warns(UserWarning, match="expected a bool, got 1"):
+        adjoint.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(1)  # type: ignore[arg-type]
 
 
 def test_input_metadata(a: adjoint.Tensor) -> None:

@@ -245,6 +245,59 @@ def test_changes_that_raise_change_nothing() -> None:
     assert modes_now() == before
 
 
+def test_a_change_that_fails_undoes_those_before_it() -> None:
+    class Refused(ModeBlock):
+        def _changes(self) -> Any:
+            # an object without attributes takes none
+            return ((modes.SET, "grad_enabled", False), (modes.ATTRIBUTE, "name", (object(), 1)))
+
+    before, block = modes_now(), Refused()
+    for _ in range(2):
+        with pytest.raises(AttributeError), block:
+            pass
+        assert modes_now() == before
+
+
+def test_a_block_may_be_left_in_another_thread() -> None:
+    block = adjoint.no_grad()
+    thread = threading.Thread(target=block.__enter__)
+    thread.start()
+    thread.join()
+    block.__exit__(None, None, None)
+    assert adjoint.is_grad_enabled()
+    with block:
+        assert not adjoint.is_grad_enabled()
+    assert adjoint.is_grad_enabled()
+
+
+def test_anomaly_mode_holds_in_threads_that_run() -> None:
+    inside, over = threading.Event(), threading.Event()
+    found = []
+
+    def work() -> None:
+        current()
+        inside.set()
+        over.wait()
+        found.append(bool(current().anomaly))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    with adjoint.autograd.set_detect_anomaly(True):
+        over.set()
+        thread.join()
+    assert found == [True]
+
+
+def test_set_grad_enabled_may_be_entered_again() -> None:
+    block = adjoint.set_grad_enabled(False)
+    assert repr(block) == "adjoint.autograd.grad_mode.set_grad_enabled(mode=False)"
+    for _ in range(2):
+        with block:
+            assert not adjoint.is_grad_enabled()
+        assert adjoint.is_grad_enabled()
+
+
 @pytest.mark.parametrize("name", ["inference_mode", "transforming"])
 def test_new_tensors_are_marked_after_a_block_that_a_hook_never_left(name: str) -> None:
     """Whether there is anything to mark them with is counted over all threads."""

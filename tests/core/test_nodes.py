@@ -8,6 +8,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import Function, SavedTensor, graph
+from adjoint.core.recorded import operations
 from adjoint.program import machine
 
 METHODS = {"name", "next_functions", "metadata", "_input_metadata", "register_hook", "register_prehook"}
@@ -252,3 +253,40 @@ def test_nodes_are_small():
     node.register_hook(lambda inputs, outputs: None)
     node.metadata["note"] = 1
     assert sys.getsizeof(node) <= 240
+
+
+def test_calls_of_nodes_with_undefined_gradients():
+    x = adjoint.ones(4, requires_grad=True)
+    first, second = x.split(2)
+    assert first.grad_fn is second.grad_fn and first.grad_fn.requires_grad
+    assert first.grad_fn(adjoint.ones(2), None).tolist() == [1, 1, 0, 0]
+    assert first.grad_fn(None, None) is None
+
+
+def test_the_type_of_a_gradient_follows_when_it_is_changed_later():
+    x = adjoint.ones(2, requires_grad=True)
+    y = x.double() * 2
+    x.grad_dtype = adjoint.float64
+    y.sum().backward()
+    assert x.grad.dtype is adjoint.float64
+
+
+def test_indices_of_trailing_slices_are_left_out():
+    x, i = adjoint.ones(3, 3, 3, requires_grad=True), adjoint.tensor([0])
+    assert [item is None for item in x[:, i].grad_fn._saved_indices] == [True, False]
+    assert [item is None for item in x[i, :, 1:].grad_fn._saved_indices] == [False]
+
+
+def test_saved_values_that_were_modified_have_no_raw_form():
+    x, y = adjoint.ones(2, requires_grad=True), adjoint.ones(2)
+    node = (x * y).grad_fn
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        _ = node._raw_saved_other
+
+
+@pytest.mark.parametrize("called", [lambda node: repr(operations["sin"]), dir])
+def test_what_is_shown_of_nodes_and_operations(called):
+    y = adjoint.ones(2, requires_grad=True).clamp(0, 2)
+    y.sum().backward()
+    assert "sin(input)" in called(y.grad_fn) or "name" in called(y.grad_fn)

@@ -83,6 +83,23 @@ def test_operations_in_place_on_sequences_and_complex_numbers() -> None:
         adjoint.tensor([0j]).reciprocal()
 
 
+NAN = adjoint.tensor([math.nan])
+
+SOURCES = {
+    "a number": (lambda: adjoint.ones(2) * math.nan, r"mul\(\) passed on NaN that it got in other"),
+    "one of several results": (lambda: NAN.max(0), r"passed on NaN that it got in input at 1 of 1"),
+    "no elements": (lambda: adjoint.cat([adjoint.ones(0), NAN]), r"\n  tensors: \[0\] float32\n"),
+    "truth values": (lambda: adjoint.where(NAN > 0, 1.0, NAN), r"\n  condition: \[1\] bool, from False to False\n"),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_operands_are(source: str) -> None:
+    compute, message = SOURCES[source]
+    with watch_forward(), pytest.raises(FloatingPointError, match=message):
+        compute()
+
+
 def test_a_zero_dimensional_result() -> None:
     with watch_forward(), pytest.raises(FloatingPointError, match=r"log\(\) made inf at 1 of 1 .*, first at \[\]"):
         adjoint.tensor(0.0).log()

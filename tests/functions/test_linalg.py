@@ -249,6 +249,13 @@ def test_derivatives_of_the_determinant_are_exact_for_singular_matrices(rank: in
     check_gradients(adjoint.linalg.det, a)
 
 
+def test_each_singular_matrix_of_a_batch_has_its_own_derivative() -> None:
+    batch = np.stack([draw(4, rank) @ draw(rank, 4) for rank in (3, 2)] + [np.diag([1.0, 2.0, 3.0, 0.0])])
+    x = adjoint.from_numpy(batch).requires_grad_()
+    adjoint.linalg.det(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [cofactor_matrix(a) for a in batch], atol=1e-10)
+
+
 def test_determinants_of_singular_and_empty_matrices() -> None:
     sign, size = adjoint.linalg.slogdet(adjoint.zeros(2, 2))
     assert (sign.item(), size.item()) == (0.0, -math.inf)

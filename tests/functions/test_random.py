@@ -327,3 +327,14 @@ def test_points_of_dirichlets_distribution_follow_their_parameters():
 def test_the_mean_of_normal_is_a_number() -> None:
     with pytest.raises(TypeError, match="must be float, not str"):
         adjoint.zeros(3).normal_("a")
+
+
+@pytest.mark.parametrize("draw", ["exponential_", "cauchy_", "log_normal_", "geometric_", "normal_", "uniform_"])
+def test_draws_in_half_precision(draw):
+    x = getattr(adjoint.zeros(50, dtype=adjoint.float16), draw)(*((0.5,) if draw == "geometric_" else ()))
+    assert x.dtype is adjoint.float16 and len(set(x.tolist())) > 1
+
+
+def test_a_range_without_width():
+    assert adjoint.zeros(3).uniform_(2.0, 2.0).tolist() == [2.0] * 3
+    assert adjoint.Generator().device == adjoint.device("cpu")

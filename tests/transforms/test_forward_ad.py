@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import importlib.util
 import threading
@@ -1056,6 +1057,18 @@ def test_plain_arrays_take_the_way_of_those_with_history(name: str, shape: tuple
     tolerance = 1e-5 if dtype is adjoint.float32 else 1e-12
     for plain, followed in zip(*found, strict=True):
         np.testing.assert_allclose(plain, followed, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("function", [adjoint.sin, lambda x: x * x, lambda x: adjoint.sum(x, 0), adjoint.logcumsumexp])
+def test_tangents_keep_their_history_where_values_have_none(function: Any) -> None:
+    if function is adjoint.logcumsumexp:
+        function = functools.partial(function, dim=0)
+    x = adjoint.tensor([0.3, -0.5], dtype=adjoint.float64)
+    t = adjoint.ones(2, dtype=adjoint.float64, requires_grad=True)
+    with dual_level():
+        unpack_dual(function(make_dual(x, t))).tangent.sum().backward()
+    _, expected = adjoint.autograd.functional.vjp(function, x, adjoint.ones_like(function(x)))
+    np.testing.assert_allclose(t.grad.numpy(), expected.numpy(), rtol=1e-14)
 
 
 def test_plain_constants_have_no_tangent_at_a_level() -> None:

@@ -313,6 +313,11 @@ def test_same_random_numbers_in_all_chunks() -> None:
     assert all(adjoint.equal(found[0], row) for row in found)
 
 
+def test_different_random_numbers_in_all_chunks() -> None:
+    found = vmap(lambda a: a + adjoint.rand(()), randomness="different", chunk_size=2)(adjoint.zeros(5))
+    assert found.shape == (5,) and len(set(found.tolist())) == 5
+
+
 # operations that choose by arguments ----------------------------------------------------------------------------------
 
 SPD = adjoint.stack([m @ m.mT + adjoint.eye(3, dtype=F64) for m in t(4, 3, 3)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adjoint.arrays.shapes import normalize_dim, normalize_dims
+from adjoint.arrays.shapes import normalize_dim, normalize_dims, require_dim
 from adjoint.functions.arguments import Dims, as_list
 from adjoint.functions.composite import composite, ops, takes_out
 
@@ -47,7 +47,8 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
 
     dims: as many axes as shifts; without them the flattened elements move, by one shift.
 
-    Raises RuntimeError if shifts and dims differ in number, or there is no shift.
+    Raises RuntimeError if shifts and dims differ in number, or there is no shift, and IndexError for axes that are not
+    there.
 
     >>> import adjoint
     >>> adjoint.arange(4).roll(1)
@@ -63,7 +64,7 @@ def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     total: dict[int, int] = {}
     for axis, move in zip(axes, moves, strict=True):
-        axis = normalize_dim(axis, input._array.ndim)
+        axis = require_dim(axis, input._array.ndim)
         total[axis] = total.get(axis, 0) + move
     return ops.roll(input, tuple(total.values()), tuple(total))
 

@@ -524,7 +524,7 @@ def roll(xp, input: Array, shifts, dims):
     the other."""
     if dims is None:
         return row_major(xp.roll(input, shifts[0]))
-    return row_major(xp.roll(input, shifts, axis=dims)) if input.ndim else xp.asarray(input, copy=True)
+    return row_major(xp.roll(input, shifts, axis=dims))
 
 
 @roll.vjp("input")

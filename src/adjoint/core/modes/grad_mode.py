@@ -137,14 +137,14 @@ class enable_grad(_FixedMode):
     _enabled = True
 
 
-class recording(_GradMode):
+class recording(ModeBlock):
     """A block in which recording is on, or off, from its beginning to its end."""
 
     def __init__(self, enabled: bool) -> None:
         self._enabled = enabled
 
-    def _clone(self) -> recording:
-        return recording(self._enabled)
+    def _changes(self) -> Any:
+        return ((SET, "grad_enabled", self._enabled),)
 
 
 class set_grad_enabled(_GradMode):

@@ -68,7 +68,6 @@ cdef list _states
 @cython.locals(table=dict)
 cpdef ThreadState current()
 cpdef bint is_grad_enabled()
-cpdef object set_grad(bint enabled)
 cdef object change(ThreadState state, int how, str name, object value, list entry)
 cdef object give(ThreadState state, str name, object value)
 cdef object give_attribute(object owner, str name, object value)

@@ -257,11 +257,6 @@ def is_grad_enabled() -> bool:
     return current().grad_enabled
 
 
-def set_grad(enabled: bool) -> bool:
-    """Switch recording on or off in the calling thread; returns the earlier setting."""
-    return set_mode("grad_enabled", enabled)
-
-
 def set_anomaly(enabled: bool, check_nan: bool) -> tuple:
     """Switch anomaly mode on or off in all threads; returns the earlier setting."""
     before = _anomaly

@@ -1,0 +1,101 @@
+"""Rare forms of calls: their gradients, tangents and second derivatives against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+from adjoint.autograd import gradcheck, gradgradcheck
+from adjoint.nn import functional as F
+
+rng = np.random.default_rng(0)
+special = adjoint.scipy.special
+
+
+def draw(*shape: int, dtype: str = "float64") -> Any:
+    parts = rng.uniform(0.2, 0.9, (2, *shape))
+    return adjoint.tensor(parts[0] if dtype == "float64" else parts[0] + 1j * parts[1])
+
+
+FORMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "cdist of a constant": (lambda y: adjoint.cdist(adjoint.ones(3, 2, dtype=y.dtype), y), [draw(4, 2)]),
+    "pdist without columns": (adjoint.pdist, [draw(4, 0)]),
+    "irfft to one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(3, dtype="complex128")]),
+    "irfft of one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(1, dtype="complex128")]),
+    "hfft of one element": (lambda x: adjoint.fft.ihfft(x, 1), [draw(1)]),
+    "vector_norm of order 0": (lambda x: adjoint.linalg.vector_norm(x, 0), [draw(3)]),
+    "repeat of nothing": (lambda x: x.repeat(()), [draw()]),
+    "struve of a half order": (lambda z: special.struve(-1.5, z), [draw(3)]),
+    "lpmv of an order above the degree": (lambda z: special.lpmv(3, 2, z), [draw(3)]),
+    "nll_loss without classes": (lambda x: F.nll_loss(x, adjoint.tensor([-100, -100]), reduction="sum"), [draw(2, 0)]),
+    "grid_sample of one pixel": (
+        lambda x, g: F.grid_sample(x, g, padding_mode="reflection", align_corners=True),
+        [draw(1, 1, 1, 1), draw(1, 2, 2, 2)],
+    ),
+    "det of no elements": (adjoint.linalg.det, [draw(0, 0)]),
+    "conv1d with elements left over": (lambda x, w: F.conv1d(x, w, stride=3), [draw(1, 1, 6), draw(1, 1, 2)]),
+    "conv_transpose1d": (
+        lambda x, w: F.conv_transpose1d(x, w, stride=3, output_padding=1),
+        [draw(1, 1, 2), draw(1, 1, 2)],
+    ),
+    "0 to a complex power": (lambda e: adjoint.pow(0.0, e), [draw(3, dtype="complex128")]),
+    "prod of a long row": (lambda x: (1 + 0.01 * x).repeat(40).prod(), [draw(3)]),
+    "bincount of no weights": (lambda w: adjoint.bincount(adjoint.zeros(0, dtype=adjoint.int64), w), [draw(0)]),
+    "masked_scatter of nothing": (
+        lambda x, s: x.masked_scatter(adjoint.zeros(3, dtype=adjoint.bool), s),
+        [draw(3), draw(0)],
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Input #")
+@pytest.mark.parametrize("name", FORMS)
+def test_rare_forms(name: str) -> None:
+    function, inputs = FORMS[name]
+    inputs = [each.clone().requires_grad_() for each in inputs]
+    assert gradcheck(function, inputs, check_forward_ad=True, check_batched_grad=False)
+    assert gradgradcheck(function, inputs)
+
+
+I, B = adjoint.tensor, adjoint.zeros(2, 3, dtype=adjoint.bool)
+
+#: Functions of members, which are rows of all arguments.
+BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "masked_scatter of nothing": (lambda x, m: x.masked_scatter(m, adjoint.zeros(0, dtype=x.dtype)), [draw(2, 3), B]),
+    "masked_select of nothing": (lambda x, m: x.masked_scatter(m, x), [draw(2, 3), ~B]),
+    "index_put of batched values": (lambda v: adjoint.zeros(3, dtype=v.dtype).index_put((I([0, 2]),), v), [draw(2, 2)]),
+    "index_put of batched numbers": (lambda v: adjoint.zeros(3, dtype=v.dtype).index_put((I([0, 2]),), v), [draw(2)]),
+    "index_put into batched": (lambda x: x.index_put((I([0, 2]),), adjoint.ones(2, dtype=x.dtype)), [draw(2, 3)]),
+    "index_put by a mask": (
+        lambda x: x.index_put((I([True, False, True]),), adjoint.ones(2, dtype=x.dtype)),
+        [draw(2, 3)],
+    ),
+    "index_put of both": (lambda x, v: x.index_put((I([0, 2]),), v, accumulate=True), [draw(2, 3), draw(2, 2)]),
+    "index_put of matrices": (lambda x, v: x.index_put((I([0, 2]),), v), [draw(2, 3, 4), draw(2, 4)]),
+    "index_select without axes": (lambda x, i: x.index_select(0, i), [draw(2), I([[0], [0]])]),
+    "index_add without axes": (
+        lambda x, i: x.index_add(0, i, adjoint.ones(1, dtype=x.dtype)),
+        [draw(2), I([[0], [0]])],
+    ),
+    "index_add of no axes": (lambda x, i: x.index_add(0, i, x), [draw(2), I([0, 0])]),
+    "index_fill of whole numbers": (lambda x, i: x.index_fill(0, i, 2), [I([[1, 5], [3, 4]]), I([[0], [1]])]),
+    "roll of the flat elements": (lambda x: x.roll(1), [draw(2, 2, 3)]),
+    "flip": (lambda x: x.flip(()), [draw(2, 3)]),
+    "cat": (lambda x: adjoint.cat([x, adjoint.ones(1, dtype=x.dtype)]), [draw(2, 3)]),
+    "meshgrid": (lambda x: adjoint.meshgrid(x, I([1.0, 2.0]).double(), indexing="ij")[0], [draw(2, 3)]),
+    "multi_dot": (lambda x: adjoint.linalg.multi_dot([x, x, x]), [draw(2, 3, 3)]),
+    "mode of a vector": (lambda x: x.mode()[0], [draw(2, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_batches_of_rare_forms(name: str) -> None:
+    function, arguments = BATCHES[name]
+    together = adjoint.vmap(function)(*arguments)
+    alone = [function(*members) for members in zip(*arguments, strict=True)]
+    np.testing.assert_allclose(together.numpy(), np.stack([each.numpy() for each in alone]), rtol=1e-13)
+    assert together.dtype == alone[0].dtype
