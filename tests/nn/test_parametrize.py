@@ -98,10 +98,69 @@ class Changing(nn.Module):
         return self.function(*parts)
 
 
-def test_values_of_another_dtype_are_not_set():
-    model = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-    with pytest.raises(ValueError, match=r"has dtype adjoint.float64 and the original adjoint.float32"):
-        model.weight = adjoint.ones(2, 2, dtype=adjoint.float64)
+ONE = adjoint.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (ONE.double(), "The tensor returned by `right_inverse` has dtype adjoint.float64 while `original` has dtype"),
+        (3, "`right_inverse` should return a tensor. Got int"),
+    ],
+)
+def test_values_that_are_not_set(returned, message):
+    values = [ONE]
+    register, module = parametrize.register_parametrization, nn.Linear(2, 2)
+    register(module, "weight", Changing(lambda x: x, lambda _: values[-1]), unsafe=True)
+    values.append(returned)
+    with pytest.raises(ValueError, match=message):
+        module.weight = ONE
+    assert module.weight.tolist() == ONE.tolist()
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (ONE, "must return a sequence of tensors. Got Tensor."),
+        ((ONE,), "of length 2. Got a sequence of length 1."),
+        ((ONE * 2, 3), "Got element 1 of type int."),
+        ((ONE * 2, ONE.double()), "Tensor 1 returned by `right_inverse` has dtype adjoint.float64 while `original1`"),
+    ],
+)
+def test_sequences_that_are_not_set(returned, message):
+    values = [(ONE, ONE)]
+    register, module = parametrize.register_parametrization, nn.Linear(2, 2)
+    register(module, "weight", Changing(lambda x, y: x + y, lambda _: values[-1]))
+    values.append(returned)
+    with pytest.raises(ValueError, match=message):
+        module.weight = ONE
+    assert module.weight.tolist() == [[2, 2], [2, 2]]  # nothing was written
+
+
+def test_a_second_parametrization_leaves_the_originals():
+    module = nn.Linear(2, 2)
+    module.weight.data = adjoint.ones(2, 2)
+    for inverse in (None, lambda x: x / 2, lambda x: x / 2, None):
+        parametrize.register_parametrization(module, "weight", Changing(lambda x: x * 2, inverse))
+    originals = module.parametrizations.weight
+    assert originals.original.tolist() == [[1, 1], [1, 1]] and module.weight.tolist() == [[16, 16], [16, 16]]
+
+
+@pytest.mark.parametrize(
+    ("inverse", "message"),
+    [
+        (lambda x: x[:1], "parametrization.right_inverse must have the same shape as module.weight"),
+        (lambda x: x.double(), "parametrization.right_inverse must have the same dtype as module.weight"),
+        (lambda x: (x, x), "parametrization.right_inverse must return a tensor. Got: tuple"),
+    ],
+)
+def test_the_inverse_of_a_second_parametrization_is_checked(inverse, message):
+    register, module = parametrize.register_parametrization, nn.Linear(2, 2)
+    register(module, "weight", Symmetric())
+    with pytest.raises(ValueError, match=message):
+        register(module, "weight", Changing(lambda x: x, inverse))
+    register(module, "weight", Changing(lambda x: x, inverse), unsafe=True)
+    assert len(module.parametrizations.weight) == 2
 
 
 def test_bad_parametrizations():
@@ -123,6 +182,8 @@ def test_bad_parametrizations():
         register(nn.Linear(2, 2), "weight", Changing(lambda x: x, lambda x: x.double()))
     with pytest.raises(ValueError, match="must return a Tensor or a Sequence of tensors"):
         register(nn.Linear(2, 2), "weight", Changing(lambda x: x, lambda x: 3))
+    with pytest.raises(ValueError, match="Got element 1 of the sequence with type int"):
+        register(nn.Linear(2, 2), "weight", Changing(lambda x: x, lambda x: (x, 3)))
     with pytest.raises(ValueError, match="does not have a parametrization on weight"):
         parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
     with pytest.raises(ValueError, match="Cannot leave unparametrized"):

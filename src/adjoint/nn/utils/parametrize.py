@@ -69,7 +69,7 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if self.is_tensor else len(new)
         if self.is_tensor:
-            if not unsafe and new.dtype is not dtype:
+            if new.dtype is not dtype:
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
                     f"original.dtype: {dtype}\nright_inverse(original).dtype: {new.dtype}"
@@ -90,6 +90,13 @@ class ParametrizationList(ModuleList):
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
                 f"{type(new).__name__}"
             )
+        if not isinstance(new, Tensor):
+            for k, part in enumerate(new):
+                if not isinstance(part, Tensor):
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                        f"{k} of the sequence with type {type(part).__name__}."
+                    )
         return new
 
     def _keep(self, name: str, tensor: Tensor, as_parameter: bool) -> None:
@@ -140,14 +147,38 @@ class ParametrizationList(ModuleList):
         >>> bool((model.weight - 1).abs().max() < 1e-6)
         True
         """
-        new = self._inverted(value, strict=True)
-        with no_grad():
-            for original, part in zip(self._originals(), [new] if self.is_tensor else new, strict=True):
-                if part.dtype is not original.dtype and not self.unsafe:
-                    raise ValueError(
-                        f"The tensor `right_inverse(tensor)` has dtype {part.dtype} and the original {original.dtype}"
-                    )
-                original.data = part.detach()
+        originals, new = self._originals(), self._inverted(value, strict=True)
+        parts = [self._checked_part(new)] if self.is_tensor else self._checked_sequence(new)
+        for original, part in zip(originals, parts, strict=True):
+            original.data = part.detach()
+
+    def _checked_part(self, new: Any) -> Tensor:
+        """The one tensor that `right_inverse` returned. Raises ValueError for another value, or another dtype."""
+        if not isinstance(new, Tensor):
+            raise ValueError(f"`right_inverse` should return a tensor. Got {type(new).__name__}")
+        if new.dtype is not self._originals()[0].dtype:
+            raise ValueError(
+                f"The tensor returned by `right_inverse` has dtype {new.dtype} while `original` has dtype "
+                f"{self._originals()[0].dtype}"
+            )
+        return new
+
+    def _checked_sequence(self, new: Any) -> Sequence[Tensor]:
+        """The tensors that `right_inverse` returned. Raises ValueError for others than there are originals."""
+        what = "'right_inverse' must return a sequence of tensors"
+        if not isinstance(new, Sequence):
+            raise ValueError(f"{what}. Got {type(new).__name__}.")
+        if len(new) != self.ntensors:
+            raise ValueError(f"{what} of length {self.ntensors}. Got a sequence of length {len(new)}.")
+        for k, (original, part) in enumerate(zip(self._originals(), new, strict=True)):
+            if not isinstance(part, Tensor):
+                raise ValueError(f"{what}. Got element {k} of type {type(part).__name__}.")
+            if part.dtype is not original.dtype:
+                raise ValueError(
+                    f"Tensor {k} returned by `right_inverse` has dtype {part.dtype} while `original{k}` has dtype "
+                    f"{original.dtype}"
+                )
+        return new
 
     def forward(self) -> Any:
         first, *others = self
@@ -215,8 +246,9 @@ def register_parametrization(
 ) -> Module:
     """Make a parameter or buffer of a module the result of another module; returns the first.
 
-    The tensor is computed whenever it is asked for. A second parametrization takes the result of the first. If the
-    other module has `right_inverse`, it gives the tensors that it is to begin with, from the value at hand.
+    The tensor is computed whenever it is asked for. If the other module has `right_inverse`, it gives the tensors that
+    it is to begin with, from the value at hand. A second parametrization takes the result of the first, whose tensors
+    stay as they are.
 
     Raises ValueError where there is no such tensor and, unless `unsafe`, where shape or dtype change.
 
@@ -233,11 +265,7 @@ def register_parametrization(
     if is_parametrized(module, tensor_name):
         functions: Any = module.parametrizations[tensor_name]
         if not unsafe:
-            _check_next(functions, parametrization, getattr(module, tensor_name))
-        if hasattr(parametrization, "right_inverse"):
-            with no_grad():
-                value = parametrization.right_inverse(getattr(module, tensor_name))
-            functions.right_inverse(value)
+            _check_next(tensor_name, parametrization, getattr(module, tensor_name))
         functions.append(parametrization)
         functions.unsafe = functions.unsafe or unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
@@ -257,19 +285,40 @@ def register_parametrization(
     return module
 
 
-def _check_next(functions: Any, parametrization: Module, value: Tensor) -> None:
-    """Raise ValueError unless a further function keeps shape and dtype."""
+def _check_next(name: str, function: Module, value: Tensor) -> None:
+    """Raise ValueError unless a further function, and its right_inverse, keep shape and dtype."""
     with no_grad():
-        result = parametrization(value)
-    if not isinstance(result, Tensor):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+        result = function(value)
+        if not isinstance(result, Tensor):
+            raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+        _check_kept(
+            "Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
+            f"enabled.\nmodule.{name}.{{what}}: {{before}}\nparametrization(module.{name}).{{what}}: {{after}}",
+            value,
+            result,
+        )
+        if not hasattr(function, "right_inverse"):
+            return
+        try:
+            inverted = function.right_inverse(result)
+        except NotImplementedError:
+            return
+        if not isinstance(inverted, Tensor):
+            raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverted).__name__}")
+        _check_kept(
+            f"The tensor returned by parametrization.right_inverse must have the same {{what}} as module.{name}, "
+            f"unless the `unsafe` flag is enabled.\nmodule.{name}.{{what}}: {{before}}\nreturned {{what}}: {{after}}",
+            value,
+            inverted,
+        )
+
+
+def _check_kept(message: str, value: Tensor, result: Tensor) -> None:
+    """Raise ValueError if a tensor has another dtype or shape than the one that it comes from."""
     for what in ("dtype", "shape"):
         before, after = getattr(value, what), getattr(result, what)
         if before != after:
-            raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
-                f"enabled.\nmodule.{what}: {before}\nparametrization(module).{what}: {after}"
-            )
+            raise ValueError(message.format(what=what, before=before, after=after))
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
