@@ -2,6 +2,7 @@
 
 import operator
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -340,3 +341,20 @@ def test_comparisons_of_tensors_refuse_what_is_none():
     for compare in (adjoint.isclose, adjoint.allclose):
         with pytest.raises(RuntimeError, match="Float did not match Double"):
             compare(x, x.double())
+
+
+def test_no_argument_has_two_names() -> None:
+    x, taking = adjoint.eye(3), []
+    for name in adjoint.__all__:
+        function = getattr(adjoint, name)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function(x, dim=0)
+                function(x, axis=0)
+        except (TypeError, RuntimeError, ValueError, IndexError, AttributeError):
+            continue
+        taking.append(name)
+        with pytest.raises(TypeError):
+            function(x, dim=0, axis=1)
+    assert {"sum", "softmax", "max", "cumsum", "amax", "std", "logsumexp"} <= set(taking)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase
+from adjoint.functions.composite import under_own_names
 from adjoint.tensor.creation import result_type
 
 Sizes = tuple[int, ...]
@@ -119,7 +120,7 @@ def takes_axis(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if "axis" in kwargs:
-            kwargs["dim"] = kwargs.pop("axis")
+            kwargs = under_own_names(function.__name__, kwargs, {"axis": "dim"})
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

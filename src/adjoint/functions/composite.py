@@ -144,6 +144,14 @@ _FIRST = ("input", "self", "A", "a", "x")
 _NO_NAMES: Mapping[str, str] = {}
 
 
+def under_own_names(name: str, kwargs: dict[str, Any], synonyms: Mapping[str, str]) -> dict[str, Any]:
+    """Keyword arguments under a function's own names; TypeError if one is given under two."""
+    renamed = {synonyms.get(key, key): value for key, value in kwargs.items()}
+    if len(renamed) < len(kwargs):
+        raise TypeError(f"{name}() got one argument under two names: {', '.join(kwargs)}")
+    return renamed
+
+
 def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] = _NO_NAMES) -> Callable[[F], F]:
     """Let a composite be called as torch's functions are: with out=, NumPy's names of arguments, a raw array first.
 
@@ -165,7 +173,7 @@ def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] =
                 return function(*args, **kwargs)
             out = None
             if kwargs:
-                kwargs = {renamed.get(key, key): value for key, value in kwargs.items()}
+                kwargs = under_own_names(message_name, kwargs, renamed)
                 out = kwargs.pop("out", None)
             if not args and first not in kwargs:
                 raise TypeError(f'{message_name}() missing 1 required positional arguments: "{first}"')
