@@ -185,6 +185,9 @@ def test_wrong_results_of_rules():
     several = custom(lambda x, w: x * w, vjp=lambda g: g)
     with pytest.raises(RuntimeError, match=r"must return a tuple with one value for each parameter \(x, w\), but it"):
         several(x, Y).sum().backward()
+    too_many = custom(lambda x, w: x * w, vjp=lambda g: (g, g, g))
+    with pytest.raises(RuntimeError, match=r"\(x, w\), but it returned 3 values"):
+        too_many(x, Y).sum().backward()
     tree = custom(lambda x: x["a"] * 1, vjp=lambda g: {"b": g})
     with pytest.raises(RuntimeError, match=r"the cotangent of 'x' must have the structure {'a': \*}, or None for"):
         tree({"a": x}).sum().backward()
@@ -253,3 +256,66 @@ def test_rules_of_several_parameters_add_up_in_forward_mode():
     assert_close(alone["second"], 0 * Y)
     nothing = custom(lambda x, z: x + z, jvp={"x": lambda t: None, "z": lambda t: t})
     assert_close(func.jvp(nothing, (X, Y), (X, Y))[1], Y)
+
+
+def test_rules_for_results_without_a_derivative_and_constant_arguments():
+    @custom(jvp={"x": lambda t, x: (2 * x * t, None), "w": lambda t: (t, None)})
+    def squares(x, w):
+        return x * x + w, x.long()
+
+    x = X.clone().requires_grad_()
+    squares(x, Y)[0].sum().backward()
+    assert_close(x.grad, 2 * X)
+    # no parameter has a tangent
+    value, tangent = func.jvp(lambda z: squares(X, Y)[0] + z, (X,), (Y,))
+    assert_close((value, tangent), (X * X + Y + X, Y))
+
+
+def test_a_rule_may_leave_out_a_parameter():
+    part = custom(lambda x, w: x * w, jvp={"x": lambda t, w: None, "w": lambda t, x: x * t})
+    assert_close(func.jvp(part, (X, Y), (X, X))[1], X * X)
+
+
+class Nested(adjoint.autograd.function.NestedIOFunction):
+    @staticmethod
+    def forward_extended(ctx, pair):
+        ctx.save_for_backward(*pair)
+        return {"product": pair[0] * pair[1]}
+
+    @staticmethod
+    def backward_extended(ctx, gradients):
+        a, b = ctx.saved_tensors
+        return [gradients["product"] * b, gradients["product"] * a]
+
+
+class Several(adjoint.autograd.function.NestedIOFunction):
+    @staticmethod
+    def forward_extended(ctx, x, factor):
+        return [x * factor], x + 1
+
+    @staticmethod
+    def backward_extended(ctx, of_products, of_sum):
+        return 3 * of_products[0] + of_sum, None
+
+
+class Plain(adjoint.autograd.function.NestedIOFunction):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g
+
+
+def test_nested_arguments_and_results():
+    a, b = X.clone().requires_grad_(), Y.clone().requires_grad_()
+    Nested.apply([a, b])["product"].sum().backward()
+    assert_close((a.grad, b.grad), (Y, X))
+    x = X.clone().requires_grad_()
+    (product,), total = Several.apply(x, 3.0)
+    (product + total).sum().backward()
+    assert_close(x.grad, vector(4.0, 4.0))
+    x.grad = None
+    Plain.apply(x).sum().backward()
+    assert_close(x.grad, vector(2.0, 2.0))

@@ -628,7 +628,7 @@ def note_tangent(
     check_view(output, tangent, args, tangents)
     check_tangent_shape(output, tangent)
     tangent = duals.as_tangent_of(tangent, output)
-    if output._view is None and tangent is not None:
+    if output._view is None:
         tangent = duals.in_own_memory(tangent, {"": [t for t in tangents if t is not None]})
     forward.set_tangent(output, level, tangent)
     if output._node is node:
