@@ -4,6 +4,7 @@ import copy
 import pickle
 import sys
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -281,8 +282,29 @@ def test_saved_values_that_were_modified_have_no_raw_form():
     x, y = adjoint.ones(2, requires_grad=True), adjoint.ones(2)
     node = (x * y).grad_fn
     y.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        _ = node._raw_saved_other
+    for name in ("_raw_saved_other", "_saved_other"):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            getattr(node, name)
+
+
+def test_saved_values_of_an_index_are_freed_together():
+    x = adjoint.ones(3, requires_grad=True)
+    y = x[adjoint.tensor([0])]
+    (saved,) = y.grad_fn._raw_saved_indices
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="on a saved tensor after it has been freed"):
+        saved.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_a_saved_result_keeps_its_history_when_it_is_detached():
+    a = adjoint.tensor([[2.0, 0.5], [0.3, 1.0]], dtype=adjoint.float64, requires_grad=True)
+    _, values, _ = adjoint.linalg.svd(a)
+    total = (values * values).sum()
+    values.detach_()
+    (gradient,) = adjoint.autograd.grad(total, a, create_graph=True)
+    # the sum of the squared singular values is that of the squared elements
+    np.testing.assert_allclose(gradient.detach().numpy(), 2 * a.detach().numpy())
+    np.testing.assert_allclose(adjoint.autograd.grad(gradient.sum(), a)[0].numpy(), np.full((2, 2), 2.0))
 
 
 @pytest.mark.parametrize("called", [lambda node: repr(operations["sin"]), dir])

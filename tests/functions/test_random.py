@@ -338,3 +338,9 @@ def test_draws_in_half_precision(draw):
 def test_a_range_without_width():
     assert adjoint.zeros(3).uniform_(2.0, 2.0).tolist() == [2.0] * 3
     assert adjoint.Generator().device == adjoint.device("cpu")
+
+
+def test_parts_of_complex_numbers_have_half_of_the_variance_each():
+    x = adjoint.zeros(4000, dtype=adjoint.complex64).normal_(0.0, 10.0, generator=adjoint.Generator().manual_seed(1))
+    for part in (x.real, x.imag):
+        assert abs(part.std().item() / (10 / math.sqrt(2)) - 1) < 0.05

@@ -13,7 +13,7 @@ from adjoint.program import fused, machine
 from adjoint.program.form import Form, Step
 from adjoint.program.fused import Fused
 from adjoint.program.machine import MOST_INPUTS, MOST_REGISTERS, MOST_STEPS
-from adjoint.program.schedule import Schedule, elementwise
+from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.runtime import crossovers
 from adjoint.runtime.threads import get_num_threads, set_num_threads
 from program.test_trace import form_of
@@ -312,6 +312,35 @@ def test_rows_begin_where_axes_are_reduced_or_have_gaps(
     largest = shapes[0]
     assert (schedule.n_rows, schedule.n_columns) == (np.prod(largest[:split]), np.prod(largest[split:]))
     compare(function, *arrays, exactly=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "dense"),
+    [
+        (bent, [(3, 40, 300), (3, 1, 300)], True),
+        (bent, [(3, 40, 300), (3, 1, 300)], False),
+        (normalized, [(3, 40, 300), (3, 1, 300)], True),
+    ],
+)
+def test_operands_of_some_rows_have_no_schedule(function: Any, shapes: list[tuple[int, ...]], dense: bool) -> None:
+    form = form_of(function, *[rng.normal(size=shape) for shape in shapes])
+    with pytest.raises(Unschedulable, match="no rows and columns"):
+        Schedule(form, shapes, dense)
+
+
+def test_more_values_than_registers_have_no_schedule() -> None:
+    def sum_of_powers(x: Any, y: Any) -> Any:
+        for k in range(MOST_STEPS // 2 - 1):
+            x = x * (k + 1.5) + (k + 2.25)
+        return np.add.reduce(x * y)
+
+    with pytest.raises(Unschedulable, match="too many values"):
+        Schedule(form_of(sum_of_powers, np.ones(3), np.ones(3)), [(300,), (300,)])
+
+
+@pytest.mark.parametrize("function", [soft, normalized])
+def test_rows_of_one_element(function: Any) -> None:
+    compare(function, rng.normal(size=(1 << 15, 1)), rng.normal(size=(1 << 15, 1)))
 
 
 @pytest.mark.parametrize("function", [lambda x: np.add.reduce(x), lambda x: np.add.reduce(np.exp(x) * x)])

@@ -170,6 +170,11 @@ def test_types() -> None:
             trace(lambda x: x, [array])
     with pytest.raises(Untraceable, match="operands of the types d, f"):
         trace(lambda x, y: x * y, [x, x.astype("f4")])
+    # NumPy's numbers have a type that counts
+    with pytest.raises(Untraceable, match="operands of the types d, f"):
+        trace(lambda x: x * np.float64(1.5), [x.astype("f4")])
+    form = form_of(lambda x: np.astype(x > 0, np.float64) * x, x)
+    assert form.dtypes[form.results] == "d"
     with pytest.raises(Untraceable, match="does not fit float32"):
         trace(lambda x: x * 1e300, [x.astype("f4")])
     with pytest.raises(Untraceable, match="do not broadcast"):

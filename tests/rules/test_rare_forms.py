@@ -83,6 +83,15 @@ BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     ),
     "index_add of no axes": (lambda x, i: x.index_add(0, i, x), [draw(2), I([0, 0])]),
     "index_fill of whole numbers": (lambda x, i: x.index_fill(0, i, 2), [I([[1, 5], [3, 4]]), I([[0], [1]])]),
+    "index_fill of members without axes": (lambda x, v: x.index_fill(0, I([0]), v), [draw(2), draw(2)]),
+    "index_fill by another type": (
+        lambda x, i: x.float().index_fill(0, i, I(0.3).double()),
+        [draw(2, 2), I([[0], [1]])],
+    ),
+    "index_put by NumPy's arrays": (
+        lambda x: x.index_put((np.array([0, 2]),), adjoint.ones(2, dtype=x.dtype)),
+        [draw(2, 3)],
+    ),
     "roll of the flat elements": (lambda x: x.roll(1), [draw(2, 2, 3)]),
     "flip": (lambda x: x.flip(()), [draw(2, 3)]),
     "cat": (lambda x: adjoint.cat([x, adjoint.ones(1, dtype=x.dtype)]), [draw(2, 3)]),

@@ -202,6 +202,17 @@ def test_product_of_two_sparse_matrices(layout: Any, other: Any) -> None:
     assert sparse.as_sparse_gradcheck(gradgradcheck)(lambda a, b: a @ b.t(), (a, b), masked=True)
 
 
+def test_products_and_softmax_without_sparse_parts() -> None:
+    a, b = fixed(M, N).requires_grad_(), fixed(N, 3).requires_grad_()
+    product = sparse.mm(a, b)
+    assert product.layout is adjoint.strided and product.grad_fn.name() == "MmBackward0"
+    np.testing.assert_allclose(product.detach(), a.detach() @ b.detach())
+    vector = adjoint.tensor([1.0, 0.0, 2.0]).to_sparse()
+    np.testing.assert_allclose(
+        sparse.softmax(vector, 0).to_dense()[[0, 2]], adjoint.tensor([1.0, 2.0]).softmax(0), rtol=1e-6
+    )
+
+
 def test_reduced_products() -> None:
     s, b = made(adjoint.sparse_csr), fixed(N, 2).requires_grad_()
     x = s.detach().to_dense().numpy()

@@ -158,3 +158,9 @@ def test_numbers_of_an_array_as_objects_keep_their_derivatives() -> None:
     assert adjoint.grad(lambda x: (x.astype(object) ** 2).sum())(x).tolist() == [2.0, 4.0]
     with pytest.raises(RuntimeError, match="would be lost"):
         adjoint.grad(lambda x: x.astype([("a", float)])["a"].sum() + (0 * x).sum())(x)
+
+
+def test_a_pullback_of_plain_arrays_takes_differentiable_ones() -> None:
+    _, pullback = func.vjp(lambda x: x * x, np.array([1.0, 2.0]))
+    # the derivative of v -> sum(2 x v)
+    assert func.grad(lambda v: np.sum(pullback(v)[0]))(np.ones(2)).tolist() == [2.0, 4.0]

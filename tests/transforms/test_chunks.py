@@ -145,3 +145,13 @@ def test_random_numbers_are_the_same_in_all_chunks(budget: int) -> None:
 def test_bad_sizes(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("one", "two"), [(150, 200), (50, 100), (500, 500)])
+def test_chunks_fill_their_budget(one: int, two: int) -> None:
+    """A member takes as much as two have more than one; what one has more than that is there once."""
+    chunks = Chunks(1000, "auto", budget=3000)
+    chunks.sizes += [one, two]
+    of_member = max(two - one, 1)
+    fixed, size = one - of_member, chunks.next_size()
+    assert fixed + size * of_member <= 2000 < fixed + (size + 1) * of_member

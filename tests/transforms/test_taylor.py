@@ -442,3 +442,15 @@ def test_results_keep_no_series_and_arguments_stay_as_they_are() -> None:
         return y * y
 
     np.testing.assert_allclose(taylor(doubles, x, order=2).numpy(), [[1.0, 4.0], [4.0, 8.0], [4.0, 4.0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [lambda x: x * x.exp(), lambda x: x @ x.mT])
+def test_products_of_large_series_are_those_of_small_ones(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of coefficients are taken all at once where they are few, else order by order."""
+    from adjoint.rules import recurrences
+
+    x = adjoint.tensor([[0.5, -1.0], [2.0, 0.3]], dtype=adjoint.float64)
+    at_once = taylor(lambda t: function(x + t * x.cos()), adjoint.tensor(0.0, dtype=adjoint.float64), 4)
+    monkeypatch.setattr(recurrences, "_TOGETHER", 0)
+    by_orders = taylor(lambda t: function(x + t * x.cos()), adjoint.tensor(0.0, dtype=adjoint.float64), 4)
+    np.testing.assert_allclose(by_orders.numpy(), at_once.numpy(), rtol=1e-13)

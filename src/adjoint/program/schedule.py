@@ -158,19 +158,15 @@ class Schedule:
     def _kind(self, value: int) -> str:
         """How a value lies in the rows and columns."""
         step = self.steps.get(value)
-        shape = (1,) * (len(self.shape) - len(self.shapes[value])) + self.shapes[value]
         if step is not None and step.reduction is not None:
-            if self._is_total(step):
-                return _NUMBER
-            shape = self.shape[: self.split] + (1,) * (len(self.shape) - self.split)
+            return _NUMBER if self._is_total(step) else _ROWS
+        shape = (1,) * (len(self.shape) - len(self.shapes[value])) + self.shapes[value]
         first, last = shape[: self.split], shape[self.split :]
         kinds = {(True, True): _FULL, (True, False): _ROWS, (False, True): _COLUMNS, (False, False): _NUMBER}
         of_rows = first == self.shape[: self.split] and (bool(first) or last == self.shape[self.split :])
         of_columns = last == self.shape[self.split :]
         if (not of_rows and prod(first) != 1) or (not of_columns and prod(last) != 1):
             raise Unschedulable("shapes that are no rows and columns")
-        if not self.split and not of_columns:
-            return _NUMBER
         return kinds[of_rows, of_columns]
 
     def _divide(self) -> None:
