@@ -360,7 +360,12 @@ def test_packing_of_lengths():
         rnn.pad_sequence([o(2)], padding_side="x")
     with pytest.raises(ValueError, match="batch_sizes is None"):
         rnn.PackedSequence(o(2))
-    assert packed.double().data.dtype is adjoint.float64 and packed.to(adjoint.float16).float().data.dtype is o(1).dtype
+    names = ("double", "float", "half", "long", "int", "short", "char", "byte")
+    kinds = ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8")
+    for name, kind in zip(names, kinds, strict=True):
+        converted = getattr(packed, name)()
+        assert str(converted.data.dtype) == f"adjoint.{kind}" and converted.batch_sizes is packed.batch_sizes
+    assert packed.cpu() is packed.float() is packed and not packed.is_cuda and not packed.is_pinned()
 
 
 def test_masks_of_transformers():

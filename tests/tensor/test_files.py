@@ -31,7 +31,8 @@ def test_everything_comes_back(protocol):
     given = {
         "weight": weight,
         "kinds": [adjoint.tensor([1, 2], dtype=kind) for kind in (adjoint.bfloat16, adjoint.int8, adjoint.complex64)],
-        "plain": (1.5, None, "text", b"bytes", True, 2j, {1, 2}, collections.OrderedDict(a=1)),
+        "plain": (1.5, None, "text", b"bytes", True, 2j, {1, 2}),
+        "mappings": (collections.OrderedDict(a=1), collections.Counter("aab")),
         "array": numpy.arange(3.0)[::-1],
         "number": numpy.float64(3),
         "named": (adjoint.float32, adjoint.Size([1, 2]), adjoint.device("cpu")),
@@ -41,9 +42,23 @@ def test_everything_comes_back(protocol):
     assert type(found["weight"]) is adjoint.nn.Parameter and found["weight"].requires_grad
     assert found["weight"].tag == "first" and found["weight"].tolist() == [1, 2]
     assert [each.dtype for each in found["kinds"]] == [each.dtype for each in given["kinds"]]
-    assert found["plain"] == given["plain"] and found["named"] == given["named"]
+    assert all(found[name] == given[name] for name in ("plain", "mappings", "named"))
+    assert [type(each) for each in found["mappings"]] == [collections.OrderedDict, collections.Counter]
     assert found["array"].tolist() == [2, 1, 0] and found["number"] == 3
     assert found["view"].tolist() == given["view"].tolist()
+
+
+def test_the_state_of_every_schedule_comes_back():
+    parameters = [adjoint.nn.Parameter(adjoint.ones(1))]
+    schedules = adjoint.optim.lr_scheduler
+    for make in (
+        lambda optimizer: schedules.MultiStepLR(optimizer, [1, 1, 3]),
+        lambda optimizer: schedules.OneCycleLR(optimizer, 0.1, total_steps=5),
+        schedules.ReduceLROnPlateau,
+        lambda optimizer: schedules.SequentialLR(optimizer, [schedules.ConstantLR(optimizer)], []),
+    ):
+        state = make(adjoint.optim.SGD(parameters, lr=0.1)).state_dict()
+        assert adjoint.load(written(state)) == state
 
 
 def test_history_stays_behind():
@@ -79,6 +94,57 @@ def test_tensors_over_one_memory_stay_so():
     found, first, column = adjoint.load(written([x, x[1:3], x.reshape(2, 3)[:, 2]]))
     found[2] = 9.0
     assert first.tolist() == [1, 9] and column.tolist() == [9, 5]
+
+
+def is_mapped(tensor):
+    memory = tensor._array
+    while isinstance(memory, numpy.ndarray):
+        memory = memory.base
+    return isinstance(memory, memoryview)
+
+
+def test_tensors_that_lie_in_a_mapped_file(tmp_path):
+    path = tmp_path / "tensors.pt"
+    whole = adjoint.arange(6.0)
+    tensors = {
+        "whole": whole,
+        "part": whole[2:],
+        "short": adjoint.ones(3, dtype=adjoint.int16),
+        "none": adjoint.ones(0),
+    }
+    adjoint.save(tensors, path)
+    read = adjoint.load(path, mmap=True)
+    assert all(read[name].tolist() == tensors[name].tolist() for name in tensors)
+    assert all(is_mapped(read[name]) and read[name]._array.flags.aligned for name in ("whole", "part", "short"))
+    read["whole"].mul_(2)
+    assert read["part"].tolist() == [4, 6, 8, 10]
+    assert adjoint.load(path)["whole"].tolist() == whole.tolist()
+
+
+def test_entries_at_any_place_of_a_mapped_file_are_read(tmp_path):
+    path = tmp_path / "tensors.pt"
+    adjoint.save(adjoint.arange(6.0), path)
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:  # without the fields that bring arrays to their places
+        for name, data in contents.items():
+            archive.writestr(name, data)
+    assert adjoint.load(path, mmap=True).tolist() == [0, 1, 2, 3, 4, 5]
+    data = path.read_bytes()
+    at = data.index(b"PK", data.index(b"PK", 4) + 4)
+    path.write_bytes(data[:at] + b"XX" + data[at + 2 :])
+    with pytest.raises(pickle.UnpicklingError):
+        adjoint.load(path, mmap=True)
+
+
+def test_what_cannot_be_mapped(tmp_path):
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        adjoint.load(io.BytesIO(), mmap=True)
+    path = tmp_path / "pickle"
+    path.write_bytes(pickle.dumps([1.0]))
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved by"):
+        adjoint.load(path, mmap=True)
+    assert adjoint.load(path, mmap=False) == [1.0]
 
 
 def test_the_archive_is_one_of_torch():

@@ -268,7 +268,7 @@ def test_conjugates_of_repeated_elements_take_little_memory() -> None:
 
 
 def test_copies_of_what_a_file_has_are_counted() -> None:
-    """A short file cannot ask for the same bytes, lists and texts again and again."""
+    """A short file cannot ask for the same bytes, lists, texts and counts again and again."""
     chunk = 1 << 20
     data = b"\x80\x05(cbuiltins\nbytearray\nq\x00B" + struct.pack("<I", chunk) + bytes(chunk) + b"q\x010"
     refused(data + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
@@ -276,6 +276,11 @@ def test_copies_of_what_a_file_has_are_counted() -> None:
     refused(texts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
     lists = b"\x80\x05(cbuiltins\nfrozenset\nq\x00](" + b"K\x01" * chunk + b"eq\x010"
     refused(lists + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
+    counts = b"\x80\x05(ccollections\nCounter\nq\x00}(" + b"".join(
+        struct.pack("<ciBB", b"J", k, 75, 1) for k in range(4096)
+    )
+    counts += b"uq\x010"
+    refused(counts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
 
 
 @pytest.mark.parametrize("read", [Path.read_bytes, Path])

@@ -399,7 +399,7 @@ def _origins(rows: Tensor, indices: Tensor) -> Tensor:
 # attention ----------------------------------------------------------------------------------------------------------
 
 
-def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> None:
     require_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
@@ -416,8 +416,6 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tenso
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.long_name}")
     if attn_mask is None:
         return
-    if is_causal:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if attn_mask.dtype not in (bool_, query.dtype) and attn_mask.dtype.c_name != "float":
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
@@ -430,6 +428,14 @@ def _with_query_heads(heads: Tensor, n_heads: int) -> Tensor:
     if n_heads % heads.shape[-3]:
         raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
     return heads.repeat_interleave(n_heads // heads.shape[-3], heads.ndim - 3)
+
+
+def _causal(n_queries: int, n_keys: int, mask: Tensor | None) -> Tensor:
+    """The mask that lets query i attend to the keys 0 to i, joined with another one."""
+    earlier = ones(n_queries, n_keys, dtype=bool_).tril()
+    if mask is None:
+        return earlier
+    return mask & earlier if mask.dtype is bool_ else ops.where(earlier, mask, -math.inf)
 
 
 @functional
@@ -452,7 +458,7 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., L, S). A boolean mask is True where a query may attend to a key; a mask of
             numbers is added to the scores.
         dropout_p: the probability with which each weight is set to 0.
-        is_causal: whether query i attends only to the keys 0 to i.
+        is_causal: whether query i attends only to the keys 0 to i, with a mask to those of them that it lets through.
         scale: the factor of the scores, by default 1 / sqrt(E).
         enable_gqa: whether key and value may have fewer heads (axis -3) than query. A group of query heads then shares
             one head of key and value.
@@ -464,7 +470,7 @@ def scaled_dot_product_attention(
     >>> adjoint.nn.functional.scaled_dot_product_attention(q, k, k)
     tensor([[0.5000, 0.5000]])
     """
-    _check_attention(query, key, value, attn_mask, is_causal)
+    _check_attention(query, key, value, attn_mask)
     if enable_gqa:
         heads = query.shape[-3]
         key, value = _with_query_heads(key, heads), _with_query_heads(value, heads)
@@ -472,7 +478,7 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(max(1, query.shape[-1]))
     scores = ops.matmul(query * scale, key.mT)
     if is_causal:
-        attn_mask = ones(query.shape[-2], key.shape[-2], dtype=bool_).tril()
+        attn_mask = _causal(query.shape[-2], key.shape[-2], attn_mask)
     if attn_mask is None:
         weights = ops.safe_softmax(scores, -1)
     elif attn_mask.dtype is bool_:

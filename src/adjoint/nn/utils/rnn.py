@@ -55,17 +55,66 @@ class PackedSequence(_Fields):
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data lies on a CUDA device."""
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Whether the data lies in pinned memory."""
+        return self.data.is_pinned()
+
+    def _with(self, data: Tensor) -> PackedSequence:
+        """The same sequences with other data; itself with its own."""
+        return self if data is self.data else self._replace(data=data)
+
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """The same sequences with data of another dtype or on another device."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        return self._with(self.data.to(*args, **kwargs))
+
+    def cpu(self) -> PackedSequence:
+        """The same sequences in main memory."""
+        return self._with(self.data.cpu())
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same sequences on a CUDA device."""
+        return self._with(self.data.cuda(*args, **kwargs))
+
+    def pin_memory(self) -> PackedSequence:
+        """The same sequences in pinned memory."""
+        return self._with(self.data.pin_memory())
 
     def double(self) -> PackedSequence:
         """The same sequences in float64."""
-        return self._replace(data=self.data.double())
+        return self._with(self.data.double())
 
     def float(self) -> PackedSequence:
         """The same sequences in float32."""
-        return self._replace(data=self.data.float())
+        return self._with(self.data.float())
+
+    def half(self) -> PackedSequence:
+        """The same sequences in float16."""
+        return self._with(self.data.half())
+
+    def long(self) -> PackedSequence:
+        """The same sequences in int64."""
+        return self._with(self.data.long())
+
+    def int(self) -> PackedSequence:
+        """The same sequences in int32."""
+        return self._with(self.data.int())
+
+    def short(self) -> PackedSequence:
+        """The same sequences in int16."""
+        return self._with(self.data.short())
+
+    def char(self) -> PackedSequence:
+        """The same sequences in int8."""
+        return self._with(self.data.char())
+
+    def byte(self) -> PackedSequence:
+        """The same sequences in uint8."""
+        return self._with(self.data.byte())
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:

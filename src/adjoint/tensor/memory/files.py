@@ -33,15 +33,24 @@ def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 
         torch_files.write(obj, file, pickle_protocol, os.fspath(folder))
 
 
-def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weights_only: bool = True) -> Any:
+def load(
+    f: File,
+    map_location: Any = None,
+    pickle_module: Any = pickle,
+    *,
+    weights_only: bool = True,
+    mmap: bool | None = None,
+) -> Any:
     """The object that save() wrote to a file, or torch.save.
 
     weights_only: read tensors, arrays of numbers, numbers and containers of these only, each checked while it is read.
     Without it, a file may run any code while it is read. map_location: the device of the tensors, which can only be
-    main memory; a function or a dictionary of torch's is taken too, since all tensors come to main memory. Pickles of
-    earlier versions are read as well.
+    main memory; a function or a dictionary of torch's is taken too, since all tensors come to main memory. mmap: leave
+    tensors in the file, given by its path, and read them where they are used; modifying them does not modify the file.
+    Pickles of earlier versions are read as well.
 
-    Raises pickle.UnpicklingError for other contents, and for broken files.
+    Raises pickle.UnpicklingError for other contents, and for broken files; with mmap, ValueError for an open file and
+    RuntimeError for one that is no archive.
 
     >>> import adjoint, io
     >>> file = io.BytesIO()
@@ -52,14 +61,18 @@ def load(f: File, map_location: Any = None, pickle_module: Any = pickle, *, weig
     by_storage = callable(map_location) or isinstance(map_location, dict)
     if map_location is not None and not by_storage and str(map_location) != "cpu":
         raise ValueError(f"load(): files are read to main memory, map_location='cpu', but got {map_location!r}")
+    if mmap and not isinstance(f, (str, os.PathLike)):
+        raise ValueError("f must be a file path in order to use the mmap argument")
     with _opened(f, "rb") as file:
         if file.seekable():
             start = file.tell()
             if file.read(4) == torch_files.MAGIC:
                 file.seek(start)
-                return torch_files.read(file, weights_only, pickle_module)
+                return torch_files.read(file, weights_only, pickle_module or pickle, bool(mmap))
             file.seek(start)
-        return SafeUnpickler(file).load() if weights_only else pickle_module.load(file)
+        if mmap:
+            raise RuntimeError("mmap can only be used with files saved by save(), or torch.save(), as archives")
+        return SafeUnpickler(file).load() if weights_only else (pickle_module or pickle).load(file)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ _CHUNK = 1 << 24
 _DEEPEST_KEY = 50
 #: So many times as much as a file has may its calls copy.
 _COPIES = 4
-_COPIED = (bytes, bytearray, str, list, tuple)
+_COPIED = (bytes, bytearray, str, list, tuple, dict)
 _MOST_AXES = 64
 
 
@@ -107,7 +107,7 @@ class SafeUnpickler(pickle._Unpickler):
 
     def count_copies(self, arguments: tuple[Any, ...]) -> None:
         """Raise where the file has the same values copied again and again: save() writes each once."""
-        self.copied += sum(len(each) for each in arguments if type(each) in _COPIED)
+        self.copied += sum(sys.getsizeof(each) for each in arguments if type(each) in _COPIED)
         if self.copied > _COPIES * self.source.n_read + _CHUNK:
             raise _refusal("copies what it has brought again and again")
 
@@ -280,6 +280,11 @@ def _default(factory: Any = None) -> collections.defaultdict[Any, Any]:
     return collections.defaultdict(factory)
 
 
+def _counter(counts: Any) -> collections.Counter[Any]:
+    check(type(counts) is dict, "a counter is made of a dictionary")
+    return collections.Counter(counts)
+
+
 def _size(items: Any) -> Size:
     check(type(items) is tuple, "a Size is made of a tuple")
     return Size(items)
@@ -360,6 +365,7 @@ _NAMES: dict[tuple[str, str], Any] = {
     ("_codecs", "encode"): _encoded,
     ("collections", "OrderedDict"): collections.OrderedDict,
     ("collections", "defaultdict"): collections.defaultdict,
+    ("collections", "Counter"): collections.Counter,
     **{("builtins", each.__name__): each for each in _FACTORIES[1:]},
     **{("builtins", each.__name__): each for each in (bytes, bytearray, frozenset, range, slice)},
 }
@@ -382,6 +388,7 @@ _MAKERS: dict[Any, Callable[..., Any]] = {
     _encoded: _encoded,
     collections.OrderedDict: _ordered,
     collections.defaultdict: _default,
+    collections.Counter: _counter,
     bytes: _bytes,
     bytearray: _bytearray,
     complex: _complex,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import io
+import mmap
 import pickle
 import stat
 import struct
@@ -48,6 +49,14 @@ CLASSES = {name: kind for kind, name in STORAGES.items()}
 DTYPES = (*STORAGES.values(), "uint16", "uint32", "uint64")
 UNTYPED = ("torch.storage", "UntypedStorage")
 PARAMETER = ("adjoint.nn.parameter", "Parameter")
+#: Memory that may be written to: of its own, or of a file that is mapped.
+Bytes = bytearray | memoryview
+#: The part of an entry of an archive that stands before its name: 30 bytes, the last four say how much stands there.
+HEADER = struct.Struct("<4s22xHH")
+#: Where an entry has to begin so that arrays of all dtypes can lie in it.
+ALIGNMENT = 64
+#: The kind of the field of an entry that fills the place before its contents, as torch writes it.
+PADDING = int.from_bytes(b"FB", "little")
 
 
 class TorchName:
@@ -167,8 +176,18 @@ def write(obj: Any, file: IO[bytes], protocol: int, folder: str = FOLDER) -> Non
         archive.writestr(f"{folder}/byteorder", sys.byteorder)
         for key, memory in pickler.storages.values():
             order: Any = "C" if memory.array.flags.c_contiguous else "F"
-            archive.writestr(f"{folder}/data/{key}", memory.array.tobytes(order))
+            _write_aligned(archive, f"{folder}/data/{key}", memory.array.tobytes(order))
         archive.writestr(f"{folder}/version", "3\n")
+
+
+def _write_aligned(archive: zipfile.ZipFile, name: str, contents: bytes) -> None:
+    """Write an entry whose contents begin where arrays can, so that they can be used in the mapped file."""
+    entry = zipfile.ZipInfo(name)
+    start = archive.start_dir + HEADER.size + len(name.encode())
+    # a field of its own, of a kind and a length, fills the place
+    n = -(start + 4) % ALIGNMENT
+    entry.extra = struct.pack("<HH", PADDING, n) + bytes(n)
+    archive.writestr(entry, contents)
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -180,11 +199,11 @@ class _Storage:
     foreign: the bytes of an element stand in the other order than on this machine, and how long one is nobody said.
     """
 
-    def __init__(self, data: bytearray, kind: str | None, foreign: bool) -> None:
+    def __init__(self, data: Bytes, kind: str | None, foreign: bool) -> None:
         self.data, self.kind, self.foreign = data, kind, foreign
         self._dtype: numpy.dtype | None = None
 
-    def bytes_for(self, dtype: numpy.dtype) -> bytearray:
+    def bytes_for(self, dtype: numpy.dtype) -> Bytes:
         """The bytes for a tensor of a dtype, in this machine's order; the first tensor's says how long elements are."""
         if self.foreign and self._dtype is None:
             check(len(self.data) % dtype.itemsize == 0, "a storage has whole elements")
@@ -196,10 +215,17 @@ class _Storage:
 
 
 class _Archive:
-    """An open archive: its folder, and the storages that are read from it."""
+    """An open archive: its folder, and the storages that are read from it.
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    mapped: storages lie in the file itself, mapped to memory.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, mapped: bool) -> None:
         self.archive = archive
+        self.map: memoryview | None = None
+        if mapped:
+            file: Any = archive.fp
+            self.map = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
         #: The bytes of the file that no entry has taken.
         self.rest = _length(archive.fp)
         self.folder = next(
@@ -209,15 +235,31 @@ class _Archive:
         says_order = f"{self.folder}/byteorder" in archive.namelist()
         self.swapped = (self.read("byteorder") if says_order else b"little") != sys.byteorder.encode()
 
-    def read(self, name: str) -> bytes:
-        """The contents of an entry, which is not compressed; all entries together have no more bytes than the file."""
+    def entry(self, name: str) -> zipfile.ZipInfo:
+        """An entry, which is not compressed; all entries together have no more bytes than the file."""
         entry = self.archive.getinfo(f"{self.folder}/{name}")
         is_plain = entry.compress_type == zipfile.ZIP_STORED and entry.compress_size == entry.file_size
         check(is_plain, "entries are not compressed")
         check(not stat.S_ISLNK(entry.external_attr >> 16), "entries are no links")
         self.rest -= entry.file_size
         check(self.rest >= 0, "entries do not overlap")
-        return self.archive.read(entry)
+        return entry
+
+    def read(self, name: str) -> bytes:
+        """The contents of an entry."""
+        return self.archive.read(self.entry(name))
+
+    def memory(self, name: str) -> Bytes:
+        """The contents of an entry: a copy, or the file itself where that is mapped and arrays can lie in it."""
+        entry = self.entry(name)
+        if self.map is None:
+            return bytearray(self.archive.read(entry))
+        check(entry.header_offset >= 0, "entries lie in the file")
+        magic, *lengths = HEADER.unpack_from(self.map, entry.header_offset)
+        start = entry.header_offset + HEADER.size + sum(lengths)
+        check(magic == MAGIC and start + entry.file_size <= len(self.map), "entries lie in the file")
+        contents = self.map[start : start + entry.file_size]
+        return bytearray(contents) if start % ALIGNMENT else contents
 
     def storage(self, reference: Any) -> _Storage:
         """The storage of a reference in the pickle."""
@@ -227,7 +269,7 @@ class _Archive:
         check(isinstance(cls, TorchName) and (cls.name in STORAGES or cls.name == UNTYPED[1]), "a storage has a class")
         if key not in self.storages:
             kind = STORAGES.get(cls.name)
-            data = bytearray(self.read(f"data/{key}"))
+            data = self.memory(f"data/{key}")
             if self.swapped and kind is not None:
                 data = bytearray(numpy.frombuffer(data, numpy_dtype(_dtype_named(kind))).byteswap().tobytes())
             self.storages[key] = _Storage(data, kind, self.swapped and kind is None)
@@ -378,11 +420,14 @@ def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
 _BROKEN = (zipfile.BadZipFile, LookupError, StopIteration, EOFError, OSError, RuntimeError, ValueError, struct.error)
 
 
-def read(file: IO[bytes], weights_only: bool, pickle_module: Any) -> Any:
-    """The object in an archive. Raises UnpicklingError for broken files and, with weights_only, for other contents."""
+def read(file: IO[bytes], weights_only: bool, pickle_module: Any, mapped: bool = False) -> Any:
+    """The object in an archive; mapped: its tensors lie in the file.
+
+    Raises UnpicklingError for broken files and, with weights_only, for other contents.
+    """
     try:
         with zipfile.ZipFile(file) as opened:
-            archive = _Archive(opened)
+            archive = _Archive(opened, mapped)
             contents = io.BytesIO(archive.read("data.pkl"))
             if weights_only:
                 return _SafeReader(contents, archive).load()
