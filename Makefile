@@ -52,7 +52,7 @@ PYTEST = OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS-1} $(RUN) -m pytest -q -n 
 help:
 	@echo 'make demo     adjoint at work, in a minute or two'
 	@echo 'make test     all the tests, the core compiled and as plain Python, then lint'
-	@echo 'make quick    some cases of each test, in some minutes'
+	@echo 'make quick    some cases of each test, in about a minute'
 	@echo 'make test-distributed   gradients on several processes (installs an MPI library)'
 	@echo 'make threads  threads, forks, pools, signals and exits (ARGS=--long: docs/trust.md)'
 	@echo 'make soak     long runs, and memory that cannot be had'

@@ -20,6 +20,7 @@ def test_nothing_is_written_without_a_device(capsys: Any) -> None:
     assert "nothing was run" in capsys.readouterr().out and gpu.PAGE.read_text() == before
 
 
+@pytest.mark.quick(0)
 def test_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(pieces, "KEPT", tmp_path / "kept")
     monkeypatch.setenv("OUT", str(tmp_path))

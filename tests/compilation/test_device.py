@@ -237,6 +237,7 @@ def regions() -> list[Case]:
     return region_cases()
 
 
+@pytest.mark.quick(0)
 @pytest.mark.skipif(COMPILER is None, reason="no compiler for C++ is here")
 def test_sources_give_numpys_values(regions: list[Case], tmp_path: Path) -> None:
     assert len(regions) > 100

@@ -36,6 +36,7 @@ def test_nothing_is_written_without_a_device(capsys: Any) -> None:
     assert (command.PAGE.read_text() if command.PAGE.exists() else None) == before
 
 
+@pytest.mark.quick(0)
 def test_dry_run_in_two_calls(folder: Path, capsys: Any) -> None:
     assert command.main(["--stand-in", "--only", "rule/tanh/"]) == 0
     first = results_of(folder)

@@ -20,10 +20,11 @@ from trust.fuzz.kinds import KINDS
 import adjoint
 from adjoint.runtime import threads as helpers
 
+#: Tests of tests have their place in the whole round.
+pytestmark = pytest.mark.quick(0)
 HERE = [name for name, kind in KINDS.items() if kind.short and not kind.torch]
 
 
-@pytest.mark.quick(0)
 @pytest.mark.parametrize("name", HERE)
 def test_short_form(name: str) -> None:
     run = Run(name, command.SHORT_SEED)

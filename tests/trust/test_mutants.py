@@ -16,6 +16,8 @@ import pytest
 
 from trust import branches, collected, coverage, judging, mutants, mutations, replaced_code
 
+#: Tests of tests have their place in the whole round.
+pytestmark = pytest.mark.quick(0)
 PATH = "rules/elementwise.py"
 
 
@@ -169,7 +171,6 @@ def test_a_fault_that_ends_pytest_is_found(error: type[BaseException]) -> None:
     theirs.close()
 
 
-@pytest.mark.quick(0)
 def test_the_tests_find_faults_in_rules() -> None:
     command = [sys.executable, "-m", "trust.mutants"]
     result = subprocess.run(command, cwd=branches.ROOT, capture_output=True, text=True, check=False)
