@@ -167,6 +167,20 @@ static inline PyArrayObject *adj_new_array(PyArrayObject *model, int ndim, npy_i
     return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, shape, NULL, NULL, 0, NULL);
 }
 
+/* A new array, not filled, of a dtype and a shape, which is a tuple of ints. */
+static inline PyObject *adj_new_of(PyObject *dtype, PyObject *shape) {
+    npy_intp dims[NPY_MAXDIMS];
+    int ndim = (int)PyTuple_GET_SIZE(shape);
+    for (int i = 0; i < ndim; i++) dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    Py_INCREF(dtype);
+    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)dtype, ndim, dims, NULL, NULL, 0, NULL);
+}
+
+/* 1 if the elements of an array lie in memory in their order, where the processor expects them. */
+static inline int adj_is_plain(PyObject *array) {
+    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) && PyArray_ISALIGNED((PyArrayObject *)array);
+}
+
 /* An array of a dtype in memory that another object owns; its strides are in bytes. */
 static inline PyObject *adj_view_of(PyObject *owner, char *data, PyObject *dtype, int ndim, npy_intp *shape,
                                     npy_intp *strides) {

@@ -1,7 +1,7 @@
 cimport cython
 
 from adjoint.runtime.crossovers cimport is_large
-from adjoint.program.machine cimport Elementwise
+from adjoint.program.machine cimport Elementwise, Machine
 
 cdef extern from "numpy_arrays.h":
     object adj_dtype(object array)
@@ -15,7 +15,7 @@ cdef bint _enabled
 cdef class Program:
     cdef public object form
     cdef readonly Elementwise flat
-    cdef dict schedules
+    cdef dict machines
     cpdef object run(self, list values, bint quiet)
     cdef object run_schedule(self, list values, bint quiet)
 

@@ -16,12 +16,10 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as DType
 from adjoint.program import machine
-from adjoint.program.machine import would_tell
 from adjoint.program.schedule import Schedule, Unschedulable, elementwise
 from adjoint.program.trace import NOTHING, RANKS, SHAPES, Looked, Untraceable, trace
 from adjoint.runtime.caches import reset_with
 from adjoint.runtime.memory import with_kept_memory
-from adjoint.runtime.threads import get_num_threads
 
 if not cython.compiled:
     # the compiled form has it from the .pxd
@@ -54,7 +52,7 @@ class Program:
     def __init__(self, form):
         self.form = form
         self.flat = elementwise(form)
-        self.schedules = {}
+        self.machines = {}
 
     def run(self, values: list, quiet):
         """The results for arrays and numbers, or None where the plain form must be called."""
@@ -73,22 +71,17 @@ class Program:
         ]
         dense = all([array.flags.c_contiguous for array in arrays])
         key = (dense, *[array.shape for array in arrays])
-        if key in self.schedules:
-            schedule = self.schedules[key]
+        if key in self.machines:
+            machine: Machine = self.machines[key]
         else:
-            if len(self.schedules) >= MAX_SCHEDULES:
-                del self.schedules[next(iter(self.schedules))]
+            if len(self.machines) >= MAX_SCHEDULES:
+                del self.machines[next(iter(self.machines))]
             try:
-                schedule = Schedule(self.form, list(key[1:]), dense)
+                machine = Schedule(self.form, list(key[1:]), dense).machine
             except Unschedulable:
-                schedule = None
-            self.schedules[key] = schedule
-        if schedule is None:
-            return None
-        results, flags = schedule.run(arrays, get_num_threads())
-        if flags and (flags < 0 or (not quiet and would_tell(flags))):
-            return None
-        return results
+                machine = None
+            self.machines[key] = machine
+        return None if machine is None else machine.run(arrays, quiet)
 
 
 def several_shapes(values):

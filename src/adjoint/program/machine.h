@@ -43,6 +43,12 @@ typedef struct {
     npy_intp row, column, offset;
 } adj_register;
 
+/* A register that lies in an array: the number of its value, and its strides where the array is contiguous. */
+typedef struct {
+    int where, value;
+    npy_intp row, column;
+} adj_place;
+
 /* One run. `group` rows, or `tile` columns of one row, are worked on together; a thread takes up one piece at once. */
 typedef struct {
     const adj_step *steps;
@@ -151,6 +157,16 @@ static void adj_work(void *of) {
     adj_clear_flags(FE_ALL_EXCEPT);
     free(memory);
     if (flags) ADJ_JOIN(&job->flags, flags);
+}
+
+/* the sum of the sums of tiles, as NumPy adds them up */
+static void adj_add_totals(const adj_job *job, int step, npy_intp n, char *result) {
+    const adj_loop *loop = &job->steps[step].loop;
+    npy_intp size = job->total_size, length = n - 1, strides[3] = {0, size, 0};
+    char *operands[3] = {result, job->totals + size, result};
+    if (n) memcpy(result, job->totals, size);
+    else memset(result, 0, size);
+    if (length > 0) loop->function(operands, &length, strides, loop->data);
 }
 
 /* steps on a single row that is one tile: the same without the questions that several tiles ask */

@@ -9,6 +9,8 @@ cdef extern from "Python.h":
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes(object array)
+    bint adj_is_plain(object array)
+    object adj_new_of(object dtype, tuple shape)
 
 cdef extern from "ufunc_loops.h":
     int adj_import_ufuncs() except -1
@@ -23,6 +25,11 @@ cdef extern from "machine.h":
         Py_ssize_t row
         Py_ssize_t column
         Py_ssize_t offset
+    ctypedef struct adj_place:
+        int where
+        int value
+        Py_ssize_t row
+        Py_ssize_t column
     ctypedef struct adj_job:
         const adj_step *steps
         const adj_register *registers
@@ -57,6 +64,7 @@ cdef extern from "machine.h":
     ctypedef object (*adj_array_maker)(PyArray_Descr *descr, int ndim, Py_ssize_t *shape, bint fortran)
     int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
                  PyObject **made, adj_array_maker maker, Py_ssize_t large, bint flat_only) except -1
+    void adj_add_totals(const adj_job *job, int step, Py_ssize_t n, char *result)
     void adj_set_pieces(adj_job *job, int n_tiles)
     void adj_work(void *job) noexcept nogil
     void adj_work_here(adj_job *job, bint quiet) noexcept
@@ -66,7 +74,7 @@ cdef extern from *:
     void release "Py_DECREF"(PyObject *o)
 
 
-cdef object _ndarray
+cdef object _ndarray, _DOUBLE
 cdef Py_ssize_t _UNLOCKED, _THREADED, _LARGE
 
 
@@ -88,14 +96,19 @@ cdef int set_step(adj_step *step, int way, object loop, object position, object 
 cdef class Machine:
     cdef adj_step steps[64]
     cdef adj_register registers[96]
-    cdef int n_steps
-    cdef int n_registers
-    cdef public Py_ssize_t scratch
-    cdef public Py_ssize_t tile
-    cdef public Py_ssize_t group
-    cdef public Py_ssize_t total_size
-    @cython.locals(job=adj_job, registers=adj_register[96])
-    cpdef int run(self, list addresses, Py_ssize_t n_rows, Py_ssize_t n_columns, object totals, int threads) except -1
+    cdef adj_place places[96]
+    cdef int n_steps, n_registers, n_places, total, total_step
+    cdef bint is_threaded
+    cdef Py_ssize_t n_rows, n_columns, n_totals, scratch, tile, group, total_size
+    cdef list rest, before, after, new
+    cdef object results, strides_of
+    @cython.locals(job=adj_job, registers=adj_register[96], value=int)
+    cpdef object run(self, list arrays, bint quiet)
+    @cython.locals(register="adj_register *")
+    cdef bint place(self, adj_register *registers, list values) except -1
+
+@cython.locals(value=int)
+cdef int run_apart(tuple step, list values) except -1
 
 
 cpdef bint would_tell(int flags) except -1

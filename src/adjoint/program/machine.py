@@ -25,6 +25,7 @@ OWN_LOOPS = {(WHERE, 1): 0, (WHERE, 4): 1, (WHERE, 8): 2, (CAST, 4): 3, (CAST, 8
 OWN_LOOPS |= {(COPY, size): 5 + k for k, size in enumerate((1, 2, 4, 8, 16))}
 
 _ndarray = numpy.ndarray
+_DOUBLE = numpy.dtype(float)
 
 MOST_INPUTS, MOST_STEPS, MOST_REGISTERS, TILE = 8, 64, 96, 2048
 
@@ -152,48 +153,101 @@ if compiled:
     @cython.final
     @cython.cclass
     class Machine:
-        """Steps and where their registers lie, for arrays seen as rows and columns.
+        """A `Schedule` that runs: steps on registers, for arrays seen as rows and columns.
 
         steps: (way, loop, position, registers), where the last register is that of the result; `set_step` explains the
-        others. scratch: the offset of each register in a thread's own memory, None for those in arrays. strides:
-        of rows and columns, for those in scratch. tile, group: how many columns, and rows, are worked on together; with
-        several rows a tile has all columns.
+        others. registers: the schedule's `Registers`, which lie in a thread's scratch memory or in arrays.
         """
 
-        def __init__(self, steps, scratch, strides, n_bytes, tile, group, total_size):
-            self.n_steps = len(steps)
-            self.n_registers = len(scratch)
-            for k, (way, loop, position, registers) in enumerate(steps):
-                set_step(cython.address(self.steps[k]), way, loop, position, registers)
-            for k, (offset, stride) in enumerate(zip(scratch, strides)):
+        def __init__(self, schedule, steps, registers):
+            self.n_steps, self.n_registers, self.scratch = len(steps), len(registers.scratch), registers.n_bytes
+            self.n_rows, self.n_columns = schedule.n_rows, schedule.n_columns
+            self.tile, self.group, self.total_size = schedule.tile, schedule.group, schedule.total_size
+            self.is_threaded = schedule.is_threaded
+            for k, (way, loop, position, places) in enumerate(steps):
+                set_step(cython.address(self.steps[k]), way, loop, position, places)
+                if way == TOTAL:
+                    self.total_step = k
+            for k, (offset, stride) in enumerate(zip(registers.scratch, registers.strides)):
                 self.registers[k].base = cython.NULL
                 self.registers[k].row, self.registers[k].column = stride
                 self.registers[k].offset = 0 if offset is None else offset
-            self.scratch = n_bytes
-            self.tile = tile
-            self.group = group
-            self.total_size = total_size
+            for register, constant in schedule.fixed:
+                self.registers[register].base = adj_bytes(constant)
+                self.registers[register].row = self.registers[register].column = 0
+            self.n_places = len(schedule.moving)
+            for k, (register, value, row, column) in enumerate(schedule.moving):
+                self.places[k].where, self.places[k].value = register, value
+                self.places[k].row, self.places[k].column = row, column
+            self.rest = schedule.constants + [None] * len(schedule.steps)
+            self.before, self.after = schedule.apart(schedule.before), schedule.apart(schedule.after)
+            self.new = [(value, numpy.dtype(schedule.dtypes[value]), schedule.shapes[value])
+                        for value in schedule.outputs + schedule.totals]  # fmt: skip
+            self.total = schedule.totals[0] if schedule.totals else -1
+            self.n_totals = schedule.n_rows * -(-schedule.n_columns // schedule.tile)
+            self.results = schedule.form.results
+            self.strides_of = schedule.strides
 
-        def run(self, addresses, n_rows, n_columns, totals, threads):
-            """Run on arrays, given as (register, array, stride of rows, stride of columns).
+        def run(self, arrays: list, quiet):
+            """The results for arrays of the schedule's shapes.
 
-            Returns the floating point errors that were raised, an or of C's FE_ constants.
+            None where NumPy has to compute them: for arrays that do not lie in rows and columns, and where NumPy would
+            report a floating point error; `quiet`: whatever errors there are.
             """
-            for k in range(self.n_registers):
-                registers[k] = self.registers[k]
-            for register, array, row, column in addresses:
-                registers[register].base = adj_bytes(array)
-                registers[register].row = row
-                registers[register].column = column
+            totals: cython.double[32]
+            memory: cython.p_char = cython.cast(cython.p_char, totals)
+            values: list = arrays + self.rest
+            for step in self.before:
+                run_apart(step, values)
+            for value, dtype, shape in self.new:
+                values[value] = adj_new_of(dtype, shape)
+            if not self.place(registers, values):
+                return None
+            if self.total >= 0 and self.n_totals > 32:
+                held = adj_new_of(_DOUBLE, (self.n_totals,))
+                memory = adj_bytes(held)
             job.n_steps = self.n_steps
             job.steps = self.steps
             job.registers = registers
-            job.n_rows, job.n_columns, job.scratch = n_rows, n_columns, self.scratch
+            job.n_rows, job.n_columns, job.scratch = self.n_rows, self.n_columns, self.scratch
             job.tile, job.group, job.flags = self.tile, self.group, 0
-            job.totals = cython.NULL if totals is None else adj_bytes(totals)
-            job.total_size = self.total_size
+            job.totals, job.total_size = memory, self.total_size
             adj_set_pieces(cython.address(job), ADJ_TILES)
-            share(adj_work, cython.address(job), threads if job.n_pieces > 1 else 1)
+            share(adj_work, cython.address(job), get_num_threads() if self.is_threaded and job.n_pieces > 1 else 1)
             if job.flags & ADJ_NO_MEMORY:
                 raise MemoryError("no memory for the tiles at work")
-            return job.flags
+            if job.flags and not quiet and would_tell(job.flags):
+                return None
+            if self.total >= 0:
+                adj_add_totals(cython.address(job), self.total_step, self.n_totals, adj_bytes(values[self.total]))
+            for step in self.after:
+                run_apart(step, values)
+            if type(self.results) is tuple:
+                return tuple([None if value is None else values[value] for value in self.results])
+            return values[self.results]
+
+        def place(self, registers, values: list):
+            """Set the registers that lie in arrays; False for an array that does not lie in rows and columns."""
+            k: cython.Py_ssize_t
+            for k in range(self.n_registers):
+                registers[k] = self.registers[k]
+            for k in range(self.n_places):
+                register: cython.pointer(adj_register) = cython.address(registers[self.places[k].where])
+                array = values[self.places[k].value]
+                register.base = adj_bytes(array)
+                register.row, register.column = self.places[k].row, self.places[k].column
+                if not adj_is_plain(array):
+                    strides = self.strides_of(array)
+                    if strides is None:
+                        return False
+                    register.row, register.column = strides
+            return True
+
+    def run_apart(step, values: list):
+        """Run a step of `Schedule.apart`, and put its result among the values."""
+        value, kernel, operands, dtype, shape = step
+        arguments: list = [values[operand] for operand in operands]
+        if dtype is not None:
+            arguments.append(adj_new_of(dtype, shape))
+        values[value] = kernel(*arguments)
+        return 0

@@ -69,7 +69,7 @@ def elementwise(form: Form) -> Any:
     return machine.Elementwise(form.inputs, form.constants, dtypes[form.results], steps, n_slots, form.cost)
 
 
-class _Registers:
+class Registers:
     """The machine's registers, one for each value in the tiles, and the scratch memory for intermediate values."""
 
     def __init__(self, kinds: dict[int, str], dtypes: list[str], tile: int, group: int) -> None:
@@ -211,7 +211,7 @@ class Schedule:
         last_use = {operand: k for k, value in enumerate(self.in_tiles) for operand in self.steps[value].operands}
         tile = self.n_columns if self.reduces_rows else min(TILE, self.n_columns)
         group = max(1, min(self.n_rows, TILE // tile)) if tile == self.n_columns else 1
-        registers = _Registers(self.kinds, self.dtypes, tile, group)
+        registers = Registers(self.kinds, self.dtypes, tile, group)
         #: The operands that the machine reads from arrays: inputs, constants and results of earlier steps.
         self.outer_operands: list[int] = []
         steps = []
@@ -221,18 +221,15 @@ class Schedule:
         if len(registers.scratch) > MOST_REGISTERS:
             raise Unschedulable("too many values")
         sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.in_tiles if self.steps[value].reduction]
-        self.n_totals = self.n_rows * -(-self.n_columns // tile)
-        self.dtype_of_total = numpy.dtype(self.dtypes[self.totals[0]]) if self.totals else None
-        self.new_arrays = [(value, self.shapes[value], numpy.dtype(self.dtypes[value])) for value in self.outputs]
-        self.machine = machine.Machine(
-            steps, registers.scratch, registers.strides, registers.n_bytes, tile, group, max(sizes, default=8)
-        )
-        self._assign_registers(registers.numbers)
+        self.total_size = max(sizes, default=8)
+        self.tile, self.group = tile, group
         self.is_threaded = (
             prod(self.shape) * sum([self.steps[value].cost for value in self.in_tiles]) >= crossovers.THREADED
         )
+        self._assign_registers(registers.numbers)
+        self.machine = machine.Machine(self, steps, registers)
 
-    def _step(self, value: int, past: list[int], registers: _Registers) -> tuple[Any, ...]:
+    def _step(self, value: int, past: list[int], registers: Registers) -> tuple[Any, ...]:
         """The machine's step for a value; it is the last one to use the values `past`."""
         registers_of_step = []
         for operand in self.steps[value].operands:
@@ -262,77 +259,67 @@ class Schedule:
         return EACH if self.kinds[value] == _FULL else PER_ROW
 
     def _assign_registers(self, numbers: dict[int, int]) -> None:
-        """Where registers lie: constants, and arrays with the strides they have if they are contiguous and full."""
+        """Where registers lie: constants, and arrays with the strides they have if they are contiguous."""
         first = len(self.form.inputs)
         constants = {first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)}
-        self.constants = constants
-        self.fixed = [(numbers[value], constants[value], 0, 0) for value in self.outer_operands if value in constants]
+        self.constants = list(constants.values())
+        self.fixed = [(numbers[value], constants[value]) for value in self.outer_operands if value in constants]
         self.moving = []
-        # sums without the axes that were summed
-        with_axes = self.shape[: self.split] + (1,) * (len(self.shape) - self.split)
-        self.per_row = {value: with_axes for value in self.outputs if self.steps[value].reduction}
         for value in (*self.outer_operands, *self.outputs):
             if value not in constants:
-                item = numpy.dtype(self.dtypes[value]).itemsize if self.shapes[value] == self.shape else 0
-                self.moving.append((numbers[value], value, self.n_columns * item, item))
+                rows, columns = self._contiguous_strides(value)
+                self.moving.append((numbers[value], value, rows, columns))
 
-    def run(self, arrays: list[Any], threads: int) -> tuple[Any, int]:
-        """The results, and the floating point errors that were raised, an or of C's FE_ constants.
+    def _contiguous_strides(self, value: int) -> tuple[int, int]:
+        """The strides of rows and columns of a value in a contiguous array."""
+        item = numpy.dtype(self.dtypes[value]).itemsize
+        if self.shapes[value] == self.shape:
+            return self.n_columns * item, item
+        if value in self.outputs and self.steps[value].reduction:
+            return item, 0
+        shape = self.shapes[value]
+        strides = self._rows_and_columns(shape, tuple([item * prod(shape[k + 1 :]) for k in range(len(shape))]))
+        if strides is None:
+            raise Unschedulable("shapes that are no rows and columns")
+        return strides
 
-        (None, -1) if an array does not lie in rows and columns; nothing was computed then.
+    def apart(self, values: list[int]) -> list[tuple[Any, ...]]:
+        """Steps that NumPy runs, since they are small: (value, kernel, operands, dtype, shape).
+
+        The kernel writes into a new array of the dtype and the shape, or, without a dtype, returns an array.
         """
-        values: dict[int, Any] = dict(enumerate(arrays))
-        values.update(self.constants)
-        for value in self.before:
-            values[value] = self._evaluate(value, values)
-        for value, shape, dtype in self.new_arrays:
-            values[value] = numpy.empty(shape, dtype)
-        addresses = self.fixed.copy()
-        for register, value, rows, columns in self.moving:
-            array = values[value]
-            if value in self.per_row:
-                array = array.reshape(self.per_row[value])
-            if not (columns and array.flags.c_contiguous):
-                strides = self._strides(array)
-                if strides is None:
-                    return None, -1
-                rows, columns = strides
-            addresses.append((register, array, rows, columns))
-        totals = numpy.empty(self.n_totals, self.dtype_of_total) if self.totals else None
-        flags = self.machine.run(addresses, self.n_rows, self.n_columns, totals, threads if self.is_threaded else 1)
-        if totals is not None:
-            (value,) = self.totals
-            # into an array: NumPy takes longer to make a number, and an array of that
-            total = numpy.empty((), self.dtype_of_total)
-            numpy.add.reduce(totals, out=total)
-            values[value] = total.reshape(self.shapes[value]) if self.shapes[value] else total
-        for value in self.after:
-            values[value] = self._evaluate(value, values)
-        results = self.form.results
-        if isinstance(results, tuple):
-            return tuple([None if value is None else values[value] for value in results]), flags
-        return values[results], flags
+        steps = []
+        for value in values:
+            step = self.steps[value]
+            if step.kernel == WHERE:
+                steps.append((value, _where, step.operands, None, None))
+            elif step.kernel == CAST:
+                steps.append((value, _cast_to(step.dtype), step.operands, None, None))
+            else:
+                steps.append((value, step.kernel, step.operands, numpy.dtype(step.dtype), self.shapes[value]))
+        return steps
 
-    def _evaluate(self, value: int, values: dict[int, Any]) -> Any:
-        """A value that NumPy itself makes, since it is small."""
-        step = self.steps[value]
-        operands = [values[operand] for operand in step.operands]
-        if step.kernel == WHERE:
-            return numpy.asarray(numpy.where(*operands))
-        if step.kernel == CAST:
-            return operands[0].astype(step.dtype)
-        return numpy.asarray(step.kernel(*operands))
-
-    def _strides(self, array: Any) -> tuple[int, int] | None:
+    def strides(self, array: Any) -> tuple[int, int] | None:
         """The strides of rows and columns of an array, None if it has no such layout."""
-        shape = (1,) * (len(self.shape) - array.ndim) + array.shape
-        strides = (0,) * (len(self.shape) - array.ndim) + array.strides
+        return self._rows_and_columns(array.shape, array.strides) if array.flags.aligned else None
+
+    def _rows_and_columns(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int] | None:
+        missing = len(self.shape) - len(shape)
+        shape, strides = (1,) * missing + shape, (0,) * missing + strides
         rows = _one_stride(self.shape[: self.split], shape[: self.split], strides[: self.split])
         columns = _one_stride(self.shape[self.split :], shape[self.split :], strides[self.split :])
         if rows is None or columns is None or (rows and abs(rows) < abs(columns)):
             # NumPy would lay out the result in another order, too
             return None
         return rows, columns
+
+
+def _where(*operands: Any) -> Any:
+    return numpy.asarray(numpy.where(*operands))
+
+
+def _cast_to(dtype: str) -> Any:
+    return lambda array: array.astype(dtype)
 
 
 def shapes_of(form: Form, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -617,9 +617,11 @@ def _product(array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool) -> Any
     """numpy.multiply.reduce; the product of all of many elements by columns."""
     of_all = axis is None or (isinstance(axis, tuple) and len(axis) == array.ndim) or array.ndim == 1
     if of_all and array.size >= _LONG_PRODUCT and array.dtype.kind in "fc" and array.flags.c_contiguous:
-        whole, rest = numpy.split(array.reshape(-1), [array.size // _COLUMNS * _COLUMNS])
-        columns = _multiply_reduce(whole.reshape(-1, _COLUMNS), 0)
-        factors = numpy.concatenate((columns, rest))
+        row = array.reshape(-1)
+        whole = row.size // _COLUMNS * _COLUMNS
+        factors = _multiply_reduce(row[:whole].reshape(-1, _COLUMNS), 0)
+        if whole < row.size:
+            factors = numpy.concatenate((factors, row[whole:]))
         array = factors.reshape((1,) * (array.ndim - 1) + factors.shape)
     return _multiply_reduce(array, axis, dtype, out, keepdims)
 
