@@ -22,6 +22,8 @@ CALLS: dict[str, list[Callable[[], Any]]] = {
         lambda: F.layer_norm(leaf(6, 4, 10), (4, 10), leaf(4, 10), leaf(4, 10)),
         lambda: F.layer_norm(leaf(3, 2, 2, 4, 5), (2, 2, 4, 5), leaf(2, 2, 4, 5)),
         lambda: F.batch_norm(leaf(6, 4, 90), None, None, leaf(4), leaf(4), training=True),
+        lambda: F.batch_norm(leaf(6, 4), None, None, leaf(4), leaf(4), training=True),
+        lambda: F.batch_norm(leaf(6, 4, 1), None, None, training=True),
         lambda: F.group_norm(leaf(6, 4, 90), 2, leaf(4), leaf(4)),
     ],
     "reduce": [lambda: leaf(6, 40).softmax(1), lambda: leaf(6, 40).log_softmax(-1)],

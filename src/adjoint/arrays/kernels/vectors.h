@@ -60,6 +60,10 @@ typedef struct {
 /* a logarithm whose exponential is 0 */
 #define ADJ_NEVER (-1e30)
 
+/* so many columns are worked on together, and so few of their elements added up before they are widened */
+#define ADJ_COLUMNS 64
+#define ADJ_FEW_RUNS 32
+
 /* Arrays of n elements that a step of an optimizer changes: parameter, gradient, and the state, or NULL. */
 typedef struct {
     char *at[5];
@@ -134,6 +138,7 @@ static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_convolve), ADJ_LOOP(adj_correlate), ADJ_LOOP(adj_softmax), ADJ_LOOP(adj_softmax_back),
     ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
     ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all), ADJ_LOOP(adj_pairs),
+    ADJ_LOOP(adj_standardize_columns), ADJ_LOOP(adj_standardize_columns_back),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -27,9 +27,8 @@ from adjoint.runtime.threads import get_num_threads
 from .processor import kind_in_use
 
 #: The loops' numbers in vectors.h.
-_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK, _SEQUENCE, _PATHS, _UPDATES, _PAIRS = (
-    range(10)
-)
+_CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
+_SEQUENCE, _PATHS, _UPDATES, _PAIRS, _STANDARDIZE_COLUMNS, _STANDARDIZE_COLUMNS_BACK = range(6, 12)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
@@ -156,8 +155,10 @@ def _steps(array):
 # rows -----------------------------------------------------------------------------------------------------------------
 
 
-#: Shorter runs with one weight each are left to whole arrays.
+#: Shorter runs with one weight each are left to whole arrays, but for runs of one element.
 _SHORTEST_RUN = 16
+#: So many columns are worked on together; the same number as in vectors.h.
+_COLUMNS = 64
 
 
 def _row_wise(*arrays):
@@ -228,9 +229,10 @@ def _rows_of(shape, dims, weight):
             and of_kept == tuple([shape[axis] for axis in outer_axes])
             and of_trailing == ones
         )
-        if not fits or length < _SHORTEST_RUN:
+        if not fits or 1 < length < _SHORTEST_RUN:
             return None
-        return rows, runs, length, length, rows * length, rows, 1, 0, min(rows, _PARTS), False
+        parts = min(rows, _PARTS) if length > 1 else -(-rows // _COLUMNS)
+        return rows, runs, length, length, rows * length, rows, 1, 0, parts, False
     if weight is not None and all([n == 1 for n in of_kept]) and of_trailing == full:
         return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), True
     if weight is None:
@@ -259,6 +261,12 @@ def _layout(x, weight, bias, dims):
     return rows if rows is not None and _row_wise(x, *parameters) else None
 
 
+def _are_columns(sizes):
+    """True if a run is one element, so that rows are columns of a matrix."""
+    _, runs, length, *_ = sizes
+    return length == 1 and runs > 1
+
+
 def _means_shape(x, dims):
     return tuple([1 if axis in dims else n for axis, n in enumerate(x.shape)])
 
@@ -271,7 +279,8 @@ def standardized(x, weight, bias, dims, eps):
     x, weight, bias = [None if array is None else numpy.ascontiguousarray(array) for array in (x, weight, bias)]
     out = numpy.empty(x.shape, x.dtype)
     mean, var = [numpy.empty(_means_shape(x, dims), x.dtype) for _ in range(2)]
-    _run_rows(_STANDARDIZE, 0, (x, None, weight, bias, out, mean, var), sizes, eps, _threads(4 * x.size))
+    loop = _STANDARDIZE_COLUMNS if _are_columns(sizes) else _STANDARDIZE
+    _run_rows(loop, 0, (x, None, weight, bias, out, mean, var), sizes, eps, _threads(4 * x.size))
     return out, mean, var
 
 
@@ -289,9 +298,11 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     of_mean, of_var = numpy.ascontiguousarray(of_mean), numpy.ascontiguousarray(of_var)
     out = numpy.empty(x.shape, x.dtype) if needs[0] else None
     rows, runs, length, _, _, period, _, of_run, parts, per_element = sizes
-    sums = numpy.zeros((2, parts, length) if per_element else (2, rows, runs), x.dtype)
+    columns = _are_columns(sizes)
+    sums = numpy.zeros((2, parts, length) if per_element else (2, rows, 1 if columns else runs), x.dtype)
     arrays = (x, of_output, weight, None, out, mean, var, of_mean, of_var, sums[0], sums[1])
-    _run_rows(_STANDARDIZE_BACK, 0, arrays, sizes, eps, _threads(4 * x.size))
+    loop = _STANDARDIZE_COLUMNS_BACK if columns else _STANDARDIZE_BACK
+    _run_rows(loop, 0, arrays, sizes, eps, _threads(4 * x.size))
     if weight is None:
         return out, None, None
     if per_element:

@@ -543,6 +543,83 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
         }
 }
 
+/* adj_standardize for rows that are columns of x: each run has one element of each. */
+ADJ_TARGET static void ADJ_NAME(adj_standardize_columns)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    const T *weights = (const T *)job->weight, *biases = (const T *)job->bias;
+    int64_t step = job->run_step, runs = job->runs, part;
+    while ((part = adj_next(job)) < job->parts) {
+        int64_t first = part * ADJ_COLUMNS, n = ADJ_MIN(job->rows - first, ADJ_COLUMNS);
+        const T *restrict x = (const T *)job->x + first;
+        T *restrict out = (T *)job->out + first;
+        T mean[ADJ_COLUMNS], scale[ADJ_COLUMNS], shift[ADJ_COLUMNS];
+        double totals[ADJ_COLUMNS] = {0}, squares[ADJ_COLUMNS] = {0};
+        for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
+            T sums[ADJ_COLUMNS] = {0};
+            for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
+                for (int64_t i = 0; i < n; i++) sums[i] += x[run * step + i];
+            for (int64_t i = 0; i < n; i++) totals[i] += sums[i];
+        }
+        for (int64_t i = 0; i < n; i++) mean[i] = (T)(totals[i] / runs);
+        for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
+            T sums[ADJ_COLUMNS] = {0};
+            for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
+                for (int64_t i = 0; i < n; i++) {
+                    T offset = x[run * step + i] - mean[i];
+                    sums[i] += offset * offset;
+                }
+            for (int64_t i = 0; i < n; i++) squares[i] += sums[i];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            T var = (T)(squares[i] / runs), factor = 1 / ADJ_C(sqrtf, sqrt)(var + (T)job->eps);
+            ((T *)job->mean)[first + i] = mean[i];
+            ((T *)job->var)[first + i] = var;
+            scale[i] = weights ? factor * weights[first + i] : factor;
+            shift[i] = biases ? biases[first + i] : 0;
+        }
+        for (int64_t run = 0; run < runs; run++)
+            for (int64_t i = 0; i < n; i++) out[run * step + i] = (x[run * step + i] - mean[i]) * scale[i] + shift[i];
+    }
+}
+
+/* The way back: `out` unless it is NULL; for each column the sums of g and of g times the standardised input. */
+ADJ_TARGET static void ADJ_NAME(adj_standardize_columns_back)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    const T *weights = (const T *)job->weight;
+    int64_t step = job->run_step, runs = job->runs, part;
+    while ((part = adj_next(job)) < job->parts) {
+        int64_t first = part * ADJ_COLUMNS, n = ADJ_MIN(job->rows - first, ADJ_COLUMNS);
+        const T *restrict x = (const T *)job->x + first, *restrict g = (const T *)job->g + first;
+        const T *restrict mean = (const T *)job->mean + first;
+        T scale[ADJ_COLUMNS], slope[ADJ_COLUMNS], shift[ADJ_COLUMNS];
+        double totals[ADJ_COLUMNS] = {0}, moments[ADJ_COLUMNS] = {0};
+        for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
+            T sums[ADJ_COLUMNS] = {0}, products[ADJ_COLUMNS] = {0};
+            for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
+                for (int64_t i = 0; i < n; i++) {
+                    sums[i] += g[run * step + i];
+                    products[i] += g[run * step + i] * (x[run * step + i] - mean[i]);
+                }
+            for (int64_t i = 0; i < n; i++) totals[i] += sums[i], moments[i] += products[i];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            T factor = 1 / ADJ_C(sqrtf, sqrt)(((const T *)job->var)[first + i] + (T)job->eps);
+            double weight = weights ? weights[first + i] : 1, moment = weight * moments[i] * factor;
+            ((T *)job->totals)[first + i] = (T)totals[i];
+            ((T *)job->moments)[first + i] = (T)(moments[i] * factor);
+            /* as in adj_standardize_back */
+            scale[i] = (T)(factor * weight);
+            slope[i] = (T)((2 * ((const T *)job->of_var)[first + i] / factor - factor * moment) / runs) * factor;
+            shift[i] = (T)((((const T *)job->of_mean)[first + i] - factor * weight * totals[i]) / runs);
+        }
+        if (job->out == NULL) continue;
+        T *restrict out = (T *)job->out + first;
+        for (int64_t run = 0; run < runs; run++)
+            for (int64_t i = 0; i < n; i++)
+                out[run * step + i] = g[run * step + i] * scale[i] + ((x[run * step + i] - mean[i]) * slope[i] + shift[i]);
+    }
+}
+
 /* the bit of the sign */
 #define ADJ_SIGN_BIT ((ADJ_INTEGER)1 << (8 * sizeof(T) - 1))
 #include "sequences_loops.h"
