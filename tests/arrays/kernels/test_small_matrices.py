@@ -47,14 +47,28 @@ def test_products(first: Any, second: Any, sizes: Any, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("first", "second"), STACKS)
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 7])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 8, 9, 16, 17])
 def test_solutions(first: Any, second: Any, n: int, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     for a in layouts(matrices(rng, first, n, n, dtype)):
         close(np.asarray(xp.linalg.det(a)), np.asarray(np.linalg.det(a)), dtype)
         close(xp.linalg.inv(a), np.linalg.inv(a), dtype)
-        for b in layouts(matrices(rng, second, n, 3, dtype)):
-            close(xp.linalg.solve(a, b), np.linalg.solve(a, b), dtype)
+        for n_sides in (3, 5, 9, 17):
+            for b in layouts(matrices(rng, second, n, n_sides, dtype)):
+                close(xp.linalg.solve(a, b), np.linalg.solve(a, b), dtype)
+
+
+@compiled_only
+@pytest.mark.parametrize("n", [3, 5, 16])
+def test_rows_of_any_order(n: int) -> None:
+    """Each exchange of rows, of matrices and of right-hand sides, is undone by the solution."""
+    rng = np.random.default_rng(n)
+    for n_sides in (1, 4, 6, 16):
+        x = rng.normal(size=(9, n, n_sides))
+        a = np.stack([(rng.normal(size=(n, n)) + 5 * np.eye(n))[rng.permutation(n)] for _ in range(9)])
+        np.testing.assert_allclose(small_solutions(a, a @ x), x, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(small_inverses(a) @ a, np.broadcast_to(np.eye(n), a.shape), atol=1e-10)
+        np.testing.assert_allclose(small_determinants(a), np.linalg.det(a), rtol=1e-10)
 
 
 @compiled_only
@@ -77,7 +91,7 @@ def test_singular_matrices_are_left_to_numpy() -> None:
 
 
 @pytest.mark.parametrize(
-    "a", [np.eye(7), np.eye(2, dtype=complex), np.eye(2, dtype=int), np.ones((2, 2, 3)), np.ones(2)]
+    "a", [np.eye(17), np.eye(2, dtype=complex), np.eye(2, dtype=int), np.ones((2, 2, 3)), np.ones(2)]
 )
 def test_others_are_left_to_numpy(a: Any) -> None:
     assert small_inverses(a) is None and small_determinants(a) is None and small_solutions(a, a) is None

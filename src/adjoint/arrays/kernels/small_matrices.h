@@ -9,8 +9,8 @@
 
 /* Products of more multiplications, and matrices of more rows to be factorized, are left to BLAS and LAPACK. */
 #define ADJ_SMALL_PRODUCT 216
-#define ADJ_SMALL_MATRIX 6
-#define ADJ_FEW_SIDES 8
+#define ADJ_SMALL_MATRIX 16
+#define ADJ_FEW_SIDES 16
 
 /* What is made of a matrix: its determinant, its inverse, the solution for some right-hand sides. */
 enum { ADJ_DETERMINANT, ADJ_INVERSE, ADJ_SOLUTION };
@@ -100,42 +100,76 @@ static PyObject *adj_multiply_stacks(PyObject *first, PyObject *second) {
     return (PyObject *)out;
 }
 
-/* Gaussian elimination with the largest pivot of each column: matrices become factors, and sides solutions. Returns the
-   determinant. */
-static inline double adj_eliminate(double *a, int n, double *sides, int k) {
-    double determinant = 1;
+/* Gaussian elimination with the largest pivot of each column: matrices become factors, and sides solutions. Rows are
+   as wide as vectors are: `width` and `n_sides` are constants where this is compiled, and what lies beyond n, or beside
+   the diagonal, is worked on in vain. Returns the determinant. */
+static ADJ_ALWAYS_INLINE double adj_eliminate_rows(double *a, int n, double *sides, const int width,
+                                                   const int n_sides) {
+    double determinant = 1, row[ADJ_SMALL_MATRIX], side[ADJ_SMALL_MATRIX];
     for (int c = 0; c < n; c++) {
         int pivot = c;
         for (int i = c + 1; i < n; i++)
-            if (fabs(a[i * n + c]) > fabs(a[pivot * n + c])) pivot = i;
+            if (fabs(a[i * width + c]) > fabs(a[pivot * width + c])) pivot = i;
+        double *other = a + pivot * width, *other_side = sides + pivot * n_sides;
+        for (int j = 0; j < width; j++) row[j] = other[j];
+        for (int j = 0; j < n_sides; j++) side[j] = other_side[j];
         if (pivot != c) {
             determinant = -determinant;
-            for (int j = c; j < n; j++) {
-                double other = a[c * n + j];
-                a[c * n + j] = a[pivot * n + j];
-                a[pivot * n + j] = other;
-            }
-            for (int j = 0; j < k; j++) {
-                double other = sides[c * k + j];
-                sides[c * k + j] = sides[pivot * k + j];
-                sides[pivot * k + j] = other;
-            }
+            for (int j = 0; j < width; j++) other[j] = a[c * width + j];
+            for (int j = 0; j < width; j++) a[c * width + j] = row[j];
+            for (int j = 0; j < n_sides; j++) other_side[j] = sides[c * n_sides + j];
+            for (int j = 0; j < n_sides; j++) sides[c * n_sides + j] = side[j];
         }
-        double head = a[c * n + c];
+        double head = row[c];
         determinant *= head;
         if (head == 0) return 0;
         for (int i = c + 1; i < n; i++) {
-            double factor = a[i * n + c] / head;
-            for (int j = c + 1; j < n; j++) a[i * n + j] -= factor * a[c * n + j];
-            for (int j = 0; j < k; j++) sides[i * k + j] -= factor * sides[c * k + j];
+            double factor = a[i * width + c] / head;
+            for (int j = 0; j < width; j++) a[i * width + j] -= factor * row[j];
+            for (int j = 0; j < n_sides; j++) sides[i * n_sides + j] -= factor * side[j];
         }
     }
-    for (int c = k ? n - 1 : -1; c >= 0; c--)
-        for (int j = 0; j < k; j++) {
-            for (int i = c + 1; i < n; i++) sides[c * k + j] -= a[c * n + i] * sides[i * k + j];
-            sides[c * k + j] /= a[c * n + c];
-        }
+    for (int c = n_sides ? n - 1 : -1; c >= 0; c--) {
+        for (int j = 0; j < n_sides; j++) side[j] = sides[c * n_sides + j];
+        for (int i = c + 1; i < n; i++)
+            for (int j = 0; j < n_sides; j++) side[j] -= a[c * width + i] * sides[i * n_sides + j];
+        for (int j = 0; j < n_sides; j++) sides[c * n_sides + j] = side[j] / a[c * width + c];
+    }
     return determinant;
+}
+
+typedef double (*adj_elimination)(double *a, int n, double *sides);
+#define ADJ_DEFINE_ELIMINATION(width, n_sides)                                                                         \
+    ADJ_CLONES double adj_eliminate_##width##_##n_sides(double *a, int n, double *sides) {                             \
+        return adj_eliminate_rows(a, n, sides, width, n_sides);                                                        \
+    }
+ADJ_DEFINE_ELIMINATION(4, 0)
+ADJ_DEFINE_ELIMINATION(4, 4)
+ADJ_DEFINE_ELIMINATION(4, 16)
+ADJ_DEFINE_ELIMINATION(8, 0)
+ADJ_DEFINE_ELIMINATION(8, 4)
+ADJ_DEFINE_ELIMINATION(8, 8)
+ADJ_DEFINE_ELIMINATION(8, 16)
+ADJ_DEFINE_ELIMINATION(16, 0)
+ADJ_DEFINE_ELIMINATION(16, 4)
+ADJ_DEFINE_ELIMINATION(16, 16)
+
+/* The loop for matrices and sides of some width, and the widths that it has. */
+typedef struct {
+    int width, n_sides;
+    adj_elimination run;
+} adj_eliminations;
+
+static const adj_eliminations *adj_elimination_for(npy_intp n, npy_intp n_sides) {
+    static const adj_eliminations all[] = {
+        {4, 0, adj_eliminate_4_0},   {4, 4, adj_eliminate_4_4},     {4, 16, adj_eliminate_4_16},
+        {8, 0, adj_eliminate_8_0},   {8, 4, adj_eliminate_8_4},     {8, 8, adj_eliminate_8_8},
+        {8, 16, adj_eliminate_8_16}, {16, 0, adj_eliminate_16_0},   {16, 4, adj_eliminate_16_4},
+        {16, 16, adj_eliminate_16_16},
+    };
+    const adj_eliminations *each = all;
+    while (each->width < n || each->n_sides < n_sides) each++;
+    return each;
 }
 
 /* An element of either precision. */
@@ -165,22 +199,26 @@ static PyObject *adj_solve_stacks(int which, PyObject *first, PyObject *second) 
     if (result == NULL) return NULL;
     npy_intp *of_a = PyArray_STRIDES(a) + p - 2, *of_b = PyArray_STRIDES(b) + q - 2, index[NPY_MAXDIMS] = {0};
     char *x = PyArray_BYTES(a), *y = PyArray_BYTES(b), *out = PyArray_BYTES(result);
-    double matrix[ADJ_SMALL_MATRIX * ADJ_SMALL_MATRIX], sides[ADJ_SMALL_MATRIX * ADJ_FEW_SIDES];
-    int regular = 1;
+    double matrix[ADJ_SMALL_MATRIX * ADJ_SMALL_MATRIX] = {0}, sides[ADJ_SMALL_MATRIX * ADJ_FEW_SIDES] = {0};
+    const adj_eliminations *elimination = adj_elimination_for(n, k);
+    int regular = 1, width = elimination->width, n_sides = elimination->n_sides;
     adj_clear_flags(FE_ALL_EXCEPT);
     for (npy_intp stack = 0; stack < stacks.n && regular; stack++, adj_next_matrices(&stacks, index, &x, &y)) {
         for (npy_intp i = 0; i < n; i++) {
-            for (npy_intp j = 0; j < n; j++) matrix[i * n + j] = adj_element(x + i * of_a[0] + j * of_a[1], precision);
+            for (npy_intp j = 0; j < n; j++)
+                matrix[i * width + j] = adj_element(x + i * of_a[0] + j * of_a[1], precision);
             for (npy_intp j = 0; j < k; j++)
-                sides[i * k + j] =
+                sides[i * n_sides + j] =
                     which == ADJ_INVERSE ? i == j : adj_element(y + i * of_b[0] + j * of_b[1], precision);
         }
-        double determinant = adj_eliminate(matrix, (int)n, sides, (int)k);
+        double determinant = elimination->run(matrix, (int)n, sides);
         if (which == ADJ_DETERMINANT)
             adj_put_element(out, stack, precision, determinant);
         else {
             regular = determinant != 0;
-            for (npy_intp i = 0; i < n * k; i++) adj_put_element(out, stack * n * k + i, precision, sides[i]);
+            for (npy_intp i = 0; i < n; i++)
+                for (npy_intp j = 0; j < k; j++)
+                    adj_put_element(out, (stack * n + i) * k + j, precision, sides[i * n_sides + j]);
         }
     }
     if (!regular || adj_flags(ADJ_REPORTED_FLAGS)) {
