@@ -6,18 +6,19 @@
 Sizes go from 2^6 to 2^21 in steps of a quarter of an octave around each crossover, and of one octave elsewhere. The
 cost of a call, that of an array of one element, is taken off first; sizes count from where the elements cost as much as
 the call. A step is the time per element at one size over that at the size before. NumPy's own loops have steps too,
-where arrays leave a cache: the last column is the largest step beyond what NumPy's step is at the same place. Times are
-the least of several rounds, all sizes in turn, by the wall, or with --processor of all threads together.
+where arrays leave a cache: the last column is the largest step beyond what NumPy's step is at the same place. In each
+round all sizes have their turn, so that neighbours run at the same clock; a step is the median of the rounds. Times are
+those of the wall, or with --processor of all threads together.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -84,25 +85,25 @@ def seconds(work: Callable[[], Any], repeats: int, clock: Callable[[], float]) -
     return (clock() - begun) / repeats
 
 
-def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, dict[int, float]]:
-    """By work and size the time per element, without the cost of a call; sizes where that is the larger part."""
+def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, list[dict[int, float]]]:
+    """By work the rounds: time per element by size, without the cost of a call; sizes where that is the larger part."""
     by_size = {n: works(name, dtype, n) for n in (1, *sizes())}
-    least: dict[str, dict[int, float]] = {kind: dict.fromkeys(by_size, math.inf) for kind in KINDS}
+    calls: dict[str, list[dict[int, float]]] = {kind: [] for kind in KINDS}
     for _ in range(ROUNDS):
-        for n, kinds in by_size.items():
-            for kind, work in kinds.items():
-                time_of_call = seconds(work, max(1, 200_000 // (n + 1000)), clock)
-                least[kind][n] = min(least[kind][n], time_of_call)
+        for kind, rounds in calls.items():
+            repeats = {n: max(1, 200_000 // (n + 1000)) for n in by_size}
+            rounds.append({n: seconds(kinds[kind], repeats[n], clock) for n, kinds in by_size.items()})
     result = {}
-    for kind, column in least.items():
-        call = column.pop(1)
-        result[kind] = {n: (time_of_call - call) / n for n, time_of_call in column.items() if time_of_call >= 2 * call}
+    for kind, rounds in calls.items():
+        call = median([each[1] for each in rounds])
+        counted = [n for n in sizes() if median([each[n] for each in rounds]) >= 2 * call]
+        result[kind] = [{n: (each[n] - each[1]) / n for n in counted} for each in rounds]
     return result
 
 
-def steps(per_element: dict[int, float]) -> dict[int, float]:
-    """By size the time per element over that at the size before."""
-    return {b: per_element[b] / per_element[a] for a, b in pairwise(per_element)}
+def steps(rounds: list[dict[int, float]]) -> dict[int, float]:
+    """By size the time per element over that at the size before: the median of the rounds."""
+    return {b: median([each[b] / each[a] for each in rounds]) for a, b in pairwise(rounds[0])}
 
 
 def largest(by_size: dict[int, float]) -> tuple[float, int]:

@@ -17,6 +17,7 @@ cdef class Program:
     cdef readonly Elementwise flat
     cdef dict machines
     cpdef object run(self, list values, bint quiet)
+    @cython.locals(machine=Machine)
     cdef object run_schedule(self, list values, bint quiet)
 
 

@@ -72,7 +72,7 @@ class Program:
         dense = all([array.flags.c_contiguous for array in arrays])
         key = (dense, *[array.shape for array in arrays])
         if key in self.machines:
-            machine: Machine = self.machines[key]
+            machine = self.machines[key]
         else:
             if len(self.machines) >= MAX_SCHEDULES:
                 del self.machines[next(iter(self.machines))]

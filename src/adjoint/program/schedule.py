@@ -288,7 +288,7 @@ class Schedule:
 
         The kernel writes into a new array of the dtype and the shape, or, without a dtype, returns an array.
         """
-        steps = []
+        steps: list[tuple[Any, ...]] = []
         for value in values:
             step = self.steps[value]
             if step.kernel == WHERE:

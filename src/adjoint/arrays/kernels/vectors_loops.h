@@ -615,8 +615,8 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns_back)(void *of) {
         if (job->out == NULL) continue;
         T *restrict out = (T *)job->out + first;
         for (int64_t run = 0; run < runs; run++)
-            for (int64_t i = 0; i < n; i++)
-                out[run * step + i] = g[run * step + i] * scale[i] + ((x[run * step + i] - mean[i]) * slope[i] + shift[i]);
+            for (int64_t i = 0, at = run * step; i < n; i++)
+                out[at + i] = g[at + i] * scale[i] + ((x[at + i] - mean[i]) * slope[i] + shift[i]);
     }
 }
 

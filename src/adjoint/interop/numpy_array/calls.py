@@ -25,8 +25,8 @@ from adjoint.interop.numpy_array.base import (
 from adjoint.interop.numpy_array.writes import Memory, has_view, make_writable, note_views, to_read
 from adjoint.interop.numpy_functions import WHOLE
 from adjoint.interop.operands import carries_derivative, holds_tensor, tensors_in
-from adjoint.interop.protocols import array_function, array_ufunc
 from adjoint.interop.reasons import DISCRETE, NoDerivativeError, own_reason
+from adjoint.tensor.protocol_hooks import protocols
 from adjoint.tensor.table import ops
 from adjoint.transforms.passing import calls_back
 
@@ -99,7 +99,9 @@ def run_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwargs: 
     out = kwargs.get("out") if kwargs else None
     if out is None and method == "__call__":
         try:
-            return wrapped(kind, array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs)))
+            return wrapped(
+                kind, protocols.array_ufunc(ufunc, method, _arguments(inputs, []), kwargs and _arguments(kwargs))
+            )
         except NoDerivativeError as error:
             raise without_derivative(kind, error.name) from None
     target = inputs[0] if method == "at" else out
@@ -130,7 +132,7 @@ def _writing_ufunc(kind: Kind, ufunc: numpy.ufunc, method: str, inputs: Any, kwa
         if isinstance(array, ArrayHolder):
             array._prepare_write()  # type: ignore[attr-defined]
     operands = (*_arguments(inputs[:first]), *operands)
-    result = wrapped(kind, array_ufunc(ufunc, method, operands, _arguments(kwargs)))
+    result = wrapped(kind, protocols.array_ufunc(ufunc, method, operands, _arguments(kwargs)))
     if out is None:
         return result
     return targets[0] if len(targets) == 1 else targets
@@ -192,7 +194,7 @@ def _on_tensors(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
     if function in WRITING and isinstance(args[0], ArrayHolder):
         others = _arguments(args[1:], [])
         args[0]._prepare_write()  # type: ignore[attr-defined]
-        return array_function(function, (), (args[0]._tensor, *others), _arguments(kwargs, []))
+        return protocols.array_function(function, (), (args[0]._tensor, *others), _arguments(kwargs, []))
     out = kwargs.get("out")
     if isinstance(out, ArrayHolder):
         result = _on_tensors(kind, function, args, {name: value for name, value in kwargs.items() if name != "out"})
@@ -200,10 +202,10 @@ def _on_tensors(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         return out
     if Memory.exists:
         clones: list[Tensor] = []
-        result = array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
+        result = protocols.array_function(function, (), _arguments(args, clones), _arguments(kwargs, clones))
         if not (clones and has_view(result, clones)):
             return wrapped(kind, result)
-    return wrapped(kind, array_function(function, (), _arguments(args), _arguments(kwargs)))
+    return wrapped(kind, protocols.array_function(function, (), _arguments(args), _arguments(kwargs)))
 
 
 def _with_arrays(kind: Kind, arguments: Any) -> Any:
@@ -233,7 +235,7 @@ def _by_weights(kind: Kind, function: Function, args: Any, kwargs: Any) -> Any:
         args = (*args[:position], unwrap(weights), *args[position + 1 :])
     else:
         kwargs["weights"] = unwrap(weights)
-    return wrapped(kind, array_function(function, (), args, kwargs))
+    return wrapped(kind, protocols.array_function(function, (), args, kwargs))
 
 
 def _arrays_in(args: Any) -> list[Any]:

@@ -13,7 +13,6 @@ from adjoint.interop.numpy_array.array import NumpyArray
 from adjoint.interop.numpy_array.base import ArrayHolder
 from adjoint.interop.numpy_array.calls import dispatch, run_ufunc
 from adjoint.interop.numpy_array.writes import Memory, to_read
-from adjoint.interop.protocols import array_ufunc
 from adjoint.tensor.protocol_hooks import protocols
 
 Function = Callable[..., Any]
@@ -56,7 +55,7 @@ def _direct(name: str, ufunc: numpy.ufunc) -> Function:
     """The operator of Tensors of one dtype; NumPy's remainder, power and product keep rules of their own."""
     if name in DIRECT:
         return getattr(operator, name)
-    return lambda a, b: array_ufunc(ufunc, "__call__", (a, b), {})
+    return lambda a, b: protocols.array_ufunc(ufunc, "__call__", (a, b), {})
 
 
 def _binary(name: str, ufunc: numpy.ufunc) -> None:
