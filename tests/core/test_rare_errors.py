@@ -41,6 +41,12 @@ def overlapping():
     x[1:].add_(x[:-1])
 
 
+def overlapping_in_another_order():
+    memory = adjoint.ones(25)
+    first, second = (memory[k : k + 24].view(2, 3, 1, 4).transpose(1, 3) for k in range(2))
+    first.add_(second)
+
+
 def view_of_a_reshaped_base():
     base = adjoint.ones(4, dtype=adjoint.complex64)
     view = adjoint.view_as_real(base)
@@ -161,6 +167,11 @@ SECOND_TIME = "Trying to backward through the graph a second time"
             "Cannot set grad_dtype to 'Double' because there is already a gradient with dtype 'float'. Please clear",
         ),
         (overlapping, RuntimeError, "unsupported operation: some elements of the input tensor and the written-to"),
+        (
+            overlapping_in_another_order,
+            RuntimeError,
+            "unsupported operation: some elements of the input tensor and the",
+        ),
         (view_of_a_reshaped_base, RuntimeError, "the base of this view was reshaped in place after the view"),
         (leaf_replaced_by((3,)), RuntimeError, "a gradient of size [1] arrived at a leaf of size [3], whose data was"),
         (data_replaced_before_the_pass, RuntimeError, "The size of tensor a (3) must match the size of tensor b (2)"),
@@ -183,6 +194,15 @@ SECOND_TIME = "Trying to backward through the graph a second time"
 def test_error(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+def test_operands_between_each_other_may_overlap():
+    """Only arrays without gaps are compared, as in torch."""
+    memory = adjoint.zeros(41)
+    first, second = memory[:40].view(2, 5, 4)[:, :3].transpose(1, 2), memory[1:].as_strided((2, 4, 3), (20, 1, 4))
+    first.add_(second + 1)
+    assert first.sum() == 24
+    first.add_(second)
 
 
 def test_arrays_of_other_libraries_are_not_saved_to_disk(tmp_path):

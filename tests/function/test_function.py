@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.autograd import Function, grad, graph
+from adjoint.autograd import Function, forward_ad, grad, graph
 from adjoint.autograd.function import (
     BackwardCFunction,
     FunctionCtx,
@@ -664,3 +664,38 @@ def test_the_node_of_once_differentiable_has_an_edge_for_each_result_of_backward
         with pytest.raises(RuntimeError, match="differentiate twice"):
             result.sum().backward(retain_graph=True)
     assert x.grad is None and g.grad is None
+
+
+class TwoResults(Function):
+    @staticmethod
+    def forward(x):
+        return x * x, x * 3
+
+    @staticmethod
+    def setup_context(ctx, inputs, outputs):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, of_square, of_triple):
+        (x,) = ctx.saved_tensors
+        return 2 * x * of_square + 3 * of_triple
+
+    @staticmethod
+    def jvp(ctx, t):
+        (x,) = ctx.saved_tensors
+        return 2 * x * t, 3 * t
+
+
+@pytest.mark.parametrize("detached", [False, True])
+def test_saved_results_keep_their_tangents_when_they_are_detached(detached):
+    x = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64, requires_grad=True)
+    with forward_ad.dual_level():
+        _, y = TwoResults.apply(forward_ad.make_dual(x, adjoint.ones_like(x)))
+        total = (y.sin() * y).sum()
+        if detached:
+            y.detach_()
+        (gradient,) = adjoint.autograd.grad(total, x, create_graph=True)
+        second = forward_ad.unpack_dual(gradient).tangent
+    y = 3 * x.detach()
+    adjoint.testing.assert_close(second.detach(), 9 * (2 * y.cos() - y * y.sin()))

@@ -143,7 +143,7 @@ def test_literals(number: float, dtype: str) -> None:
         value = np.dtype(dtype).type(parts[0] if len(parts) == 1 else np.divide(*parts))
     np.testing.assert_array_equal(value, np.dtype(dtype).type(number))
     assert np.signbit(value) == np.signbit(number) or number != number
-    assert cuda_source.literal(True, BOOL) == "true"
+    assert (cuda_source.literal(True, BOOL), cuda_source.literal(False, BOOL)) == ("true", "false")
 
 
 # on the stand-in ------------------------------------------------------------------------------------------------------
