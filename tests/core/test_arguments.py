@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import adjoint
+from adjoint import Tensor
 from adjoint.core.operations.arguments import INTERNAL, checked, explanation
 from adjoint.functions import binding
 from adjoint.functions.composite import COMPOSITES
@@ -84,6 +85,63 @@ def test_errors_of_functions_that_users_give_stay_what_they_are():
         adjoint.optimize.minimize(wrong, x)
     with pytest.raises(AttributeError, match="no_such_name"):
         x.clone().apply_(wrong)
+
+
+def _inside(error):
+    """An error that a module of this package raised."""
+    try:
+        exec("raise error", {"__name__": "adjoint.inside", "error": error})
+    except Exception as caught:
+        return caught
+
+
+def _with_options(input, **options: Tensor):
+    pass
+
+
+def _with_a_choice(input: Tensor, how: str = "a", sizes: tuple = ()):
+    pass
+
+
+def _with_anything(input):
+    pass
+
+
+BLAMED = {
+    "a tensor": (_with_anything, (x,), {}, AttributeError("no such", obj=x), TypeError("must be no Tensor")),
+    "no tensor": (_with_anything, (3,), {}, AttributeError("no such", obj=3), TypeError("must be Tensor, not int")),
+    "an option": (
+        _with_options,
+        (x,),
+        {"a": 3},
+        AttributeError("no", obj=3),
+        TypeError("'a' (position 2) must be"),
+    ),
+    "a choice": (_with_a_choice, (x, "zz"), {}, KeyError("zz"), ValueError("'how' (position 2) has no such choice as")),
+    "a letter": (
+        _with_a_choice,
+        ("zq",),
+        {},
+        AttributeError("no", obj="q"),
+        TypeError("'input' (position 1) must"),
+    ),
+    "a type": (
+        _with_a_choice,
+        (x, "a", 3),
+        {},
+        TypeError("wrong"),
+        TypeError("'sizes' (position 3) must be tuple"),
+    ),
+    "too many": (_with_anything, (x, x), {}, AttributeError("no such", obj=x), None),
+    "no one": (_with_a_choice, (x, "a", (1,)), {}, KeyError("zz"), None),
+}
+
+
+@pytest.mark.parametrize("name", BLAMED)
+def test_which_argument_is_to_blame(name):
+    function, args, kwargs, error, expected = BLAMED[name]
+    found = explanation(function, "f", args, kwargs, _inside(error))
+    assert type(found) is type(expected) and (expected is None or str(expected) in str(found)), found
 
 
 def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():

@@ -15,7 +15,7 @@ import pytest
 
 import adjoint
 from adjoint.autograd import forward_ad, graph
-from adjoint.core.modes import batches, grad_mode
+from adjoint.core.modes import batches, grad_mode, profiling
 from adjoint.core.modes import state as modes
 from adjoint.core.modes.state import MODES, ModeBlock, ThreadState, current
 from adjoint.core.operations import dependence
@@ -256,6 +256,32 @@ def test_a_change_that_fails_undoes_those_before_it() -> None:
         with pytest.raises(AttributeError), block:
             pass
         assert modes_now() == before
+
+
+def test_an_attribute_that_was_absent_may_be_gone_before_the_end() -> None:
+    class Owner:
+        pass
+
+    class Given(ModeBlock):
+        def _changes(self) -> Any:
+            return ((modes.ATTRIBUTE, "name", (owner, 1)),)
+
+    owner = Owner()
+    with Given():
+        assert owner.name == 1  # type: ignore[attr-defined]
+        del owner.name  # type: ignore[attr-defined]
+    assert not hasattr(owner, "name")
+
+
+def test_profilers_that_end_in_another_order() -> None:
+    first, second, never = (profiling.ProfilerHook() for _ in range(3))
+    first.start()
+    second.start()
+    never.stop()
+    first.stop()
+    assert profiling.current_profiler() is second
+    second.stop()
+    assert profiling.current_profiler() is None
 
 
 def test_a_block_may_be_left_in_another_thread() -> None:

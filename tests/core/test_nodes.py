@@ -262,6 +262,73 @@ def test_calls_of_nodes_with_undefined_gradients():
     assert first.grad_fn is second.grad_fn and first.grad_fn.requires_grad
     assert first.grad_fn(adjoint.ones(2), None).tolist() == [1, 1, 0, 0]
     assert first.grad_fn(None, None) is None
+    with adjoint.no_grad():
+        assert first.grad_fn(None, adjoint.ones(2)).tolist() == [0, 0, 1, 1]
+
+
+class Nothing(Function):
+    @staticmethod
+    def forward(ctx, input):
+        return input * 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return None
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_nodes_of_several_results_that_receive_nothing(hooked):
+    x = adjoint.ones(4, requires_grad=True)
+    parts, seen = x.split(2), []
+    if hooked:
+        parts[0].register_hook(seen.append)
+        parts[0].retain_grad()
+    sum(Nothing.apply(part).sum() for part in parts).backward()
+    assert x.grad is None or not x.grad.any()
+    assert all(gradient is None or not gradient.any() for gradient in seen)
+
+
+def test_a_number_has_a_raw_saved_form():
+    assert isinstance((adjoint.ones(2, requires_grad=True) * 2).grad_fn._raw_saved_other, SavedTensor)
+
+
+def test_a_hook_of_another_node_may_leave_the_gradient():
+    x = leaf()
+    z = x * 3
+    other = x * 2
+    other.register_hook(lambda g: None)
+    z.grad_fn._register_hook_dict(other)
+    z.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_who_freed_a_graph_is_named_without_who_saved_it():
+    x = adjoint.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    with graph.record_locations():
+        y.backward()
+        with pytest.raises(RuntimeError, match="which freed what MulBackward0 had saved, was called here"):
+            y.backward()
+
+
+def test_a_view_whose_base_has_other_memory_stands_alone():
+    x, base = leaf(), adjoint.ones(4)
+    view = base[:2]
+    base.data = adjoint.zeros(4)
+    view.mul_(x * 3)
+    view.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0] and base.tolist() == [0, 0, 0, 0] and not base.requires_grad
+
+
+def test_integers_in_place_by_a_row():
+    x = adjoint.ones(300, 300, dtype=adjoint.int64)
+    assert x.bitwise_and_(adjoint.arange(300) % 2) is x
+    assert x[7].tolist() == [0, 1] * 150
+
+
+def test_out_of_none_is_no_out():
+    x = adjoint.ones(2)
+    assert operations["sin"](x, out=None).tolist() == adjoint.sin(x).tolist()
 
 
 def test_the_type_of_a_gradient_follows_when_it_is_changed_later():

@@ -1,5 +1,6 @@
 """The mechanism that rules are declared with: what is saved, kinds, names, errors."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,6 +109,21 @@ def test_a_vjp_alone_gives_a_tangent_too() -> None:
     with forward_ad.dual_level():
         y, tangent = forward_ad.unpack_dual(operation(forward_ad.make_dual(x, t)))
     np.testing.assert_array_equal(tangent.numpy(), (t * y).numpy())
+
+
+def test_a_formula_of_another_shape_is_an_error() -> None:
+    @general(name=NAME)
+    def kernel(xp: Any, input: Array) -> Any:
+        return input * 2
+
+    @kernel.vjp("input")
+    def _(g: Any) -> Any:
+        return g[:2]
+
+    y = Operation(kernel)(adjoint.ones(3, requires_grad=True))
+    message = "Function DeclaredByATestBackward0 returned an invalid gradient at index 0 - got [2] but expected shape"
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        y.sum().backward()
 
 
 def test_a_formula_that_asks_for_an_unknown_name_is_an_error() -> None:

@@ -14,6 +14,7 @@ from adjoint.nn import functional as F
 
 rng = np.random.default_rng(0)
 special = adjoint.scipy.special
+I = adjoint.tensor
 
 
 def draw(*shape: int, dtype: str = "float64") -> Any:
@@ -23,6 +24,15 @@ def draw(*shape: int, dtype: str = "float64") -> Any:
 
 FORMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "cdist of a constant": (lambda y: adjoint.cdist(adjoint.ones(3, 2, dtype=y.dtype), y), [draw(4, 2)]),
+    "cdist by products": (
+        lambda y: adjoint.cdist(adjoint.ones(3, 2, dtype=y.dtype), y, compute_mode="use_mm_for_euclid_dist"),
+        [draw(4, 2)],
+    ),
+    "ctc_loss of no labels": (
+        lambda x: F.ctc_loss(x.log_softmax(-1), adjoint.zeros(1, 0, dtype=adjoint.int64), [3], [0]),
+        [draw(3, 1, 2)],
+    ),
+    "ctc_loss of one label": (lambda x: F.ctc_loss(x.log_softmax(-1), I([[1]]), [3], [1]), [draw(3, 1, 2)]),
     "pdist without columns": (adjoint.pdist, [draw(4, 0)]),
     "irfft to one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(3, dtype="complex128")]),
     "irfft of one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(1, dtype="complex128")]),
@@ -61,7 +71,7 @@ def test_rare_forms(name: str) -> None:
     assert gradgradcheck(function, inputs)
 
 
-I, B = adjoint.tensor, adjoint.zeros(2, 3, dtype=adjoint.bool)
+B = adjoint.zeros(2, 3, dtype=adjoint.bool)
 
 #: Functions of members, which are rows of all arguments.
 BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
@@ -108,3 +118,23 @@ def test_batches_of_rare_forms(name: str) -> None:
     alone = [function(*members) for members in zip(*arguments, strict=True)]
     np.testing.assert_allclose(together.numpy(), np.stack([each.numpy() for each in alone]), rtol=1e-13)
     assert together.dtype == alone[0].dtype
+
+
+def test_the_product_of_a_long_row_with_a_zero() -> None:
+    n = 4099
+    x = adjoint.ones(n, dtype=adjoint.float64) * 2 ** (1 / n)
+    x[7] = 0.0
+    (gradient,) = adjoint.autograd.grad(x.requires_grad_().prod(), x)
+    expected = np.zeros(n)
+    expected[7] = 2 ** ((n - 1) / n)
+    np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-10)
+
+
+def test_rare_values() -> None:
+    many = adjoint.arange(2000)
+    assert adjoint.isin(many, many[::2]).tolist() == [True, False] * 1000
+    assert adjoint.zeros(0, dtype=adjoint.int64).median().item() == -(2**63)
+    x = adjoint.tensor([5.0, -5.0], requires_grad=True)
+    for mode in ("floor", "trunc"):
+        assert x.div(2, rounding_mode=mode).grad_fn._saved_rounding_mode == mode
+    assert adjoint.mul(np.ones(2), np.ones(2)).tolist() == [1.0, 1.0]

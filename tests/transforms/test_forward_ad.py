@@ -1032,6 +1032,10 @@ PAIRS = {
     "copy": lambda x, y: x.clone(),
     "sum of elements": lambda x, y: x.sum() + y.mean(),
     "matrix": lambda x, y: x @ y.mT,
+    "matrices": lambda x, y: x.clone() @ x.mT.clone(),
+    "matrix and a constant": lambda x, y: x @ adjoint.ones(x.shape[1], 2, dtype=x.dtype),
+    "constant and a matrix": lambda x, y: adjoint.ones(2, x.shape[0], dtype=x.dtype) @ x,
+    "matrix and a vector": lambda x, y: x @ adjoint.ones(x.shape[1], dtype=x.dtype),
     "several steps": lambda x, y: (x.sin() * y.exp()).tanh().sigmoid(),
     "comparison": lambda x, y: x * (x > y),
 }
