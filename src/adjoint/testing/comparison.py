@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy
 
 from adjoint.arrays.dtypes import dtype, from_numpy_dtype
+from adjoint.arrays.layout import sparse_coo, strided
 from adjoint.tensor.tensor import Tensor
 
 # relative and absolute tolerance by dtype; exact for all others
@@ -29,6 +30,7 @@ class _Rules(NamedTuple):
     atol: float | None
     equal_nan: bool
     check_dtype: bool
+    check_layout: bool
     check_stride: bool
     allow_subclasses: bool
     msg: Message
@@ -51,8 +53,9 @@ def assert_close(
     """Assert that two results are close: abs(actual - expected) <= atol + rtol * abs(expected).
 
     Compares Tensors, arrays and numbers, and sequences and mappings of them. Tolerances follow the dtype (the coarser
-    of two) unless both are given; integers and bools must be equal. All tensors lie on one device and have one layout,
-    so check_device and check_layout have nothing to find.
+    of two) unless both are given; integers and bools must be equal. Sparse tensors are compared in their indices and
+    values, and without check_layout as dense ones where layouts differ. All tensors lie on one device, so that
+    check_device has nothing to find.
 
     Raises:
         AssertionError: they differ; the message says where and by how much. `msg` replaces or rewrites it.
@@ -65,7 +68,7 @@ def assert_close(
     if (rtol is None) != (atol is None):
         missing = "atol" if atol is None else "rtol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
-    rules = _Rules(rtol, atol, equal_nan, check_dtype, check_stride, allow_subclasses, msg)
+    rules = _Rules(rtol, atol, equal_nan, check_dtype, check_layout, check_stride, allow_subclasses, msg)
     _compare(actual, expected, rules, "")
 
 
@@ -144,28 +147,68 @@ def _kind_name(kind: Any) -> str:
 
 
 def _compare_arrays(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
-    a, b = _array(actual), _array(expected)
-    for name, left, right in _attributes(actual, expected, a, b, rules):
+    for name, left, right in _attributes(actual, expected, rules):
         if left != right:
             _fail(f"The values for attribute '{name}' do not match: {left} != {right}.", rules, path)
-    tolerances = _tolerances(rules, a.dtype, b.dtype)
-    if a.ndim == 0:
-        if not _close(a, b, tolerances, rules).all():
-            _compare_scalars(a.item(), b.item(), tolerances, rules, path)
+    layouts = _layout(actual), _layout(expected)
+    if layouts[0] is not layouts[1]:
+        actual, expected = (
+            x.to_dense() if layout is not strided else x for x, layout in zip((actual, expected), layouts, strict=True)
+        )
+    elif layouts[0] is not strided:
+        _compare_sparse(actual, expected, rules, path)
         return
+    _compare_elements(_array(actual), _array(expected), "Tensor-likes", rules, path)
+
+
+def _layout(value: Any) -> Any:
+    return value.layout if isinstance(value, Tensor) else strided
+
+
+def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, path: str) -> None:
+    """Compare two tensors of one sparse layout part by part."""
+    if actual.layout is sparse_coo:
+        title, names = "COO", ["_indices"]
+        counts = [("sparse dimensions", actual.sparse_dim(), expected.sparse_dim())]
+    else:
+        title = str(actual.layout).rpartition("_")[2].upper()
+        by_rows = title in ("CSR", "BSR")
+        names = ["crow_indices", "col_indices"] if by_rows else ["ccol_indices", "row_indices"]
+        counts = []
+    for what, left, right in (*counts, ("specified values", actual._nnz(), expected._nnz())):
+        if left != right:
+            _fail(f"The number of {what} in sparse {title} tensors does not match: {left} != {right}", rules, path)
+    exact = rules._replace(rtol=0.0, atol=0.0)
+    for name in names:
+        left, right = getattr(actual, name)(), getattr(expected, name)()
+        _compare_elements(left._array, right._array, f"Sparse {title} {name.lstrip('_')}", exact, path)
+    first, second = (x.detach()._values() if title == "COO" else x.detach().values() for x in (actual, expected))
+    _compare_elements(first._array, second._array, f"Sparse {title} values", rules, path)
+
+
+def _compare_elements(a: Any, b: Any, what: str, rules: _Rules, path: str) -> None:
+    tolerances = _tolerances(rules, a.dtype, b.dtype)
     close = _close(a, b, tolerances, rules)
-    if not close.all():
-        _fail(_differences(a, b, close, tolerances), rules, path)
+    if close.all():
+        return
+    if a.ndim == 0:
+        _compare_scalars(a.item(), b.item(), tolerances, rules, path)
+        return
+    _fail(_differences(a, b, close, tolerances, what), rules, path)
 
 
-def _attributes(actual: Any, expected: Any, a: Any, b: Any, rules: _Rules) -> list[tuple[str, Any, Any]]:
+def _attributes(actual: Any, expected: Any, rules: _Rules) -> list[tuple[str, Any, Any]]:
+    a, b = _array(actual), _array(expected)
     shapes: list[Any] = [tuple(a.shape), tuple(b.shape)]
     if isinstance(actual, Tensor) and isinstance(expected, Tensor):
         shapes = [actual.shape, expected.shape]
     properties: list[tuple[str, Any, Any]] = [("shape", shapes[0], shapes[1])]
+    layouts = _layout(actual), _layout(expected)
+    if rules.check_layout:
+        properties.append(("layout", *layouts))
     if rules.check_dtype:
         properties.append(("dtype", from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)))
-    if rules.check_stride:
+    if rules.check_stride and layouts == (strided, strided):
         left, right = (tuple(step // c.itemsize for step in c.strides) for c in (a, b))
         properties.append(("stride()", left, right))
     return properties
@@ -179,7 +222,7 @@ def _close(a: Any, b: Any, tolerances: tuple[float, float], rules: _Rules) -> An
     return numpy.isclose(a.astype(wide), b.astype(wide), rtol=rtol, atol=atol, equal_nan=rules.equal_nan)
 
 
-def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float]) -> str:
+def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float], what: str) -> str:
     rtol, atol = tolerances
     exact = rtol == atol == 0
     whole = a.dtype.kind in "iub"
@@ -191,7 +234,7 @@ def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float]) ->
     relative = numpy.where(close, 0, relative).astype(_precision(a, b))
     wrong = int(close.size - close.sum())
     lines = [
-        f"Tensor-likes are not {'equal' if exact else 'close'}!",
+        f"{what} are not {'equal' if exact else 'close'}!",
         "",
         f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})",
     ]
