@@ -231,6 +231,22 @@ def test_hooks_of_state_dicts():
 # conversions ---------------------------------------------------------------------------------------------------------
 
 
+def test_memory_formats_are_those_of_tensors_with_channels():
+    model = nn.Sequential(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3), nn.Linear(2, 2))
+    weight, before = model[0].weight, model[0].weight.tolist()
+    assert model.to(memory_format=adjoint.channels_last) is model and model[0].weight is weight
+    assert weight.is_contiguous(memory_format=adjoint.channels_last) and not weight.is_contiguous()
+    assert weight.tolist() == before and model[2].weight.is_contiguous()
+    assert model.to(adjoint.float64, memory_format=adjoint.contiguous_format)[0].weight.is_contiguous()
+
+
+def test_arguments_that_conversions_do_not_take():
+    model = nn.Linear(2, 2)
+    assert model.to("cpu", non_blocking=True) is model
+    assert raised(RuntimeError, lambda: model.to("cpu", copy=True)) == ".to() does not accept copy argument"
+    assert "unexpected keyword argument 'kind'" in raised(TypeError, lambda: model.to(kind=adjoint.float64))
+
+
 def test_conversions_keep_the_parameters():
     model = Scaled()
     model(adjoint.randn(5, 2)).sum().backward()

@@ -512,9 +512,10 @@ class Module:
     def to(self: Self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device, or convert floating and complex numbers to a dtype, in place.
 
-        to(device, dtype), to(dtype), to(device), or to(tensor), which gives both.
+        to(device, dtype), to(dtype), to(device), or to(tensor), which gives both. memory_format: how tensors of four
+        and five axes lie in memory.
 
-        Raises TypeError for a dtype of integers.
+        Raises TypeError for a dtype of integers, and for other arguments.
 
         >>> import adjoint
         >>> adjoint.nn.Linear(2, 3).to(adjoint.float64).weight.dtype
@@ -536,12 +537,18 @@ class Module:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        options: dict[str, Any] = {key: kwargs[key] for key in ("non_blocking", "memory_format") if key in kwargs}
-        options["device"] = device
+        memory_format = kwargs.pop("memory_format", None)
+        kwargs.pop("non_blocking", None)
+        if kwargs.pop("copy", False):
+            raise RuntimeError(".to() does not accept copy argument")
+        if kwargs:
+            raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
 
         def convert(tensor: Tensor) -> Tensor:
             numeric = tensor.is_floating_point() or tensor.is_complex()
-            return tensor.to(dtype=dtype if numeric else None, **options)
+            # others, as biases, have no channels before places
+            layout = {} if memory_format is None or tensor.ndim not in (4, 5) else {"memory_format": memory_format}
+            return tensor.to(device=device, dtype=dtype if numeric else None, **layout)
 
         return self._apply(convert)
 
