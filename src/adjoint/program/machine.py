@@ -204,8 +204,8 @@ if compiled:
             if not self.place(registers, values):
                 return None
             if self.total >= 0 and self.n_totals > 32:
-                held = adj_new_of(_DOUBLE, (self.n_totals,))
-                memory = adj_bytes(held)
+                buffer = adj_new_of(_DOUBLE, (self.n_totals,))
+                memory = adj_bytes(buffer)
             job.n_steps = self.n_steps
             job.steps = self.steps
             job.registers = registers
