@@ -276,6 +276,13 @@ def test_a_rule_may_leave_out_a_parameter():
     assert_close(func.jvp(part, (X, Y), (X, X))[1], X * X)
 
 
+def test_a_parameter_without_a_rule_is_a_constant():
+    for rules in ({"jvp": {"x": lambda t, w: t * w}}, {"vjp": {"x": lambda g, w: g * w}}):
+        product = custom(lambda x, w: x * w, **rules)
+        assert_close(func.jvp(lambda w, product=product: product(X, w), (Y,), (X,)), (X * Y, 0 * X))
+        assert_close(func.grad(lambda w, product=product: product(X, w).sum())(Y), 0 * X)
+
+
 class Nested(adjoint.autograd.function.NestedIOFunction):
     @staticmethod
     def forward_extended(ctx, pair):

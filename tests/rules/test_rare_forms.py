@@ -11,6 +11,7 @@ import pytest
 import adjoint
 from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.nn import functional as F
+from adjoint.tensor.table import operations
 
 rng = np.random.default_rng(0)
 special = adjoint.scipy.special
@@ -138,3 +139,10 @@ def test_rare_values() -> None:
     for mode in ("floor", "trunc"):
         assert x.div(2, rounding_mode=mode).grad_fn._saved_rounding_mode == mode
     assert adjoint.mul(np.ones(2), np.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_an_integral_does_not_depend_on_a_variable_without_a_power() -> None:
+    variables = [adjoint.ones(1, dtype=adjoint.float64) for _ in range(3)] + [adjoint.zeros(1, dtype=adjoint.float64)]
+    integral = operations["carlson_integral"](*[v.requires_grad_() for v in variables], (0.5, 0.5, 0.5, 0), 0)
+    gradients = adjoint.autograd.grad(integral, variables)
+    np.testing.assert_allclose([g.item() for g in gradients], [-1 / 3, -1 / 3, -1 / 3, 0.0], rtol=1e-12)
