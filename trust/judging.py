@@ -129,10 +129,8 @@ class Tests:
         """Tests of the module's file first, then of its family; a case of each function in turn, quick ones first."""
         folders = FAMILIES[path.split("/")[0]]
 
-        own = f"/test_{Path(path).stem}.py::"
-
         def distance(name: str) -> int:
-            if own in name:
+            if own_file(path) in name:
                 return -1
             return next((number for number, folder in enumerate(folders) if name.startswith(folder)), len(folders))
 
@@ -195,14 +193,21 @@ def declared_at(mutation: Mutation) -> str:
 def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
     """The tests that take the branch of a mutation; without any, those that take another one of its module.
 
-    A fault in a condition changes which side is taken: tests of the side that fewer take come first.
+    A fault in a condition changes which side is taken: tests of the side that fewer take come first, behind those of
+    the module's own file.
     """
     for names in (branches_around(mutation.path, mutation.place), [b.name for b in branches_of(mutation.path)]):
         members = {member for name in names for member in tests.taking(name)}
         if members:
             rare = rare_side(mutation.path, mutation.place, tests) & members
-            return tests.order(rare, mutation.path) + tests.order(members - rare, mutation.path)
+            ordered = tests.order(rare, mutation.path) + tests.order(members - rare, mutation.path)
+            return sorted(ordered, key=lambda member: own_file(mutation.path) not in tests.names[member])
     return []
+
+
+def own_file(path: str) -> str:
+    """What the names of tests have that are in the file of a module's own tests."""
+    return f"/test_{Path(path).stem}.py::"
 
 
 def needs_loops(mutation: Mutation, plain: Tests) -> bool:

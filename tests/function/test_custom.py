@@ -283,6 +283,11 @@ def test_a_parameter_without_a_rule_is_a_constant():
         assert_close(func.grad(lambda w, product=product: product(X, w).sum())(Y), 0 * X)
 
 
+def test_a_rule_of_whole_numbers_has_no_tangent():
+    scaled = custom(lambda k, w: k * w, jvp={"k": lambda t, w: t * w})
+    assert_close(func.jvp(lambda w: scaled(adjoint.tensor(2), w), (Y,), (X,)), (2 * Y, 0 * X))
+
+
 class Nested(adjoint.autograd.function.NestedIOFunction):
     @staticmethod
     def forward_extended(ctx, pair):

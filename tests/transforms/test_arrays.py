@@ -164,3 +164,12 @@ def test_a_pullback_of_plain_arrays_takes_differentiable_ones() -> None:
     _, pullback = func.vjp(lambda x: x * x, np.array([1.0, 2.0]))
     # the derivative of v -> sum(2 x v)
     assert func.grad(lambda v: np.sum(pullback(v)[0]))(np.ones(2)).tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("of_function", [np.array, adjoint.numpy.Array])
+@pytest.mark.parametrize("of_pullback", [np.array, adjoint.numpy.Array])
+def test_a_pullback_gives_differentiable_arrays_if_one_came_in(of_function: Any, of_pullback: Any) -> None:
+    _, pullback = func.vjp(lambda x: x * x, of_function([1.0, 2.0]))
+    (gradient,) = pullback(of_pullback([1.0, 1.0]))
+    assert isinstance(gradient, adjoint.numpy.Array) == (adjoint.numpy.Array in (of_function, of_pullback))
+    assert gradient.tolist() == [2.0, 4.0]

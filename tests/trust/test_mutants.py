@@ -84,14 +84,16 @@ def test_the_branches_of_a_function(tmp_path: object) -> None:
 
 
 def test_tests_of_the_rarer_side_of_a_condition_are_asked_first() -> None:
-    """A condition with a fault takes the other side."""
+    """A condition with a fault takes the other side. The module's own tests come before."""
     path = "transforms/duals.py"
     mutation = next(each for each in mutations.mutations_of(path) if each.old == "if derivative is None:")
     taking = {"if derivative is None": [2], "not if derivative is None": [1, 3]}
     tests: Any = SimpleNamespace(
-        taking=lambda name: taking.get(name.partition(": ")[2], [1, 2, 3]), order=lambda members, path: sorted(members)
+        names=["", "tests/core/test_a.py::a", "tests/core/test_b.py::b", "tests/transforms/test_duals.py::c"],
+        taking=lambda name: taking.get(name.partition(": ")[2], [1, 2, 3]),
+        order=lambda members, path: sorted(members),
     )
-    assert judging.tests_for(mutation, tests) == [2, 1, 3]
+    assert judging.tests_for(mutation, tests) == [3, 2, 1]
 
 
 SOURCE = """
