@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Node(abc.ABC):
-    """An abstract class, of which all nodes of the graph are instances: of operations, custom functions and leaves.
+    """The abstract class of all nodes of the graph: operations, custom functions and leaves.
 
     >>> import adjoint
     >>> y = adjoint.ones(2, requires_grad=True).exp()
@@ -96,7 +96,7 @@ class Node(abc.ABC):
 
     @abc.abstractmethod
     def _sequence_nr(self) -> int:
-        """A number that is larger for nodes that were made later."""
+        """The number of this node; later nodes have larger numbers."""
 
 
 class GradientEdge(NamedTuple):
@@ -114,8 +114,8 @@ class GradientEdge(NamedTuple):
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor that requires grad; unlike the tensor, it does not keep the values in memory.
 
-    Raises RuntimeError for a tensor that does not require grad, AssertionError for a view that was created while
-    nothing was recorded and requires grad as its base does, TypeError for an object that is no tensor.
+    Raises RuntimeError for a tensor that does not require grad, and TypeError for an object that is no tensor. Raises
+    AssertionError for a view without a node, which was created without recording and shows the flag of its base.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, requires_grad=True)
@@ -142,7 +142,7 @@ class _MultiHandle(RemovableHandle):
         self.handles = tuple(handles)
 
     def remove(self) -> None:
-        """Take the hooks away; a second call does nothing."""
+        """Remove the hooks; a second call does nothing."""
         for handle in self.handles:
             handle.remove()
 
@@ -194,7 +194,7 @@ class _WaitForAll:
     def __init__(self, nodes: list[graph.Node], fn: Callable[[list[Tensor | None]], None]) -> None:
         self.nodes = nodes
         self.fn = fn
-        # by the number of the pass: how many are still to come, and those that came
+        # by the number of the pass: the count of missing cotangents, and the cotangents received
         self.waiting: dict[int, tuple[int, list[Tensor | None]]] = {}
         self.lock = new_lock()
 
@@ -241,7 +241,7 @@ class _TakeFirst:
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Accepted for programs written for torch. It changes nothing, since NumPy has no streams.
+    """Accepted for programs written for torch, without effect: NumPy has no streams.
 
     enabled: a bool; another value causes a warning.
     """
@@ -259,7 +259,7 @@ def set_override_stale_capture_stream(enabled: bool) -> None:
 
 
 def as_edge(target: TensorBase | GradientEdge) -> GradientEdge:
-    """The edge of a tensor; an edge as it is. Raises RuntimeError for one that does not begin with a node."""
+    """The edge of a tensor, or the edge given. Raises RuntimeError for an edge that does not begin with a node."""
     if not isinstance(target, GradientEdge):
         return GradientEdge(gradient_edge(target), target._output_nr)
     if not isinstance(target.node, graph.Node):

@@ -3,10 +3,10 @@
 1. `count_consumers` walks the graph from the roots, with a list instead of recursion. For each node it counts the
 consumers that will deliver a cotangent to it. If only some gradients are requested, `find_needed` has marked the nodes
 that lead to them, and the pass skips all others.
-2. `go` runs the nodes that are ready: to which all consumers have delivered. The one recorded last (of the highest
-   sequence number) comes first; leaves run at once.
-3. `evaluate` lets a node pull its cotangent back to its inputs and free what it saved, and `pass_on` delivers the
-   results to the nodes that its edges lead to.
+2. `go` runs the nodes that are ready. A node is ready when all its consumers have delivered. The node recorded last
+   (with the highest sequence number) runs first; leaves run at once.
+3. `evaluate` lets a node pull its cotangent back to its inputs and free its saved values. `pass_on` delivers the
+   results to the next nodes along its edges.
 
 With create_graph false, cotangents are raw arrays and no Tensor is made; with create_graph true they are Tensors and
 the same formulas are recorded. Only hooks see Tensors in both cases.
@@ -63,7 +63,7 @@ if not cython.compiled:
 
 
 def quiet_errors():
-    """The variable of the context in which NumPy keeps how errors are handled, and its value that ignores all.
+    """NumPy's context variable for floating point errors, and its value that ignores all of them.
 
     It has the effect of numpy.errstate in a twentieth of the time; (None, None) where NumPy stores the state elsewhere.
     """
@@ -93,7 +93,7 @@ _active_runs: set = set()
 # held while a pass marks its nodes, during which no code of the user runs
 _claiming = new_rlock()
 _claim, _end_claim = _claiming.acquire, _claiming.release
-# so many passes, one inside the other, run in one thread: the next one gets a thread, and so a stack, of its own
+# the number of nested passes in one thread; the next nested pass gets a new thread with a stack of its own
 _PASSES_PER_THREAD = 30
 # where a pass captures, a node: leads to a captured one, is one; is being searched, has been; takes part
 _NEEDED, _CAPTURED, _OPEN, _DONE, _COUNTED = 1, 2, 4, 8, 16
@@ -108,10 +108,10 @@ class Run:
     """One backward pass.
 
     captures: the cotangents to return, as {node: [(output number, index in the result)]}, or None to accumulate into
-    every leaf; only nodes that lead to a captured one take part.
-    interceptors: those of the thread, and in anomaly mode one more; they wrap each node. profiler: the hook among them
-    that records nodes, or None. callbacks: the functions to call when all nodes have run, or None. called_at: the
-    user's line, while locations are recorded.
+    every leaf. Only nodes that lead to a captured node take part.
+    interceptors: they wrap each node; the interceptors of the thread, and one more in anomaly mode. profiler: the
+    interceptor that records nodes, or None. callbacks: the functions to call when all nodes have run, or None.
+    called_at: the user's line, while locations are recorded.
     """
 
     def __init__(self, retain_graph, create_graph, captures, accumulate, n_captures):
@@ -170,7 +170,7 @@ class Run:
         return slot._ad_marks & _NEEDED != 0
 
     def find_needed(self, roots: list):
-        """Mark the nodes that lead from the roots to captured ones, and these, without recursion."""
+        """Mark the captured nodes and all nodes between the roots and them, without recursion."""
         node: Node
         slot: Slot
         for node in self.captures:
@@ -260,7 +260,7 @@ class Run:
         return self.profiler.call("add", sum_of_both, [first, second])
 
     def enqueue(self, node: Node):
-        """A node all of whose consumers have delivered: leaves run at once, others in their turn."""
+        """Schedule a node whose consumers have all delivered: a leaf runs at once, another node in its turn."""
         if isinstance(node, AccumulateGrad):
             self.process(node)
         elif self.following is None:
@@ -325,7 +325,7 @@ class Run:
         self.slot(node)._ad_buffer = cotangents
 
     def end_at(self, node: Node, cotangents):
-        """Return these cotangents to the caller of the pass, if it requested them; nothing goes on from the node."""
+        """Return these cotangents to the caller of the pass, if it requested them. The pass ends at this node."""
         self.replace_received(node, None)
         if self.slot(node)._ad_marks & _CAPTURED:
             self.capture(node, cotangents)
@@ -476,13 +476,13 @@ def any_defined(values):
 
 
 def summed(first, second, create_graph):
-    """The sum of two cotangents; of raw ones as an array of its own, zero-dimensional ones too."""
+    """The sum of two cotangents; for raw cotangents always a new array, also if it is zero-dimensional."""
     if not create_graph:
         quick = plus(first, second)
         if quick is not None:
             return quick
     total = with_kept_memory(operator.add, (first, second)) if is_large(first) else first + second
-    # either may be the same for all members of a batch, and the other not
+    # one of the two may be equal for all members of a batch
     if create_graph or type(total) is type(first) or type(total) is type(second):
         return total
     return numpy.asarray(total)
@@ -537,7 +537,7 @@ def in_new_thread(function, arguments):
         try:
             finished.acquire()
         except BaseException as error:
-            # a signal: the pass is not left alone with the graph
+            # a signal arrived: wait on, since the pass still works on the graph
             interrupt = error
     result, error = outcome.pop()
     if interrupt is not None:
@@ -556,7 +556,7 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
     if on_tensors:
         cotangents = [c if isinstance(c, TensorBase) else new_tensor(c) for c in cotangents]
     nodes = [node for node, _ in roots]
-    # made before, since there may be no memory for it at the end
+    # allocated now, since there may be no memory for it at the end
     number: object = run.number
     active: set = _active_runs
     # modes that hooks switch on without a block end with the pass
@@ -593,10 +593,9 @@ def run_pass(roots: list, cotangents: list, retain_graph, create_graph, captures
 
 
 def root_of(tensor: TensorBase, grad_output, create_graph):
-    """Node, output number and cotangent of a plain tensor where nothing unusual is on.
+    """Node, output number and cotangent of a plain tensor, while no unusual mode is on.
 
-    given: the cotangent, or None for 1, which is right for one element. None is returned for whatever is to be checked
-    in detail.
+    given: the cotangent, or None for 1, which is right for one element. Returns None if detailed checks are needed.
     """
     state: ThreadState = current()
     if state.unusual or state.batches or state.dual_stack or not needs_grad(tensor):
@@ -779,7 +778,7 @@ def run_pre_hooks(node: Node, hooks, cotangent, create_graph):
 
 
 def replaced(replacement, values, create_graph, hook):
-    """The values that a hook on a node returned in place of those it saw."""
+    """The values that a hook on a node returned to replace its arguments."""
     if not isinstance(replacement, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(replacement).__name__}'")
     if len(replacement) != len(values):

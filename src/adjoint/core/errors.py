@@ -15,7 +15,7 @@ from adjoint.core.modes.state import current
 
 Error = TypeVar("Error", bound=BaseException)
 
-#: Where the pages are that explain errors with worked examples. `adjoint.explain` prints them offline.
+#: The address of the pages that explain errors with worked examples. `adjoint.explain` prints them offline.
 PAGES = "https://adjoint-autograd.github.io/adjoint/errors"
 
 
@@ -67,7 +67,7 @@ AMBIGUOUS_VIEW = (
     "the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
     "both outside (if you want the inplace to be tracked)."
 )
-#: The blocks in which views are made that must not be modified outside.
+#: Blocks whose views must not be modified outside.
 BLOCKS = {"inference": "inference_mode", "no_grad": "no_grad"}
 MULTI_OUTPUT_VIEW = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
@@ -234,7 +234,7 @@ def modified(array: Any, node: Any, output_nr: int, counter: Any, expected: int,
 
 
 def freed(node: Any) -> RuntimeError:
-    """The error for saved values that were freed; which they were and by whom, as far as locations were recorded."""
+    """The error for freed saved values. With recorded locations it names the values and the pass that freed them."""
     notes = {} if node is None else getattr(node, "__dict__", {})
     text = FREED
     if "_ad_freed_at" in notes:
@@ -254,7 +254,7 @@ def shapes(node: Any) -> str:
 
 
 def culprits(counter: Any, expected: int, owner: Any) -> str:
-    """Where a value was saved and where it was modified afterwards, as far as locations were recorded."""
+    """The lines that saved a value and modified it afterwards, if locations were recorded."""
     saved = None if owner is None else owner.__dict__.get("_ad_saved_at")
     changed = (counter.lines or {}).get(expected + 1)
     saved_at = "" if saved is None else f"\nIt was saved for the backward pass here: {described(saved)}"
@@ -362,7 +362,7 @@ def check_batch(operation: str, array: Any, out: Any) -> None:
 
 
 def check_overlap(array: Any) -> None:
-    """Raise RuntimeError if an array that is to be written to repeats elements, as expanded ones do."""
+    """Raise RuntimeError if the target of a write repeats elements, as an expanded array does."""
     array = in_memory(underlying(array))
     if isinstance(array, ndarray) and not array.flags.forc and elements_meet(array):
         raise RuntimeError(OVERLAP)
@@ -445,12 +445,12 @@ SEPARATE_STALE = (
 
 
 def view_modified(origin: str, node: Any, nr: int, by_other: bool) -> RuntimeError:
-    """The error for a view that was made where this forbids operations in place, and that is modified so.
+    """The error for an operation in place on a view whose origin forbids it.
 
-    by_other: not the view itself is modified, but its base or another view of its base.
+    by_other: the modified tensor is the view's base or another view of that base.
     """
     what = "its base or another view of its base has been" if by_other else "is being"
-    # a view that has a history of its own was made while recording, of a view that was not
+    # this view has a history of its own: it was recorded, but the view that it was made from was not
     subject = "A view was" if node is None else f"Output {nr} of {operation_of(node)} is a view of a view which was"
     reason = AMBIGUOUS_VIEW if origin in BLOCKS else CUSTOM_VIEW if origin == "custom" else MULTI_OUTPUT_VIEW
     if origin == "inference":
@@ -476,7 +476,7 @@ def check_not_differentiated(name: str) -> None:
 
 
 def check_not_transformed(name: str) -> None:
-    """Raise RuntimeError inside a function that runs under a transformation: one that differentiates it, or vmap."""
+    """Raise RuntimeError inside a function that runs under a transformation: a derivative or vmap."""
     if current().transforms:
         raise RuntimeError(IN_TRANSFORM.format(name=name))
 

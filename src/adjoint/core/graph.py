@@ -72,7 +72,7 @@ class Registry:
     help_of: object = None
     help_of_method: object = None
     help_of_method_in_place: object = None
-    # whether a tensor that was made in a differentiated function, and is there after its end, still needs a gradient
+    # whether a tensor that escaped from a differentiated function still needs a gradient
     is_followed: object = None
     # vmap: edges of a node with batched inputs, and the nodes that vmap inserts into them
     cross: object = None
@@ -101,9 +101,7 @@ class Tangents(dict):
 
 
 def set_tensor_type(tensor_type: type, native: type, tensor_ops: object) -> None:
-    """Name the class that results are instances of, the last compiled class among its bases, and the namespace in
-    which formulas run on Tensors.
-    """
+    """Set the class of results, the last compiled class among its bases, and the namespace of formulas on Tensors."""
     global _tensor_type, _native_tensor
     _tensor_type = registry.tensor_type = tensor_type
     _native_tensor = native
@@ -179,28 +177,28 @@ def composed(operation, values, in_place):
 @cython.freelist(64)
 @cython.cclass
 class VersionCounter:
-    """How many times a piece of memory was modified in place; shared by a tensor and all its views.
+    """Counts the modifications of a piece of memory; shared by a tensor and all its views.
 
-    lines: where in the user's code each version was made, {version: location}, while locations are recorded.
-    storage: the array of the tensor that owns the memory, where detach() hid which one that is.
+    lines: the line of the user's code that made each version, {version: location}, while locations are recorded.
+    storage: the array of the tensor that owns the memory, if detach() hid that tensor.
     """
 
 
 @cython.final
 @cython.cclass
 class View:
-    """How a view was made from its base, so that its history can be made again when the base has moved on.
+    """The steps from a base to its view; they recompute the view's history after the base was modified.
 
     base: the tensor that owns the memory; never a view itself.
-    replay: the steps from the base to the view: () for the base itself, or (the replay of the tensor that was viewed,
-    (operation, arguments after the tensor, number of the output or None)). A chain of views shares its beginning.
+    replay: the steps from the base to the view: () for the base itself, otherwise (replay of the viewed tensor,
+    (operation, arguments after the tensor, number of the output or None)). Views of a view share the first steps.
     version: the version of the memory for which the view's grad_fn holds.
-    rewritten, rewritten_at: the history that the base got when this view was modified, and the version that this made.
-        The view's own node is computed from it at first use, also after changes of the base.
-    origin: None, or why the view may not be modified in place while recording ("no_grad", "inference",
-        "multi_output", of a custom function "custom", "custom_outputs", and errors.SEPARATE where the arrays share
-        no memory, so that it is a view by name only).
-    layout: the base's array when the view was made; another one if the base itself has been reshaped in place since.
+    rewritten, rewritten_at: the history that the base got when this view was modified, and the version after that. The
+        view's own node is computed from it at first use, also after changes of the base.
+    origin: None, or the reason why the view must not be modified in place while recording: "no_grad", "inference",
+        "multi_output", "custom" or "custom_outputs" for custom functions, or errors.SEPARATE if the arrays share no
+        memory.
+    layout: the base's array when the view was made; a reshape of the base in place gives the base another array.
     """
 
 
@@ -236,7 +234,7 @@ class TensorBase:
     def is_leaf(self) -> bool:
         """True for tensors made by the user, and by convention for all that do not require a gradient.
 
-        Only in leaves do gradients accumulate, unless `retain_grad` was called.
+        Gradients accumulate in leaves only, and in tensors with `retain_grad`.
         """
         return is_leaf_tensor(self)
 
@@ -250,9 +248,9 @@ class TensorBase:
 
     @property
     def output_nr(self) -> int:
-        """Which output of its node this tensor is.
+        """The number of this tensor among the outputs of its node.
 
-        0 but for an operation with several results.
+        It is 0 unless the operation has several results.
         """
         return self._output_nr
 
@@ -335,11 +333,11 @@ class TensorBase:
 @cython.freelist(64)
 @cython.cclass
 class SavedTensor:
-    """A saved value that is not simply an input tensor: a result of its own node, a value that hooks have packed ...
+    """A saved value that is no plain input tensor: a result of its own node, or a value that hooks have packed.
 
-    Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph.
-    `node` and `output_nr` say where the value came from; for a result the node that saved it is meant and none is held.
-    original: the input itself, where it may be held.
+    Holds array, counter and version, never the tensor that owns the node, so no cycle goes through the graph. `node`
+    and `output_nr` say where the value came from. For a result this is the node that saved it, and `node` is empty.
+    original: the input itself, if holding it makes no cycle.
     packed, unpack_hook: the value that a pack hook returned, and the hook that unpacks it; array is None then.
     freed: the node has run and dropped it.
     """
@@ -376,11 +374,11 @@ class Slot:
 @cython.final
 @cython.cclass
 class Extras:
-    """What few nodes have, so that the others need no memory for it.
+    """The rare fields of a node, kept apart so that most nodes need no memory for them.
 
-    notes: the user's own. tensor_hooks: the hooks of the outputs, in a table for each number. pre_hooks, post_hooks: of
-    the node. owner: weakly the history of the base, if the operation modified a view of it in place. tangents: those
-    of the results, by their numbers.
+    notes: the user's metadata. tensor_hooks: hooks of the outputs, one table for each output number. pre_hooks,
+    post_hooks: hooks of the node. owner: weak reference to the history of the base, if the operation modified a view in
+    place. tangents: tangents of the results, by output number.
     """
 
 
@@ -392,8 +390,8 @@ class Node(Slot):
     _ad_edges: the nodes of the inputs, None where no gradient is needed; _ad_output_nrs: which output of each it was,
     None if all are 0. _ad_shape, _ad_dtype: of the output (tuples of them where _ad_n_outputs is not 1).
     _ad_sequence_nr: later is larger, across all threads, so descending order is a valid order for the backward pass.
-    The context of a custom function is a node, and users give it attributes of any name, so all that is here and in
-    `Slot`, but for what PyTorch has too, has names that begin with _ad_.
+    The context of a custom function is a node, and users may set any attribute on it. So all names here and in `Slot`
+    that PyTorch does not have begin with _ad_.
     """
 
     def __init__(self):
@@ -417,7 +415,7 @@ class Node(Slot):
         return self._ad_extras
 
     def _ad_set_edges(self, nodes: tuple):
-        """Let the node point to the nodes of its inputs. Most have one or two, which need no tuple."""
+        """Set the edges to the nodes of the inputs. Most nodes have one or two, which need no tuple."""
         self._ad_n_edges = len(nodes)
         if self._ad_n_edges > 0:
             self._ad_first = nodes[0]
@@ -427,7 +425,7 @@ class Node(Slot):
             self._ad_others = nodes[2:]
 
     def _ad_pull(self, cotangent, create_graph):
-        """Cotangents of the inputs from those of the outputs, one for each edge, each fit for its edge.
+        """The cotangents of the inputs, one for each edge, each with the shape and dtype of its edge.
 
         `cotangent` is one value, or a list with None for undefined ones where n_outputs is not 1; values are raw
         arrays, or Tensors if create_graph is true.
@@ -507,10 +505,10 @@ class Node(Slot):
         return RemovableHandle(extras.pre_hooks, fn)
 
     def __call__(self, *cotangents):
-        """The cotangents of the inputs from those of the outputs, without hooks; recorded where gradients are.
+        """The cotangents of the inputs, without hooks; recorded if gradients are.
 
-        One input: its cotangent, else a tuple; None where there is none. Raises TypeError for another number of
-        cotangents than the operation has outputs, and for an object that is no Tensor.
+        A node with one input returns one cotangent, others return a tuple; an undefined cotangent is None. Raises
+        TypeError for a wrong number of cotangents, and for an object that is no Tensor.
         """
         if len(cotangents) != self._ad_n_outputs:
             raise TypeError(f"expected {self._ad_n_outputs} arguments, got {len(cotangents)} instead")
@@ -549,7 +547,7 @@ class Node(Slot):
         return self._ad_sequence_nr
 
     def _set_sequence_nr(self, number):
-        """Let the node run before those with smaller numbers."""
+        """Set the sequence number; nodes with larger numbers run first."""
         if not isinstance(number, int):
             raise TypeError("an integer is required")
         if number < 0:
@@ -589,15 +587,15 @@ class ContextNode(Node):
     It runs also without any cotangent, since the function decides how to treat that. The fields hold the declarations
     of a function while it runs, and the values that it saves.
 
-    to_save, saved_for_forward, dirty_tensors, non_differentiable: the declarations; only while the function runs.
-    The rest without _ad_: saved: the saved form of to_save, `SavedTensor` or None; freed, cleared: why they are
-    missing.
-    places: which arguments the edges belong to, of n_arguments.
-    keeps_undefined: cotangents and tangents that are not there stay None; undefined_integers: those of results without
-        gradient do.
+    to_save, saved_for_forward, dirty_tensors, non_differentiable: the declarations, held only while the function runs.
+    The rest without _ad_: saved: the saved form of to_save, `SavedTensor` or None; freed, cleared: the reason why they
+    are missing.
+    places: for each edge the position of its argument; n_arguments: their number.
+    keeps_undefined: undefined cotangents and tangents stay None; undefined_integers: cotangents of results without
+        gradient stay None.
     grad_dtypes: the declared dtypes of cotangents, None for any dtype.
-    model: an array like the results, where these are not NumPy's. tangents: of results, by their numbers.
-    owner: the history of the base, known weakly, if a view was modified in place. in_jvp: the jvp is running.
+    model: an array like the results, if these are not NumPy's. tangents: tangents of the results, by output number.
+    owner: weak reference to the history of the base, if a view was modified in place. in_jvp: the jvp is running.
     """
 
     def __init__(self):
@@ -635,7 +633,7 @@ class ContextNode(Node):
 class AccumulateGrad(Node):
     """Adds cotangents to the gradient of its leaf.
 
-    It has the shape of its leaf in the operations that lead here; once the leaf has another, later ones lead elsewhere.
+    It has the leaf's shape at the time of recording. If the leaf gets another shape, later operations use a new node.
     """
 
     def name(self) -> str:
@@ -682,7 +680,7 @@ def fits(cotangent, array):
 
 
 def warn_of_missing_grad(tensor: TensorBase):
-    """Tell the user who reads .grad of a tensor that will not have any, as it is neither a leaf nor retains it."""
+    """Warn the user who reads .grad of a tensor that is no leaf and does not retain its gradient."""
     node = node_of(tensor)
     if node is not None and tensor._retain is not node:
         warn_caller(errors.GRAD_OF_NON_LEAF)
@@ -693,7 +691,7 @@ _foreign_layouts = None
 
 
 def note_foreign_layout(gradient, array):
-    """Remember that an assigned gradient lies in memory otherwise than one that a backward pass would make."""
+    """Remember that an assigned gradient has other strides than a backward pass would give it."""
     global _foreign_layouts
     if type(gradient) is _ndarray and type(array) is _ndarray and not obeys_layout(gradient, array):
         _foreign_layouts = True
@@ -708,7 +706,7 @@ def obeys_layout(gradient, array):
 
 
 def warn_of_layout(gradient, array):
-    """Say once, when a gradient is added to one that lies otherwise than its leaf, that this may be slow."""
+    """Warn once, when a gradient is added to one with other strides than its leaf, that this may be slow."""
     state: ThreadState = current()
     if state.enforce_layout and type(gradient) is _ndarray and not obeys_layout(gradient, array):
         warn_once(errors.other_layout(gradient, array), key="gradient layout")
@@ -728,7 +726,7 @@ def gradient_strides(array):
 def pack_saved(saved: SavedTensor, tensor: TensorBase, pack_hook, unpack_hook):
     """Save the result of the hook for a tensor instead of its array.
 
-    A hook that returns the very tensor that it was given makes no reference cycle: of a result, the array is kept.
+    A hook may return its argument itself. This makes no reference cycle, since of a result only the array is kept.
     """
     version = version_of(tensor)
     state: ThreadState = current()
@@ -922,7 +920,7 @@ if not cython.compiled:
 
 
 def hooks_of(tensor: TensorBase):
-    """The hooks of a tensor, in a table that later ones will be in too; None if it never had any."""
+    """The table of hooks of a tensor, which later hooks share; None if it never had any."""
     node: Node = node_of(tensor)
     if node is None:
         return tensor._hooks
@@ -932,7 +930,7 @@ def hooks_of(tensor: TensorBase):
 
 
 def hook_table(node: Node, number) -> HookTable:
-    """The hooks of one output of a node, in a table that is made at the first use."""
+    """The table of hooks of one output of a node, made at the first use."""
     extras: Extras = node._ad_own_extras()
     if extras.tensor_hooks is None:
         tables = {}
@@ -949,9 +947,9 @@ def is_hooked(node: Node) -> bool:
 
 
 def needs_grad(tensor: TensorBase) -> bool:
-    """True if gradients flow to this tensor, or to the base of which it is a view.
+    """True if gradients flow to this tensor, or to the base of this view.
 
-    A view that was made while nothing was recorded shows the flag of its base, but nothing flows from it to the base.
+    A view made without recording shows the flag of its base, but no gradient flows from it to the base.
     """
     if tensor._requires or tensor._node is not None:
         level: Level = tensor._level
@@ -966,7 +964,7 @@ def is_leaf_tensor(tensor: TensorBase) -> bool:
 
 
 def node_of(tensor: TensorBase) -> Node:
-    """The node that made a tensor, or None; a view whose base has moved on gets its history anew."""
+    """The node that made a tensor, or None. If the base of a view was modified, the view's history is recomputed."""
     view: View = tensor._view
     if view is not None and view.version != version_of(tensor):
         renew_history(tensor, view)
@@ -994,7 +992,7 @@ def renew_history(tensor: TensorBase, view: View):
         view.rewritten = None
         return
     if not recorded:
-        # the base was taken out of the graph: the view stays in it, and nothing flows from it any more
+        # the base was removed from the graph: the view stays in it, but no gradient flows from it any more
         source = cut_off(view.layout)
     elif source is None:
         if view_of_base(tensor) is None:
@@ -1017,13 +1015,13 @@ def renew_history(tensor: TensorBase, view: View):
     tensor._node = again._node
     tensor._output_nr = again._output_nr
     carry_retained(tensor, before, number)
-    # last: until then whoever asks makes the history anew
+    # set last: until then every reader recomputes the history
     view.rewritten = None
     view.version = version
 
 
 def cut_off(array) -> TensorBase:
-    """A tensor from which operations are recorded, with no edge: a view that shows the flag of a leaf."""
+    """A new tensor whose operations are recorded without an edge: a view that shows the flag of a new leaf."""
     leaf: TensorBase = new_tensor(array)
     leaf._requires = True
     tensor: TensorBase = new_tensor(array)
@@ -1079,7 +1077,7 @@ def carry_retained(tensor: TensorBase, before, number):
 
 
 def replay_view(steps, array):
-    """The same view of another tensor (recorded) or raw array, of the base's shape."""
+    """Apply the steps of a view to another tensor (recorded) or raw array of the base's shape."""
     steps_in_order: list = []
     while steps:
         steps, step = steps
@@ -1126,7 +1124,7 @@ def bump_version(tensor: TensorBase) -> None:
 
 
 def accumulator_of(leaf: TensorBase) -> Node:
-    """The node that adds to the leaf's .grad; the leaf knows it weakly, so nothing keeps a graph alive."""
+    """The node that adds to the leaf's .grad. The leaf holds it weakly, so that it keeps no graph alive."""
     array = leaf._array
     if leaf._accumulator is not None:
         node = referent_of(leaf._accumulator)
@@ -1162,7 +1160,7 @@ def gradient_edge(tensor: TensorBase) -> Node:
 
 
 def nodes_behind(waiting: list) -> list:
-    """These nodes and those that led to them, each once; None among the first is passed over."""
+    """These nodes and all nodes that they lead to, each once; None among the arguments is skipped."""
     node: Node
     visited: set = set()
     nodes: list = []
@@ -1179,7 +1177,7 @@ def nodes_behind(waiting: list) -> list:
 
 
 def output_number(node: Node, i) -> int:
-    """Which output of its node the i-th input was."""
+    """The output number of the i-th input at its node."""
     return 0 if node._ad_output_nrs is None else node._ad_output_nrs[i]
 
 
@@ -1223,7 +1221,7 @@ def project(cotangent, shape, dtype):
 
 
 def project_tensor(cotangent: TensorBase, shape, dtype) -> TensorBase:
-    """The same for a Tensor, recorded."""
+    """As `project`, for a Tensor, recorded."""
     array = cotangent._array
     if array.shape != shape:
         cotangent = registry.tensor_ops.sum_to_size(cotangent, shape)

@@ -1,4 +1,4 @@
-"""Handles of hooks: how a registered hook is taken away again."""
+"""Handles of hooks: they remove registered hooks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class HookTable(dict[int, Any]):
 
 
 _numbering = new_lock()
-#: Held while an attribute that is None gets its object, so that all threads use the same one. The object is made first:
-#: a garbage collection may run code that asks for the lock.
+#: Held while an attribute that is None gets its object, so that all threads share one object. The object is made before
+#: the lock is taken: a garbage collection may run code that takes the lock.
 first_use = new_lock()
 
 
 def table_of(owner: Any, name: str) -> HookTable:
-    """The table of hooks in an attribute of an object, made if that is None; all threads get the same one."""
+    """The table of hooks in an attribute of an object, made if that is None. All threads get the same table."""
     if getattr(owner, name) is None:
         table = HookTable()
         with first_use:
@@ -60,7 +60,7 @@ class RemovableHandle:
             table[last] = behind
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         table = self._table()
         if table is not None:
             table.pop(self.id, None)
@@ -70,7 +70,7 @@ class RemovableHandle:
 
     def __setstate__(self, state: tuple[HookTable | None, int]) -> None:
         table, self.id = state
-        # without its table the handle has nothing left to remove
+        # the table is gone, and the hook with it
         self._table = weakref.ref(HookTable() if table is None else table)
         with _numbering:
             RemovableHandle._next_id = max(RemovableHandle._next_id, self.id + 1)

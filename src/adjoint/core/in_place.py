@@ -1,6 +1,6 @@
 """Operations in place: the tensors that may be modified, and the history of a modified tensor.
 
-`CopySlices` is the history of a tensor of which a view was modified.
+`CopySlices` is the history of a base after one of its views was modified.
 """
 
 try:
@@ -84,9 +84,9 @@ def rebase(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t = 0, o
 
 
 def successor(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t) -> Node:
-    """What will be the history of the base of a view that `node` modifies, or None for a tensor that is no view.
+    """The next history of the base when `node` modifies one of its views; None for a tensor that is no view.
 
-    It takes the memory that `succeed` does without, so that a write to a tensor has its history in any case.
+    It allocates all memory, so that `succeed` cannot fail after the write.
     """
     view: View = None if tensor._view is None else view_of_base(tensor)
     if view is None:
@@ -118,7 +118,7 @@ def successor(tensor: TensorBase, node: Node, input_index: cython.Py_ssize_t) ->
 
 
 def succeed(tensor: TensorBase, node: Node, whole: Node, output_nr: cython.int):
-    """Let a tensor that was modified in place have the history `node`, and its base that of `successor`."""
+    """Set the history of a tensor modified in place to `node`, and the history of its base to `successor`."""
     if whole is None:
         before: Node = tensor._node
         number = tensor._output_nr
@@ -163,7 +163,7 @@ def become(tensor: TensorBase, view: TensorBase):
 
 
 def reshape_accumulator(leaf: TensorBase):
-    """Let a leaf that has another array now have an accumulator of its shape, and the one before its dtype."""
+    """Adapt the accumulator of a leaf that got another array: a new one for a new shape, else a new dtype."""
     node: AccumulateGrad = leaf._accumulator()
     if node is None:
         return
@@ -173,9 +173,9 @@ def reshape_accumulator(leaf: TensorBase):
 
 
 def own_strides(array):
-    """The strides of an array, counted in elements, that does not lie in memory row by row; None for one that does.
+    """The strides of an array in elements, or None if it is row-major.
 
-    None also where elements overlap in memory: a copy could not represent that.
+    Returns None also if elements overlap in memory, since a copy could not represent that.
     """
     strides = getattr(array, "strides", None)
     if strides is None or array.flags.c_contiguous or is_shared(array):
@@ -191,15 +191,15 @@ def is_shared(array):
 @cython.trashcan(True)
 @cython.cclass
 class CopySlices(Node):
-    """The new history of a base of which a view was modified in place.
+    """The new history of a base after one of its views was modified in place.
 
     Cotangents of the base pass through the in-place operation's node inside the view, and unchanged outside it.
-    input_index: which input of that node the view was. is_shared: elements of the base share memory, so that one
-    operation wrote to several of them through the view; a cotangent cannot be split among them.
+    input_index: the position of the view among the inputs of that node. is_shared: elements of the base share memory,
+    so one operation wrote to several of them through the view; a cotangent cannot be split among them.
     """
 
     def name(self):
-        """The name that the documents give this node, or that of the function that wrote into a copy of its own."""
+        """The documented name of this node, or the name of the function that wrote into its own copy."""
         return self.label or "torch::autograd::CopySlices"
 
     def part(self) -> TensorBase:
@@ -243,7 +243,7 @@ class CopySlices(Node):
         return self.freed
 
     def _ad_release(self):
-        """Free the saved values; as in torch, this node then runs no more, except that of a custom function."""
+        """Free the saved values. As in torch, this node can then run no more, except for a custom function."""
         self.inner._ad_release()
         self.freed = self.label is None
 

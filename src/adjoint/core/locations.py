@@ -1,4 +1,4 @@
-"""Where in the user's code something happened: the innermost frame outside this package."""
+"""Lines of the user's code: the innermost frame outside this package."""
 
 from __future__ import annotations
 

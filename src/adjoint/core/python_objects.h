@@ -19,7 +19,7 @@ static inline Py_ssize_t adj_address(PyObject *object) {
     return (Py_ssize_t)object >> 4;
 }
 
-/* An instance of a Python class, made by the tp_new of the compiled class that it derives from. */
+/* A new instance of a Python class, made by the tp_new of its compiled base class. */
 static inline PyObject *adj_instantiate(PyObject *type, PyObject *native, PyObject *no_arguments) {
     return ((PyTypeObject *)native)->tp_new((PyTypeObject *)type, no_arguments, NULL);
 }

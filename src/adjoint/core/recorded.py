@@ -131,11 +131,12 @@ def keeps_large(entry):
 @cython.final
 @cython.cclass
 class Term:
-    """How the cotangent of one input (or of several, jointly) is computed from g and the saved values.
+    """The formula for the cotangent of one input (or of several, jointly) from g and the saved values.
 
     product: a function of (ops, g, *saved values). arguments: the positions of the saved values in the plan.
-    fused: the same on NumPy's arrays, as programs, or None. is_elementwise: a program pays for small arrays too.
-    sign: of the number that the cotangent is multiplied by, which is mostly 1; 0 where the formula is no such product.
+    fused: the formula as programs on NumPy's arrays, or None. is_elementwise: a program is faster for small arrays too.
+    sign: the sign of the number by which the cotangent is multiplied, mostly 1; 0 if the formula is not a product with
+    a number.
     """
 
     def __init__(self, product, inputs, arguments, fused, native, is_identity, is_elementwise, sign):
@@ -152,9 +153,9 @@ class Term:
         self.input = inputs[0] if inputs else 0
 
     def pull(self, node, ops, g, create_graph, large):
-        """The cotangent, from `g` and the saved values; all, and `ops`, are for raw arrays or for Tensors.
+        """The cotangent, from `g` and the saved values; these and `ops` are all raw or all Tensors.
 
-        large: the arrays are large ones of NumPy.
+        large: the arrays are large NumPy arrays.
         """
         if self.is_identity:
             return g
@@ -358,7 +359,7 @@ class OpNode(Node):
         plan: Plan = self.plan
         if plan.holds_tensors:
             if state.locations:
-                # not a field: few nodes have it
+                # not a field, since few nodes have it
                 setattr(self, "_ad_saved_at", caller())  # noqa: B010
             if state.saved_hooks:
                 self.pack(values)
@@ -439,7 +440,7 @@ class OpNode(Node):
     def value(self, k, create_graph):
         """The saved value of slot k: a raw array, or a Tensor with its history, or a plain value.
 
-        Versions are compared before anything is handed out.
+        Versions are compared first.
         """
         plan: Plan = self.plan
         kind: cython.int = plan.kind0 if k == 0 else plan.kinds[k]
@@ -474,7 +475,7 @@ class OpNode(Node):
         return self.widened(entry, create_graph) if self.half else entry
 
     def edge_shape(self, i):
-        """The shape of the input that an edge leads to; None where nothing flows along it."""
+        """The shape of the input at an edge; None if no cotangent flows along it."""
         target: Node = edge_of(self, i)
         return None if target is None else output_shape(target, output_number(self, i))
 
@@ -487,7 +488,7 @@ class OpNode(Node):
         if edge is not None:
             number = output_number(self, i)
         if type(edge) is registry.crossing:
-            # this node's own cotangents are summed on their way to the input; those of other nodes are not to be
+            # the crossing sums the cotangents of this node alone; others go to the input directly
             number = output_number(edge, 0)
             edge = edge_of(edge, 0)
         if edge is None or tensor._node is edge or tensor._requires:
@@ -563,7 +564,7 @@ class OpNode(Node):
             raise errors.modified(array, self, 0, self.counter, self.version, self)
 
     def check_version(self, tensor: TensorBase, k):
-        """Raise if a saved input was modified in place since; nothing to compare where it never was."""
+        """Raise if a saved input was modified in place since; without a version counter it never was."""
         expected: cython.long = 0
         if self.versions is not None:
             expected = self.versions[k]
@@ -607,12 +608,12 @@ class OpNode(Node):
                 self.replace_entry(k, mapped_saved(entry, function))
 
     def is_spent(self):
-        """True if torch's node of this name saves a tensor, for which there is no need here."""
+        """True if torch's node of this name saves a tensor that adjoint does not need."""
         runs_once = self.plan.runs_once
         return runs_once is True or type(self).__name__ in runs_once
 
     def holds_any(self):
-        """True if a tensor was saved; a number is none where it has an overload, and so a node, of its own."""
+        """True if a tensor was saved; a number does not count if it has its own overload, and so its own node."""
         plan: Plan = self.plan
         for k in range(plan.n_saved):
             if plan.kinds[k] in _ARRAYS and not (is_number(self.entry(k)) and plan.public_names[k] in plan.overloads):
@@ -696,7 +697,7 @@ class OpNode(Node):
             elif kind == _RESULT:
                 entry = self.saved_result(entry)
             elif isinstance(self.public_value(k), TensorBase):
-                # a factor, on which no hook has anything to do: the node keeps the number
+                # the factor is a plain number, which no hook sees: the node keeps it
                 return save_input(self.public_value(k))
             else:
                 raise AttributeError(
@@ -707,7 +708,7 @@ class OpNode(Node):
         return entry
 
     def position_of(self, name):
-        """The position in the plan of a value under torch's name for it; None for one that was not needed."""
+        """The position in the plan of a saved value, given torch's name; None if the value was not needed."""
         public = self.plan.public_names
         if name in self.plan.unused:
             return None
@@ -863,7 +864,7 @@ def drop(entry):
 
 
 def announce(node: Node):
-    """Tell those who watch that a node was made; to be called where the thread's state is unusual."""
+    """Report a new node to the hooks on nodes; called only if the thread's state is unusual."""
     state: ThreadState = current()
     if state.anomaly:
         node.metadata["traceback_"] = forward_traceback()
@@ -874,9 +875,9 @@ def announce(node: Node):
 
 
 def refuse_inference(tensor: TensorBase) -> None:
-    """Raise the error for an inference tensor that is to be saved.
+    """Raise the error for saving an inference tensor.
 
-    A function under a transformation may use those that were made outside of it.
+    A function under a transformation may use inference tensors made outside of it.
     """
     level = current().level
     if level is None or tensor._level is level:
@@ -950,7 +951,7 @@ def derive_plan(arguments, mask, is_complex) -> Plan:
 
 
 def public_name(rule, name):
-    """The name under which torch shows a saved value: self for input, result for y, indices for y1 ...; or None."""
+    """Torch's name for a saved value: self for input, result for y, indices for y1 ...; or None."""
     if name in rule.shown:
         return rule.shown[name] and rule.shown[name].removesuffix("[]")
     if name == "needs" or name.endswith("_shapes"):

@@ -1,4 +1,4 @@
-"""Hooks that pack and unpack the tensors that the graph saves, and clones of those that are overwritten."""
+"""Hooks that pack and unpack saved tensors, and clones of saved tensors that are overwritten."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class saved_tensors_hooks(ModeBlock):
 
     pack_hook(tensor) -> anything: called when an operation saves a tensor, custom functions included; it must not
     modify its argument. unpack_hook(anything) -> Tensor: called when the backward pass needs it; the tensor should
-    have the same content. Of nested blocks the innermost counts. Versions of packed tensors are not checked.
+    have the same content. The innermost of nested blocks applies. Versions of packed tensors are not checked.
 
     Raises:
         RuntimeError: a pack hook modified its argument; hooks are disabled (`disable_saved_tensors_hooks`).
@@ -57,8 +57,8 @@ def pushed_hooks(pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any]
 class save_on_cpu(saved_tensors_hooks):
     """A block in which saved tensors wait for the backward pass in the host's memory.
 
-    Arrays that lie there already are kept as they are, uncopied. pin_memory and device_type are accepted for programs
-    written for torch: NumPy has no page-locked memory.
+    Arrays in the host's memory are kept without a copy. pin_memory and device_type are accepted for programs written
+    for torch: NumPy has no page-locked memory.
 
     >>> import adjoint
     >>> x = adjoint.ones(3, requires_grad=True)
@@ -84,8 +84,8 @@ class save_on_cpu(saved_tensors_hooks):
 class save_to_disk(saved_tensors_hooks):
     """A block in which saved tensors wait for the backward pass in files, for graphs larger than memory.
 
-    directory: where the files are written; it must exist. Each file is deleted when the graph has no more use for it.
-    min_bytes: smaller tensors stay in memory. Arrays of NumPy only; others raise TypeError.
+    directory: the existing directory of the files. Each file is deleted when the graph no longer needs it. min_bytes:
+    smaller tensors stay in memory. Only NumPy arrays are supported; others raise TypeError.
 
     >>> import adjoint, tempfile
     >>> x = adjoint.ones(1000, requires_grad=True)
@@ -118,7 +118,7 @@ class _File:
         import tempfile
 
         handle, name = tempfile.mkstemp(suffix=".saved", dir=directory)
-        # before the first byte: nothing stays behind if the disk is full
+        # before the first byte, so that no file remains if the disk is full
         weakref.finalize(self, _delete, name)
         self.name = name
         self.dtype, self.shape = array.dtype, array.shape
@@ -195,8 +195,8 @@ class _Handle:
 class SavedMutations:
     """The saved tensors of an `allow_mutation_on_saved_tensors` block.
 
-    original: the saved tensors that were not modified, by their handles; cloned: those that were, as copies made
-    before. Both forget a tensor when the graph does.
+    original: the saved tensors that are unmodified, by their handles. cloned: copies of the others, made before the
+    modification. Both drop a tensor when the graph does.
     """
 
     def __init__(self) -> None:
@@ -242,7 +242,7 @@ class SavedMutations:
 
 
 class allow_mutation_on_saved_tensors(ModeBlock, contextlib.ContextDecorator):
-    """A block in which tensors that the graph saved may be modified in place: they are copied before.
+    """A block in which saved tensors may be modified in place: the block copies them before.
 
     Forward and backward pass must both run in the same block. Gives an object with `original` and `cloned` tensors,
     which is cleared at the end.
@@ -276,7 +276,7 @@ class allow_mutation_on_saved_tensors(ModeBlock, contextlib.ContextDecorator):
 
 
 class node_creation_hook(ModeBlock, contextlib.ContextDecorator):
-    """A block in which `fn(node)` is called with every node of the graph as it is made.
+    """A block that calls `fn(node)` with every new node of the graph.
 
     >>> import adjoint
     >>> x = adjoint.ones(3, requires_grad=True)

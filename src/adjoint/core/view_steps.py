@@ -83,18 +83,19 @@ def basic_index(index):
             has_ellipsis = True
         elif item is not None and type(item) is not int:
             return None
-    # without an ellipsis NumPy would give a scalar where no axis is left
+    # without an ellipsis NumPy would give a scalar if no axis is left
     return index if has_ellipsis else (*index, ...)
 
 
 def check_step(item):
-    """Refuse a step of 0; negative ones, which torch does not have, are NumPy's."""
+    """Refuse a step of 0. Negative steps are allowed, as in NumPy; torch has none."""
     if item.step is not None and as_int(item.step) == 0:
         raise ValueError("step must be greater than zero")
 
 
 def last_step(basic: tuple):
-    """What the last step of a basic index does: it takes all (0), a part (1) or an element (2), or adds an axis (3)."""
+    """The kind of the last step of a basic index: all (0), a part (1) or an element (2) of an axis, or a new axis
+    (3)."""
     last: cython.int = 0
     for item in basic:
         if item is None:
@@ -112,7 +113,7 @@ def is_everything(item):
 
 
 def as_strided_step(operation, base, array):
-    """How the operation `as_strided` leads from the array of a base to that of a view."""
+    """The arguments with which `as_strided` makes the array of a view from its base."""
     base, array = in_memory(base), in_memory(array)
     size = base.itemsize
     # the batch axes of base and view are the same, so that the members of a batch lie at the same distance

@@ -1,4 +1,4 @@
-"""Anomaly mode: nodes remember where they were made, and backward passes say which of them failed or made NaN."""
+"""Anomaly mode: nodes remember where they were made, and a backward pass names the node that failed or made NaN."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class set_detect_anomaly(ModeBlock):
         self._setting = mode, check_nan
 
     def _changes(self) -> Any:
-        # the switch was made when the object was
+        # the constructor has made the switch already
         return ((ALL_THREADS, "anomaly", (self._setting, (self.prev, self.prev_check_nan))),)
 
 
@@ -57,13 +57,13 @@ class detect_anomaly(ModeBlock):
     """A block in which nodes remember the traceback of the operation that made them.
 
     If a backward pass raises, or (with check_nan) makes NaN, a warning shows the traceback of the operation whose
-    gradient failed; for a graph of a graph also that of the operation behind it. Where NaN is 0 times infinity, the
-    error says so, and whose zeros they were. Errors about values overwritten in place name the line that saved and the
-    line that modified them; errors about a freed graph name the pass that freed it. For debugging: operations take
-    many times longer.
+    gradient failed. If that operation was itself recorded by a backward pass, the warning also shows the operation of
+    the first graph. If NaN is 0 times infinity, the error says so and names the source of the zeros. Errors about
+    values overwritten in place name the line that saved and the line that modified them. Errors about a freed graph
+    name the pass that freed it. Use it for debugging only: operations take many times longer.
 
-    check_forward: NaN and infinity that an operation makes in the forward pass raise at once, see
-    `graph.watch_forward`; in the calling thread only.
+    check_forward: an operation that makes NaN or infinity in the forward pass raises at once (see
+    `graph.watch_forward`); in the calling thread only.
 
     >>> import adjoint, warnings
     >>> warnings.simplefilter("ignore")
@@ -207,7 +207,7 @@ class Watch(Interceptor):
 
 
 def listed(received: Any) -> list[Any]:
-    """The cotangents that a node received, without those that are undefined."""
+    """The defined cotangents that a node received."""
     values = received if isinstance(received, list) else [received]
     return [value for value in values if value is not None]
 
@@ -244,7 +244,7 @@ def note_release(node: Node, location: Location) -> None:
 def warn_about(node: Node) -> None:
     """Show where a node was made, and the nodes whose backward passes made it.
 
-    Where warnings are errors they are printed as Python prints warnings: the error of the pass is the one to be raised.
+    If warnings are errors, the text is printed instead, since the error of the pass must be raised.
     """
     for text in history(node):
         try:
@@ -255,7 +255,7 @@ def warn_about(node: Node) -> None:
 
 
 def history(node: Node) -> Iterator[str]:
-    """Where a node was made, in words, then the same of the nodes whose backward passes made it."""
+    """A text that says where a node was made, and where the nodes whose backward passes made it."""
     text, maker = ERROR_OF_FORWARD, node
     while maker is not None:
         name, lines = errors.name_of(maker), maker.metadata.get("traceback_")

@@ -24,7 +24,7 @@ class Batch(NamedTuple):
 
 
 class _Numbering(local):
-    """Where the calling thread takes the numbers of new levels from."""
+    """The counter that numbers new levels of the calling thread."""
 
     numbers: Iterator[int] = _numbers
 
@@ -33,9 +33,9 @@ _numbering = _Numbering()
 
 
 class numbering(ModeBlock):
-    """A with block whose batches get, one after the other, the levels in a list; those of further ones are added to it.
+    """A with block whose batches get the levels of a list, in order; levels of further batches are appended to it.
 
-    So a function that is run again in place of its first run has its batches at the levels that they had there.
+    A function that runs again so has its batches at the levels of its first run.
     """
 
     def __init__(self, levels: list[int]) -> None:
@@ -54,7 +54,7 @@ def given_or_next(levels: list[int], others: Iterator[int]) -> Iterator[int]:
 
 
 class running(ModeBlock):
-    """A with block in which a batch of a new level, higher than all before, is run."""
+    """A with block that runs a batch of a new level, higher than all before."""
 
     def __init__(self, size: int, randomness: str | None = None) -> None:
         self.batch = Batch(next(_numbering.numbers), size, randomness)
@@ -82,10 +82,10 @@ class in_batches(ModeBlock):
 
 
 class transforming(ModeBlock):
-    """A with block in which a function is run under a transformation: "grad", "jvp", or "vmap" of a level.
+    """A with block that runs a function under a transformation: "grad", "jvp", or "vmap" of a level.
 
-    Under the first two, tensors that are made in the block are of a new `Level`, which ends with it; `hand_out` takes
-    those out of it that are results.
+    Under "grad" and "jvp", tensors made in the block get a new `Level`, which ends with the block. `hand_out` moves the
+    results to the level outside.
     """
 
     def __init__(self, kind: str, level: int = 0) -> None:
@@ -118,7 +118,7 @@ class transforming(ModeBlock):
             tensor._level = self.level
 
     def hand_out(self, values: Iterable[Any]) -> None:
-        """Let the tensors among these that were made in the block, or in one inside it, be of the level outside."""
+        """Move the tensors made in this block, or in an inner block, to the level outside."""
         for value in values:
             if isinstance(value, TensorBase) and (level := value._level) is not None:
                 if level is self.level or not level.alive:
@@ -131,5 +131,5 @@ def live_levels() -> set[int]:
 
 
 def mapped() -> list[Batch]:
-    """The batches of functions that vmap is running, without those of cotangents."""
+    """The batches of functions that vmap is running, without batches of cotangents."""
     return [batch for batch in current().batches if batch.randomness is not None]

@@ -17,10 +17,10 @@ from adjoint.core.modes.state import INTERCEPT, ModeBlock, current
 class watch_forward(ModeBlock):
     """A block in which operations that make NaN or infinity raise FloatingPointError at once, in the calling thread.
 
-    nan: raise where an operation makes NaN, or gets NaN from outside the block and passes it on. inf: raise where an
-    operation makes infinity from finite arguments; infinity that was put in on purpose, as in
-    `masked_fill(mask, -inf)`, may go on. The error names the operation, the ranges of its inputs and the line of the
-    user's code. Backward passes are not watched; `detect_anomaly` does that. Costs nothing outside the block.
+    nan: raise if an operation makes NaN, or gets NaN from outside the block and passes it on. inf: raise if an
+    operation makes infinity from finite arguments. Infinity given on purpose, as in `masked_fill(mask, -inf)`, is
+    allowed. The error names the operation, the ranges of its inputs and the line of the user's code. For backward
+    passes use `detect_anomaly`. Outside the block there is no cost.
 
     >>> import adjoint
     >>> x = adjoint.tensor([4.0, 0.0])

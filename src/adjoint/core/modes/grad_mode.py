@@ -190,7 +190,7 @@ class set_grad_enabled(_GradMode):
 
 
 class inference_mode(_GradMode):
-    """Recording off, and new tensors take no part in it later either: they count no versions and save no memory for it.
+    """Switches recording off; new tensors never take part in a graph, and have no version counter.
 
     Such tensors can be read and modified inside the block; outside, operations that would save them for a backward
     pass, modify them, or switch requires_grad on raise RuntimeError. `inference_mode(False)` inside a block leaves it.
@@ -271,18 +271,19 @@ def is_multithreading_enabled() -> bool:
 
 
 def is_view_replay_enabled() -> bool:
-    """True: the history of a view is made again by the operations that made the view, and never by as_strided alone.
+    """True: a view's history is always recomputed from its operations, never from as_strided alone.
 
-    torch asks for that by a switch, which is off unless set.
+    In torch a switch selects this, and it is off by default.
     """
     return True
 
 
 class enforce_grad_layout_policy(set_grad_enabled):
-    """Whether a first gradient must lie in memory as its leaf does, row by row where the leaf's memory has gaps.
+    """Sets whether a first gradient gets the strides of its leaf (row-major if the leaf has gaps).
 
-    If not, a buffer that the backward pass no longer needs becomes .grad as it lies, which saves a copy, and nothing is
-    said about assigned gradients that lie otherwise. Holds for the calling thread; also a function and a decorator.
+    If False, a buffer that the backward pass no longer needs becomes .grad with its own strides. This saves a copy, and
+    assigned gradients with other strides cause no warning. Holds for the calling thread; also a function and a
+    decorator.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, 3).t().requires_grad_()
@@ -316,7 +317,7 @@ class _unsafe_preserve_version_counter:
         self.prev_versions = tuple(tensor._version for tensor in self.tensors)
 
     def __enter__(self) -> None:
-        """The versions were noted when the object was made."""
+        """The constructor has read the versions already."""
 
     def __exit__(self, *exception: object) -> None:
         for tensor, version in zip(self.tensors, self.prev_versions, strict=True):
@@ -324,9 +325,9 @@ class _unsafe_preserve_version_counter:
 
 
 def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
-    """Tell that tensors were modified in place in a way that could not be seen, as through `numpy()`.
+    """Report that tensors were modified in place outside of adjoint, for example through `numpy()`.
 
-    Raises RuntimeError for anything but a Tensor or an iterable of them. Inference tensors count no versions.
+    Raises RuntimeError unless the argument is a Tensor or an iterable of them. Inference tensors have no versions.
 
     >>> import adjoint
     >>> x = adjoint.ones(2)

@@ -11,15 +11,15 @@ try:
 except ModuleNotFoundError:
     from adjoint.runtime import cython_shim as cython
 
-#: Positions in the chain, outermost first. Each holds at most one interceptor; that of a profiler is a `ProfilerHook`.
+#: Positions in the chain, outermost first. Each holds at most one interceptor; a profiler's is a `ProfilerHook`.
 PROFILER, DUAL_LEVELS, RECORDING, CHECKPOINT, INSPECTION, ANOMALY, PROGRAM, STRUCTURE, NODES, ENDS, METER = range(11)
 
 
 @cython.cclass
 class Interceptor:
-    """A member of the chain. Work whose method a subclass does not define goes on to the next member.
+    """A member of the chain. Work for which a subclass has no method goes on to the next member.
 
-    position: one of the constants above. has_quick: the method `quick` is asked, which the subclass sets.
+    position: one of the constants above. has_quick: the subclass defines the method `quick`.
     """
 
     def __init__(self, position) -> None:
@@ -36,9 +36,9 @@ class Interceptor:
         return getattr(type(self), name) is not getattr(Interceptor, name)
 
     def quick(self, operation, operands: list):
-        """Run an operation on one or two arguments, not prepared; NotImplemented leaves it to the method `operation`.
+        """Run an operation on one or two unprepared arguments, or return NotImplemented to use `operation`.
 
-        The only member of a chain is asked, while nothing else is unusual.
+        It is called only if the chain has a single member and no other mode is on.
         """
         return NotImplemented
 

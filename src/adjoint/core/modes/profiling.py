@@ -24,16 +24,16 @@ if not cython.compiled:
 from adjoint.core.modes.interceptors import PROFILER
 from adjoint.core.modes.state import INTERCEPT
 
-#: Whose work an event is, under torch's numbers; CUSTOM is a function of the user's, under its own name.
+#: The kind of an event, with torch's numbers; CUSTOM is a user's function, under its own name.
 OPERATION, NODE, USER, CUSTOM = 0, 1, 7, -1
 
 
 @cython.cclass
 class ProfilerHook(Interceptor):
-    """Notes operations, and nodes of backward passes, of the threads in whose modes it stands.
+    """Records the operations and backward nodes of the threads whose modes contain it.
 
-    notes: of each (name, start, end, thread, sequence number, scope); times in nanoseconds of `time.perf_counter_ns`.
-    detailed: `call_in_detail` and `evaluate_in_detail` are called instead.
+    notes: a tuple for each event (name, start, end, thread, sequence number, scope), with times in nanoseconds of
+    `time.perf_counter_ns`. detailed: `call_in_detail` and `evaluate_in_detail` are called instead.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class ProfilerHook(Interceptor):
             change_modes(((INTERCEPT, "interceptors", (PROFILER, self.before)),))
             return
         while profiler is not None:
-            # one that started later goes on
+            # a profiler that started later goes on
             if profiler.before is self:
                 profiler.before = self.before
                 return

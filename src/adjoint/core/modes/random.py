@@ -114,7 +114,7 @@ class Generator:
         return self
 
     def _position(self) -> Any:
-        """Where the generator stands, for `_return_to`."""
+        """The state of the generator, for `_return_to`."""
         with self._lock:
             return self._seed, self._numpy, self._numpy.bit_generator.state
 
@@ -273,7 +273,7 @@ def draws(function: F) -> F:
     return draw  # type: ignore[return-value]
 
 
-# What reads or sets a state is declared as a draw, too: it has its place among the others.
+# Reading or setting a state is declared as a draw, too: the order among draws must be kept.
 
 
 @draws
@@ -462,7 +462,7 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which numbers are drawn: half precision is rounded from float32."""
+    """The dtype of the drawn numbers: half precision is drawn as float32 and rounded."""
     return dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
 
 
@@ -618,7 +618,7 @@ def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = _source(rng)
     if not replacement:
-        # the least of exponential numbers of these rates is theirs with these chances, the next of the rest, and so on
+        # exponential variates with these rates, in ascending order, give the draws in order
         with source._lock:
             waiting = source._numpy.standard_exponential(chances.shape)
         with np.errstate(divide="ignore"):

@@ -22,9 +22,9 @@ if not cython.compiled:
 _KEY = "adjoint.core.modes.state"
 # weak references to the states of all threads
 _states: list = []
-# anomaly mode belongs to all threads, new ones included: (is it on, does it look for NaN)
+# anomaly mode holds for all threads, also for new ones: (is it on, does it check for NaN)
 _anomaly = (False, True)
-# interceptors in the chains of all threads, new ones included, and how many objects need one, by position
+# interceptors in the chains of all threads, also of new ones, and the number of objects that need each, by position
 _shared_interceptors: tuple = ()
 _users: dict = {}
 # gives the results of operations their tangents
@@ -108,7 +108,7 @@ __doc__ = f"{__doc__}\n" + "".join([f"\n{name}: {mode.meaning}" for name, mode i
 #: ALL_THREADS: switch anomaly mode in all threads, given as (setting, setting to restore), each a pair of arguments of
 #: `set_anomaly`.
 SET, EXCHANGE, PUSH, ATTRIBUTE, MEMORY, INTERCEPT, ALL_THREADS = range(7)
-# the same as numbers of C; UNCHANGED in an entry of `undo_modes`: the change was not made
+# the same as C integers; UNCHANGED in an entry of `undo_modes`: the change was not made
 _EXCHANGE, _PUSH, _ATTRIBUTE, _MEMORY, _INTERCEPT, _ALL_THREADS = range(1, 7)
 _UNCHANGED = -1
 ABSENT = object()
@@ -121,8 +121,8 @@ _inferring = 0
 class Level:
     """One run of a function under a transformation that differentiates it.
 
-    number: later ones have larger numbers. alive: the run is not over; tensors that were made in it and are still there
-    afterwards have escaped.
+    number: later runs have larger numbers. alive: the run is not over. A tensor of the run that outlives it has
+    escaped.
     """
 
     def __init__(self, number):
@@ -203,14 +203,14 @@ class ThreadState:
         self.plain_results = other.plain_results
 
     def keep(self):
-        """Keep the modes as they are now, until `restore`, as those of `outer`."""
+        """Save the present modes, as those of `outer`, until `restore`."""
         saved: ThreadState = ThreadState.__new__(ThreadState)
         saved.take(self)
         saved.outer = self.outer
         self.outer = saved
 
     def restore(self):
-        """Have the modes again that `keep` kept last; those of all threads that were switched since stay so."""
+        """Restore the modes that `keep` saved last, except later changes of modes of all threads."""
         global _inferring
         saved: ThreadState = self.outer
         self.outer = saved.outer
@@ -269,7 +269,7 @@ def give_anomaly(setting: tuple):
     global _anomaly
     _anomaly = setting
     state: ThreadState
-    # from the last one on: threads that end take their states out, and new ones have the new setting
+    # backwards: threads that end remove their states meanwhile, and new threads have the new setting already
     i: cython.Py_ssize_t = len(_states) - 1
     while i >= 0:
         state = _states[i]() if i < len(_states) else None
@@ -323,7 +323,7 @@ def change(state: ThreadState, how, name, value, entry: list):
 
     `recount` comes later.
 
-    What fails changes nothing: memory is taken before.
+    All memory is allocated first, so a failure changes nothing.
     """
     if how == _ATTRIBUTE:
         entry[2] = value[0], getattr(value[0], name, ABSENT)
@@ -431,7 +431,7 @@ def change_noting(changes, undo_list: list):
 def undo_modes(undo_list: list):
     """Undo the changes of `change_modes` in one step, in the thread that made them.
 
-    It takes no memory if the modes still have the values that they got.
+    It allocates nothing if the modes still have the values set by the change.
     """
     state: ThreadState = undo_list[0]
     entry: list
@@ -446,7 +446,7 @@ def undo_modes(undo_list: list):
 
 
 def with_modes(changes, function, arguments):
-    """Call a function in other modes: what a `ModeBlock` does, in less time."""
+    """Call a function in other modes, like a `ModeBlock` but faster."""
     undo_list = change_modes(changes)
     try:
         return function(*arguments)
@@ -463,7 +463,7 @@ def set_mode(name: str, value):
 
 
 def place_of(undo_list: list, undo_lists: list) -> int:
-    """Where a list stands among others."""
+    """The index of a list among others, compared by identity."""
     i: cython.Py_ssize_t
     for i in range(len(undo_lists) - 1, -1, -1):
         if undo_lists[i] is undo_list:
@@ -478,8 +478,8 @@ class ModeBlock:
     Python looks for signals, and so raises KeyboardInterrupt, between the steps of its own code. A subclass therefore
     describes its changes as data. `_changes` returns (how, name of the mode, value) for each mode. It may raise, since
     nothing has changed yet. `_entry_value` returns the value that `with ... as` binds. `_after_exit` is called with the
-    error that ends the block, after everything is undone. The compiled form makes the changes in one step, and undoes
-    them in one step. The plain form has no such step, and neither has a mode that is set by a call.
+    error that ends the block, after everything is undone. The compiled form makes all changes in one step, and undoes
+    them in one step. In the plain form a signal can come between them; so it can when a mode is set by a call.
     """
 
     if not cython.compiled:
@@ -502,7 +502,7 @@ class ModeBlock:
         undo_list: list = [current(), None, None]
         if self._undo_lists is None:
             self._undo_lists = []
-        # before anything changes, since there may be no memory for it
+        # allocated before any change, since memory may run out
         self._undo_lists.append(undo_list)
         try:
             change_noting(changes, undo_list)

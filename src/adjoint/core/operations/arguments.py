@@ -22,7 +22,7 @@ from adjoint.core.operations.naming import known_by
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Errors about the internals of a function, in which its arguments are to blame.
+#: Types of errors about the internals of a function that a wrong argument can cause.
 INTERNAL = (AttributeError, KeyError, AssertionError, UnboundLocalError)
 _PACKAGES = ("adjoint", "numpy", "scipy")
 _DEEPEST = 3
@@ -61,10 +61,10 @@ def checked(function: F, name: str = "") -> F:
 
 
 def overridable(function: F, name: str) -> F:
-    """A checked function that classes among its arguments may override by `__torch_function__`.
+    """A checked function that the classes of its arguments may override by `__torch_function__`.
 
-    Subclasses of Tensor are asked before the call, classes of others where the call refuses their objects, so that
-    calls with plain arguments pay nothing.
+    Subclasses of Tensor override before the call. Other classes override after the call has refused their objects. So
+    calls with plain arguments cost nothing more.
     """
 
     @wraps(function)
@@ -88,7 +88,7 @@ def overridable(function: F, name: str) -> F:
 
 
 def check_functions(space: dict[str, Any], names: Iterable[str]) -> None:
-    """Put checked functions in the place of those of a module, given as its globals(), that are defined in it."""
+    """Replace the functions that a module (given as its globals()) defines by checked functions."""
     for name in names:
         if inspect.isfunction(space[name]) and space[name].__module__.startswith(space["__name__"]):
             space[name] = known_by(checked(space[name]), space["__name__"], name)
@@ -129,7 +129,7 @@ def _is_ours(traceback: TracebackType | None) -> bool:
 def _arguments(
     function: Callable[..., Any] | inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[Argument]:
-    """The arguments of a call, those of *args under its name."""
+    """The arguments of a call by name; positional arguments of *args are under its name."""
     try:
         signature = function if isinstance(function, inspect.Signature) else inspect.signature(function)
         bound = signature.bind_partial(*args, **kwargs).arguments
@@ -168,7 +168,7 @@ def _holds(value: Any, subject: Any, depth: int) -> bool:
     if value is subject or any(getattr(value, name, None) is subject for name in _ATTRIBUTES if _is_tensor(value)):
         return True
     if isinstance(value, str) and isinstance(subject, str):
-        return subject in value  # a letter of a text that was taken for a list
+        return subject in value  # a letter of a string that was given for a list
     if depth and isinstance(value, (list, tuple, set)):
         return any(_holds(each, subject, depth - 1) for each in value)
     return (

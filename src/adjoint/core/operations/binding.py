@@ -44,14 +44,14 @@ class Arguments:
     array_positions: the inputs and constant arrays.
     sequence: the argument that is a sequence of tensors; -1 for none.
     spread: the argument that takes all further positional arguments; -1 for none.
-    number_positions: arguments that are converted to Python numbers. strict_positions: those that must be numbers.
+    number_positions: arguments that are converted to Python numbers. strict_positions: arguments that must be numbers.
     other_positions: all other arguments.
     axes, new_axes: arguments that count axes.
     scalar_positions: inputs that may be numbers.
-    is_checked_by_type: arguments that are `plain` or `whole` may need no call of the rule's check.
-    needs_types_only: they need no further look at all.
-    passed_kinds: the kinds of types (NumPy's letters) of which the rule's check passes arrays of one type.
-    n_typed: as many arrays, the first ones, have to be of that type.
+    is_checked_by_type: `plain` and `whole` arguments may need no call of the rule's check. needs_types_only: they need
+    no further check at all.
+    passed_kinds: kinds of dtypes (NumPy's letters); arrays of one such dtype pass the rule's check. n_typed: the number
+    of leading arrays that must have that dtype.
     """
 
     def __init__(self, rule):
@@ -287,7 +287,7 @@ class Arguments:
 
 
 def counted_from_front(dims, ndim: cython.Py_ssize_t):
-    """`normalize_dims`, which Python's ints within bounds do without, one or a tuple of different ones."""
+    """`normalize_dims`, with a fast path for one Python int within bounds, or a tuple of different ones."""
     axis: cython.Py_ssize_t
     if type(dims) is int and -ndim <= dims < ndim:
         axis = dims

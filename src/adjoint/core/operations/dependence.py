@@ -1,7 +1,7 @@
 """Dependence in the graph, and the functions that adjoint itself differentiates.
 
-Inside such a function a conversion to a plain number or array would lose the requested derivative. It is an error
-there, which names the line. Outside, the caller may intend the conversion, and is warned.
+Inside such a function a conversion to a plain number or array would lose the requested derivative. There it raises an
+error that names the line. Elsewhere the caller may intend the conversion, and gets a warning.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LOST_DERIVATIVE = (
     "Compute with functions that keep it ({instead}); if the value is to count as a constant, say so with {constant}"
 )
 IN_SCIPY = "Inside of SciPy: {names} keep it, called in the place of SciPy's own"
-#: Where the functions are that keep derivatives, for SciPy's packages that adjoint.scipy does not have.
+#: For SciPy's packages that adjoint.scipy lacks: the modules whose functions keep derivatives.
 OF_SCIPY = {"sparse": "adjoint.sparse.linalg", "cluster": None, "constants": None, "differentiate": None,
             "fftpack": "adjoint.scipy.fft", "io": None, "odr": "adjoint.scipy.optimize"}  # fmt: skip
-#: How an extension refuses what is no array of NumPy's own.
+#: The error text of an extension module that takes NumPy arrays only.
 NOT_PLAIN = re.compile(r"must be (a )?numpy\.ndarray, not (Array|Tensor)")
 NO_EXTENSION = (
     "a function of an extension, which works on the memory of plain arrays, was given a differentiable one{at} "
@@ -52,9 +52,9 @@ def leads_elsewhere(outputs: Iterable[TensorBase], leaves: Iterable[Tensor]) -> 
 
 
 def holds_leaf_outside(nodes: list[Any], own_ids: Container[int]) -> bool:
-    """True if one of these nodes is that of a leaf.
+    """True if one of these nodes belongs to a leaf.
 
-    The known leaves do not count, nor those of a differentiated run that is over.
+    Known leaves do not count, and neither do leaves of a differentiated run that is over.
     """
     for node in nodes:
         if isinstance(node, AccumulateGrad) and id(node.variable) not in own_ids and not is_over(node.variable):
@@ -91,9 +91,9 @@ def depends(outputs: Iterable[Tensor], targets: Iterable[Tensor]) -> bool:
 
 
 class differentiating(ModeBlock):
-    """A with block in which a function is run that is going to be differentiated by these tensors, backward.
+    """A with block that runs a function which will be differentiated by these tensors, backward.
 
-    In forward mode there are none: the tangents of each tensor show its dependence.
+    In forward mode the tensors are empty: the tangents of each tensor show its dependence.
     """
 
     def __init__(self, targets: Iterable[Tensor]) -> None:
@@ -107,7 +107,7 @@ class differentiating(ModeBlock):
 
 
 class recording_run(transforming):
-    """A with block in which a function is run on tensors, with recording on, and differentiated by them afterwards."""
+    """A with block, with recording on, for a function that is differentiated by these tensors afterwards."""
 
     def __init__(self, targets: list[Tensor]) -> None:
         super().__init__("grad")
@@ -133,7 +133,7 @@ def show_cause(error: BaseException | None) -> None:
 
 
 def _innermost_place(error: BaseException) -> str:
-    """Where an error was raised, in words."""
+    """A text that says where an error was raised."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -153,7 +153,7 @@ def is_differentiated(tensor: TensorBase) -> bool:
 
 
 def is_differentiating() -> bool:
-    """True inside a differentiated function, where derivatives are taken."""
+    """True inside a differentiated function, unless recording is off."""
     state = current()
     return bool(state.dual_stack) or (bool(state.differentiated) and is_grad_enabled())
 
@@ -161,7 +161,7 @@ def is_differentiating() -> bool:
 def check_kept(tensor: TensorBase, what: str, *instead: str) -> None:
     """Raise LostDerivativeError if a plain value of a tensor would lose a requested derivative.
 
-    instead: what the error recommends, and how a value is taken as a constant.
+    instead: the text with which the error recommends a remedy, and a way to take the value as a constant.
     """
     if is_differentiated(tensor):
         raise lost_derivative(what, *instead)

@@ -31,7 +31,7 @@ _ndarray = numpy.ndarray
 _array_types: set = set()
 _asarray = numpy.asarray
 
-#: Ufuncs that give integers of the type of their operands, or truth values, and report nothing.
+#: Ufuncs whose results are integers of the operands' type, or bools, and which never report floating point errors.
 _WITHOUT_ERRORS = frozenset((numpy.bitwise_and, numpy.bitwise_or, numpy.bitwise_xor, numpy.invert))
 
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
@@ -43,11 +43,11 @@ _numpy = namespace(numpy.zeros(0))
 class Kernel:
     """The kernel of an operation, for arrays of any library.
 
-    on_numpy: the kernel on NumPy's arrays; quick: the same for one or two arrays and nothing else. small: what gives
-    the results of `quick` on small arrays, or None. keeps_whole: integers and bools of one type are computed with as
-    they are. fuses: it runs as a program on small arrays too. plain: the program of plain arrays and numbers, which are
-    operands like arrays; where there is none, `fused_call` has a program for the numbers that a call repeats, as long
-    as `repeats` says.
+    on_numpy: the kernel on NumPy's arrays. quick: the kernel for one or two arrays without further arguments. small: a
+    faster function with the results of `quick` for small arrays, or None. keeps_whole: integers and bools of one dtype
+    are computed without a cast. fuses: small arrays run as a program too. plain: the program for arrays and numbers, in
+    which numbers are operands like arrays. If there is none, `fused_call` makes a program for numbers that calls
+    repeat, as long as `repeats` is set.
     """
 
     def __init__(self, arguments, fuses):
@@ -126,7 +126,7 @@ class Kernel:
             if self.small is not None and not large:
                 out = self.small(left, right)
             elif self.fuses or large:
-                # a program makes large results in memory that is kept
+                # a program computes large results in reused memory
                 out = self.fused.two(left, right, False, large)
             if out is None and self.is_ufunc and meet_in_short_rows(left, right):
                 out = with_kept_memory(by_long_rows, (self.quick, left, right))
@@ -216,13 +216,13 @@ class Kernel:
         return raw, half, False
 
     def is_kept(self, dtype):
-        """True for a type of arrays that, if all have it, need no promotion: real floating types, and whole ones."""
+        """True for a dtype that needs no promotion if all arrays have it: real floating types and integers."""
         return dtype is _FLOAT64 or dtype is _FLOAT32 or (self.keeps_whole and is_whole(dtype))
 
     def promoted(self, raw: list):
         """Cast raw arguments to their common type; returns the half type to round to, or None.
 
-        What needs no cast is remembered by types, as a look at each value costs more than a small operation.
+        Combinations of types without a cast are remembered, as a check of each value costs more than a small operation.
         """
         kinds = self.kinds(raw)
         if kinds is not None and kinds in self.uncast:
@@ -234,7 +234,7 @@ class Kernel:
         return half
 
     def kinds(self, raw: list):
-        """The types and ranks of the inputs, by which they are promoted; None where values count too."""
+        """The types and ranks of the inputs, which decide the promotion; None if values count too."""
         parts: list = []
         for position in self.arguments.inputs:
             for value in raw[position] if position == self.arguments.sequence else (raw[position],):
@@ -337,9 +337,10 @@ class Kernel:
         return False
 
     def other_than_numpy(self, raw):
-        """An array of another library than NumPy, or None: that library runs the operation.
+        """The array whose library runs the operation, or None for NumPy.
 
-        It is the first one, unless there is one that holds arrays of other libraries, as batched arrays do.
+        It is the first array of another library. An array that holds arrays of other libraries, as a batched array
+        does, comes before it.
         """
         first = None
         for position in self.arguments.array_positions:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Torch's names for the nodes of operations in place, where they are not those of the operation.
+#: Torch's names for the nodes of operations in place, if they differ from the operation's name.
 IN_PLACE_NODES = {
     "AsStridedBackward0": "AsStridedBackward1",
     "AcoshBackward0": "AcoshBackward1",
@@ -39,7 +39,7 @@ class KeptByName:
 
 
 def known_by(function: F, module: str, name: str) -> F:
-    """The function, with its public name, by which a pickle of it finds it again wherever it is defined.
+    """Give a function its public name, under which a pickle finds it wherever it is defined.
 
     >>> import adjoint, pickle
     >>> pickle.loads(pickle.dumps(adjoint.where)) is adjoint.where

@@ -65,10 +65,10 @@ _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 class Operation:
     """A declared operation that can be called on Tensors.
 
-    Arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
-    are taken where Tensors are; they are constants. tail: the arguments that calls of one or two tensors leave out.
-    fast: these calls need only `unary` and `binary`, for floating types, numbers beside them, or small arrays of one
-    type of integers or bools, as takes_floats, takes_numbers and whole_kinds (letters) say.
+    The arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
+    may replace Tensors; they are constants. tail: the default arguments of calls with one or two tensors. fast: such
+    calls need only `unary` and `binary`. They are allowed for floating dtypes (takes_floats), for numbers beside
+    tensors (takes_numbers), and for small arrays of one integer or bool dtype (whole_kinds, letters).
     """
 
     def __init__(self, rule):
@@ -109,10 +109,10 @@ class Operation:
             let_be_called(self)
 
     def has_defaults(self):
-        """True if the kernel has its own values for the arguments that calls of one or two tensors leave out.
+        """True if the kernel's own defaults replace the arguments that calls of one or two tensors omit.
 
-        They are to be what the call would make of them, and the name of the node must not depend on them. Elementwise
-        operations run as programs of all their arguments.
+        They must equal the values that the call would pass, and the name of the node must not depend on them.
+        Elementwise operations run as programs of all their arguments.
         """
         rule = self.rule
         if rule.is_elementwise:
@@ -312,11 +312,11 @@ class Operation:
         return self.recorder.results_type()
 
     def as_step(self, base, array):
-        """How this operation, `as_strided`, leads from the array of a base to that of a view."""
+        """The arguments with which this operation, `as_strided`, makes the array of a view from its base."""
         return as_strided_step(self, base, array)
 
     def replay(self, array, others, nr):
-        """The same view of another tensor or raw array."""
+        """Apply the steps of a view to another tensor or raw array."""
         if isinstance(array, TensorBase):
             result = self.apply([array, *others])
         else:
@@ -387,7 +387,7 @@ class Operation:
         return values[0]
 
     def proceed_in_place(self, values, position):
-        """The same as `proceed` for the operation in place; returns the tensor that it wrote into."""
+        """As `proceed`, for the operation in place; returns the tensor that it modified."""
         chain: tuple = cython.cast(ThreadState, current()).interceptors
         interceptor: Interceptor
         for interceptor in chain:
@@ -436,7 +436,7 @@ class Operation:
             values = [before if value is tensor else value for value in values]
         if type(array) is not _ndarray and registry.cross is not None:
             self.recorder.cross(node, values)
-        # inputs are saved with the version that they have before they are overwritten, the result with the one after
+        # inputs are saved with their version before the write, the result with the version after it
         node.save(tuple(values), tensor, None)
         node._ad_n_outputs = 1
         node._ad_shape = array.shape
@@ -448,7 +448,7 @@ class Operation:
             if tensor._tangents is None:
                 tensor._tangents = Tangents()
             node.note_tangents(0, tensor._tangents)
-        # all memory is taken before the write: a tensor that was written to has the version and the history of it
+        # all memory is allocated before the write, so that a modified tensor always gets its new version and history
         whole: Node = successor(tensor, node, 0)
         counter_of(tensor)
         assign(array, out)
@@ -466,7 +466,7 @@ def assign(array, result):
 
 
 def plain_operand(value, takes_numbers):
-    """The array of a Tensor for the quick way, or a number where numbers are taken; None for all others."""
+    """The operand of the fast path: the array of a Tensor, or a number if numbers are taken; None for all others."""
     if isinstance(value, TensorBase):
         array = cython.cast(TensorBase, value)._array
         if type(array) is _ndarray and not (_overriding and overrides(value)):

@@ -11,9 +11,8 @@ from typing import Any
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.core.errors import check_cast
 
-#: The message for another dtype, and the functions with this message: their names, in which linalg.inv is linalg_inv.
-#: In braces the dtypes of the result and of the tensor, named as in C++ (want, have) or in torch's enumeration (Want,
-#: Have).
+#: Messages for a wrong dtype, each with its functions (linalg.inv is written linalg_inv). In braces are the dtypes of
+#: the result and of the tensor, named as in C++ (want, have) or in torch's enumeration (Want, Have).
 _ONE_DTYPE = {
     "Expected out tensor to have dtype {want}, but got {have} instead": (
         "linalg_det linalg_slogdet linalg_inv linalg_inv_ex linalg_solve linalg_solve_ex triangular_solve "

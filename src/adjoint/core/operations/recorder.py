@@ -34,7 +34,7 @@ if not cython.compiled:
     from adjoint.core.recorded import OpNode, Plan
 
 _ndarray = numpy.ndarray
-# classes of nodes are kept for fewer axes than this
+# classes of nodes are cached for fewer axes than this
 _RANKS = 5
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
@@ -63,7 +63,7 @@ class Recorder:
         self.ranked_types = [None] * (_RANKS * _RANKS)
 
     def mask(self, values):
-        """Which inputs need a gradient: bit k for input k, or a tuple of truth values for a sequence."""
+        """The inputs that need a gradient: bit k for input k, or a tuple of bools for a sequence."""
         if self.arguments.sequence >= 0:
             flags = tuple([needs_grad(member) for member in values[self.arguments.sequence]])
             return flags if any(flags) and not self.is_left_out(values) else 0
@@ -78,7 +78,7 @@ class Recorder:
         return 0 if inference and self.is_left_out(values) else mask
 
     def is_left_out(self, values):
-        """True if all arrays among the arguments are inference tensors: nothing but a copy of them is recorded.
+        """True if all arrays among the arguments are inference tensors: then only a copy of them is recorded.
 
         A number or a raw array becomes a tensor without history, unless torch has an overload for it.
         """
@@ -238,7 +238,7 @@ class Recorder:
         return node_type
 
     def ranked_type(self, x, y):
-        """The class of the node for two Tensors, where it depends on nothing but their numbers of axes."""
+        """The class of the node for two Tensors, if it depends only on their numbers of axes."""
         first: cython.int = ndim_of(cython.cast(TensorBase, x)._array)
         second: cython.int = ndim_of(cython.cast(TensorBase, y)._array)
         if first >= _RANKS or second >= _RANKS:
@@ -281,7 +281,7 @@ class Recorder:
             node._ad_output_nrs = tuple(numbers)
 
     def cross(self, node: OpNode, values):
-        """Let the edges know where an input is the same for all members of a batch and others are not."""
+        """Adapt the edges to inputs without the batch, when other inputs are batched."""
         tensors = [values[n] for n in self.arguments.array_positions if n != self.arguments.sequence]
         inputs = [values[position] for position in self.arguments.inputs]
         if self.arguments.sequence >= 0:

@@ -10,7 +10,7 @@ from adjoint.arrays.size import printed
 
 T = TypeVar("T", bound=type)
 
-#: The classes of results that were made so far, by the name of the function that gives them.
+#: The result classes made so far, by the name of their function.
 RESULTS: dict[str, type] = {}
 
 
