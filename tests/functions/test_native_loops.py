@@ -56,3 +56,24 @@ def test_loops_take_the_arguments_of_rules(name: str, call: Callable[[], Any], m
     if result.requires_grad:
         result.sum().backward()
     assert results and all(each is not None for each in results)
+
+
+@pytest.mark.parametrize("kind", [adjoint.nn.LSTMCell, adjoint.nn.GRUCell])
+def test_cells_go_back_by_their_loops(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    recurrent: Any = importlib.import_module("adjoint.rules.recurrent")
+    loop, results = recurrent.gated_step, []
+
+    def gated_step(*args: Any) -> Any:
+        results.append(loop(*args))
+        return results[-1]
+
+    monkeypatch.setattr(recurrent, "gated_step", gated_step)
+    cell, x, weight = kind(6, 8), leaf(5, 6), leaf(5, 8)
+    following = cell(x)
+    loss = ((following[0] if isinstance(following, tuple) else following) * weight).sum()
+    inputs = [x, *cell.parameters()]
+    by_loops = adjoint.autograd.grad(loss, inputs, retain_graph=True)
+    assert len(results) == 2 and all(result is not None for result in results)
+    by_formulas = adjoint.autograd.grad(loss, inputs, create_graph=True)
+    for found, expected in zip(by_loops, by_formulas, strict=True):
+        adjoint.testing.assert_close(found, expected.detach())

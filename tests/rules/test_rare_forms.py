@@ -34,6 +34,7 @@ FORMS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
         [draw(3, 1, 2)],
     ),
     "ctc_loss of one label": (lambda x: F.ctc_loss(x.log_softmax(-1), I([[1]]), [3], [1]), [draw(3, 1, 2)]),
+    "split into one": (lambda x: x.split(3)[0] * x, [draw(3)]),
     "pdist without columns": (adjoint.pdist, [draw(4, 0)]),
     "irfft to one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(3, dtype="complex128")]),
     "irfft of one element": (lambda x: adjoint.fft.irfft(x, 1), [draw(1, dtype="complex128")]),
@@ -74,6 +75,12 @@ def test_rare_forms(name: str) -> None:
 
 B = adjoint.zeros(2, 3, dtype=adjoint.bool)
 
+
+def put_separately(x: Any, values: Any) -> Any:
+    """A slice stands between two arrays of indices."""
+    return operations["index_put"](x, (np.array([0, 2]), slice(None), np.array([1, 0])), values, False)
+
+
 #: Functions of members, which are rows of all arguments.
 BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "masked_scatter of nothing": (lambda x, m: x.masked_scatter(m, adjoint.zeros(0, dtype=x.dtype)), [draw(2, 3), B]),
@@ -102,6 +109,15 @@ BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "index_put by NumPy's arrays": (
         lambda x: x.index_put((np.array([0, 2]),), adjoint.ones(2, dtype=x.dtype)),
         [draw(2, 3)],
+    ),
+    "index_put of separate indices": (put_separately, [draw(2, 3, 2, 3), draw(2, 2, 2)]),
+    "index_put of separate indices into batched": (
+        lambda x: put_separately(x, adjoint.ones(2, 2, dtype=x.dtype)),
+        [draw(2, 3, 2, 3)],
+    ),
+    "index_put of separate indices of batched": (
+        lambda v: put_separately(adjoint.zeros(3, 2, 3, dtype=v.dtype), v),
+        [draw(2, 2, 2)],
     ),
     "roll of the flat elements": (lambda x: x.roll(1), [draw(2, 2, 3)]),
     "flip": (lambda x: x.flip(()), [draw(2, 3)]),

@@ -695,7 +695,7 @@ def _declarer(kind: type[Rule], **defaults: Any) -> Any:
 
         return decorate
 
-    declare.__doc__ = f"Declare {'an' if kind.kind[0] in 'aeiou' else 'a'} {kind.kind} operation: {kind.__doc__}"
+    declare.__doc__ = f"Declare a {kind.kind} operation: {kind.__doc__}"
     return declare
 
 
