@@ -848,3 +848,44 @@ def test_set_takes_the_history_of_the_source_and_has_no_derivative(tracked: str)
     if tracked != "neither":
         with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
             target.sum().backward()
+
+
+WRITES = {
+    "the base": lambda base, x: base.mul_(x),
+    "another view": lambda base, x: base[1:].mul_(x[1:]),
+    "a view of another shape": lambda base, x: base.view(3, 1).mul_(x[:, None]),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_view_that_was_a_leaf_follows_a_base_that_got_a_history(name: str) -> None:
+    x, base = adjoint.tensor([2.0, 3.0, 4.0], requires_grad=True), adjoint.ones(3)
+    view = base[1:].requires_grad_()
+    (view * 5).sum().backward()
+    assert view.is_leaf and view.grad.tolist() == [5, 5]
+    earlier = (view * 5).sum()
+    WRITES[name](base, x)
+    assert not view.is_leaf and view.requires_grad and view.tolist() == [3, 4]
+    (view * 2).sum().backward()
+    assert x.grad.tolist() == [0, 2, 2]
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        earlier.backward()
+
+
+def test_a_view_that_is_a_leaf_stays_one_where_its_base_has_no_history() -> None:
+    base = adjoint.ones(3)
+    view = base[1:].requires_grad_()
+    base.mul_(2)
+    with adjoint.no_grad():
+        view.mul_(3)
+        base.add_(1)
+    (view * view).sum().backward()
+    assert view.is_leaf and view.grad.tolist() == [14, 14] and not base.requires_grad
+
+
+def test_one_of_several_views_that_is_a_leaf_may_not_follow_its_base() -> None:
+    x, base = adjoint.ones(3, requires_grad=True), adjoint.ones(3)
+    _, view, _ = (part.requires_grad_() for part in base.unbind())
+    base.mul_(x)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view * 2

@@ -112,6 +112,7 @@ GRAD_OF_NON_LEAF = (
     "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
     "leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
 )
+LEAF_IN_INTERIOR = "leaf variable has been moved into the graph interior"
 INFERENCE_VERSION = "Inference tensors do not track version counter."
 INFERENCE_SAVED = Message(
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "

@@ -643,6 +643,8 @@ class AccumulateGrad(Node):
     def _ad_pull(self, cotangent, create_graph):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
         leaf: TensorBase = self.variable
+        if leaf._view is not None and node_of(leaf) is not None:
+            raise RuntimeError(errors.LEAF_IN_INTERIOR)
         if not leaf._requires:
             # switched off since
             return []
@@ -985,9 +987,11 @@ def renew_history(tensor: TensorBase, view: View):
         source._node = view.rewritten
     recorded = source is not None or needs_grad(view.base)
     has_history = recorded or tensor._node is not None or view.rewritten is not None
-    if view.origin is not None and not tensor._requires and has_history:
+    # a leaf over memory that has no history
+    stays = tensor._requires and not recorded
+    if view.origin is not None and not stays and has_history:
         raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
-    if tensor._requires or not has_history:
+    if stays or not has_history:
         view.version = version
         view.rewritten = None
         return
@@ -1014,6 +1018,7 @@ def renew_history(tensor: TensorBase, view: View):
     number = tensor._output_nr
     tensor._node = again._node
     tensor._output_nr = again._output_nr
+    tensor._requires = False
     carry_retained(tensor, before, number)
     # set last: until then every reader recomputes the history
     view.rewritten = None
