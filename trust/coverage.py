@@ -67,6 +67,12 @@ def run(folder: str, compiled: bool = False) -> None:
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)
 
 
+def with_loops() -> dict[str, int]:
+    """How many tests ran with the compiled modules, too, if some did."""
+    ran = any(notes_of(folder, compiled=True).exists() for folder in WITH_LOOPS)
+    return {"of these with the compiled modules, too": len(set(Tests(COMPILED_FORM).names))} if ran else {}
+
+
 def untaken(taken: Iterable[str]) -> list[Branch]:
     """The branches that no test takes."""
     there = set(taken)
@@ -101,7 +107,8 @@ def main(words: Sequence[str] | None = None) -> int:
     new = [branch for branch in missed if known.get(branch.name, NOT_YET) == NOT_YET]
     recorder.figures.rows.update(
         {
-            "tests": len(tests.names),
+            "tests": len(set(Tests(PLAIN_FORM).names)),
+            **with_loops(),
             "branches of core, rules and transformations": number,
             "taken by a test": number - len(missed),
             "taken, in percent": f"{100 * (1 - len(missed) / number):.1f}",
