@@ -687,6 +687,18 @@ class TwoResults(Function):
         return 2 * x * t, 3 * t
 
 
+def test_a_context_says_whether_it_makes_zeros():
+    class Asking(Function):
+        @staticmethod
+        def forward(ctx, x):
+            before = ctx.materialize_grads
+            ctx.set_materialize_grads(False)
+            assert (before, ctx.materialize_grads) == (True, False)
+            return x * 1
+
+    Asking.apply(adjoint.ones(1, requires_grad=True))
+
+
 @pytest.mark.parametrize("detached", [False, True])
 def test_saved_results_keep_their_tangents_when_they_are_detached(detached):
     x = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64, requires_grad=True)

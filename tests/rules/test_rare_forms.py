@@ -121,6 +121,7 @@ BATCHES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     ),
     "roll of the flat elements": (lambda x: x.roll(1), [draw(2, 2, 3)]),
     "flip": (lambda x: x.flip(()), [draw(2, 3)]),
+    "flip along one axis": (lambda x: adjoint.flip(x, 0), [draw(2, 3)]),
     "cat": (lambda x: adjoint.cat([x, adjoint.ones(1, dtype=x.dtype)]), [draw(2, 3)]),
     "meshgrid": (lambda x: adjoint.meshgrid(x, I([1.0, 2.0]).double(), indexing="ij")[0], [draw(2, 3)]),
     "multi_dot": (lambda x: adjoint.linalg.multi_dot([x, x, x]), [draw(2, 3, 3)]),

@@ -18,6 +18,8 @@ X = adjoint.tensor([0.5, -1.5, 2.0], dtype=adjoint.float64)
 TAYLOR: dict[str, Callable[[Any], Any]] = {
     "a constant": lambda x: x.floor() * x,
     "broadcasting": lambda x: x[0] + adjoint.ones_like(x) * x,
+    "an expanded part": lambda x: (x[:1] + adjoint.ones_like(x)) * x,
+    "an expanded tensor": lambda x: x.expand(3, 3) * x[:, None],
     "several results": lambda x: x.sort()[0] * x,
     "a solution": lambda x: adjoint.linalg.solve(adjoint.eye(3, dtype=x.dtype) * 2, x),
     "a determinant": lambda x: adjoint.linalg.det(x.diag() + adjoint.ones(3, 3, dtype=x.dtype)),
@@ -104,6 +106,16 @@ def test_levels_are_left_in_their_order() -> None:
 
     with forward_ad.dual_level(), pytest.raises(RuntimeError, match="not the last one that was created"):
         func.jvp(leave, (X,), (X,))
+
+
+def test_a_level_is_entered_and_left() -> None:
+    level = forward_ad.enter_dual_level()
+    dual = forward_ad.make_dual(X.clone(), adjoint.ones_like(X))
+    with forward_ad.set_fwd_grad_enabled(False):
+        dual.mul_(2)
+    assert_close(forward_ad.unpack_dual(dual).tangent, adjoint.ones_like(X))
+    forward_ad.exit_dual_level(level=level)
+    assert forward_ad.unpack_dual(dual).tangent is None
 
 
 class View(adjoint.autograd.Function):
