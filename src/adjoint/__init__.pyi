@@ -466,7 +466,7 @@ def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: buil
     """A convolution over as many axes as input has behind (N, C), or the transpose of one; see conv2d()."""
 
 def copysign(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """The size of input with the sign of other (that of a zero counts)."""
+    """The absolute value of input with the sign of other; a zero's sign counts."""
 
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients of the rows of a matrix, whose columns are observations: cov() scaled to 1."""
@@ -580,7 +580,7 @@ def divide(input: Tensor, other: Tensor, *, rounding_mode: builtins.str | None =
     """Alias of div()."""
 
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sum of products of two vectors' elements, nothing conjugated."""
+    """The sum of products of two vectors' elements, without conjugation."""
 
 double: _dtype
 
@@ -1475,7 +1475,7 @@ def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex
     """numpy.remainder, elementwise."""
 
 def renorm(input: Tensor, p: builtins.int, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
-    """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+    """The slices along an axis, scaled down to maxnorm if their p-norm is larger."""
 
 def repeat_interleave(input: Tensor | None = None, repeats: builtins.int | Tensor | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element (of the flattened tensor, or each slice along dim) repeated in place."""
@@ -1762,7 +1762,7 @@ def t_copy(input: Tensor, *, out: Any = None) -> Tensor:
     """A copy of what t() gives a view of."""
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the flattened input at the places that index names, negative ones counted from the end."""
+    """The elements of the flattened input at the indices; negative indices count from the end."""
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
     """The elements that indices name along one axis, other axes broadcast; without dim, of the flattened input."""
@@ -1802,7 +1802,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 from adjoint.interop.dlpack import to_dlpack as to_dlpack
 
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> ValuesIndices:
-    """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
+    """The k largest (or smallest) elements along an axis and their indices, in order (`sorted` or not)."""
 
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of a matrix' diagonal."""
@@ -1882,10 +1882,10 @@ def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> 
     """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
 
 def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
-    """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    """As split(), but the pieces count as separate tensors, without the check that they share the input's memory."""
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
-    """As split_with_sizes(), but the pieces count as tensors of their own."""
+    """As split_with_sizes(), but the pieces count as separate tensors."""
 
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """A view with one more axis, of length one, at place dim."""

@@ -1,7 +1,7 @@
 """An elementwise form as the body of a CUDA kernel: one statement for each step.
 
-The body is C++ that a compiler for the host takes too. Functions are those of C's library, which CUDA has for both
-types of numbers; the table has an expression for each kernel.
+The body is C++ that host compilers also accept. It calls functions of C's library, which CUDA has for float and double.
+The table has an expression for each kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMES = {"f": "float32", "d": "float64", BOOL: "bool"}
 
 
 class Unprintable(Exception):
-    """A form has no kernel: the message names the step, or what else is in the way."""
+    """A form has no kernel; the message names the step or another reason."""
 
 
 def _functions(*names: str, **renamed: str) -> dict[str, str]:
@@ -104,14 +104,14 @@ def inputs_of(form: Form, register: int) -> list[int]:
 
 
 def registers_of(form: Form) -> list[int]:
-    """The registers of all results, each once: what the kernel of a region writes."""
+    """The registers of all results, each once; the kernel of a region writes them."""
     return list(dict.fromkeys(form.registers_of_results()))
 
 
 def body_of(form: Form, registers: list[int] | None = None) -> str:
     """The statements of a form, from in0, in1, ... to out0, out1, ...
 
-    registers: what is written; `results_of` the form unless they are passed.
+    registers: the registers to write; by default `results_of` the form.
 
     Raises Unprintable for a step without an expression.
 
@@ -176,7 +176,7 @@ def has_expression(name: str, dtypes: list[str]) -> bool:
 
 
 def evaluate(form: Form, arrays: list[Any]) -> list[Any]:
-    """All results of a form by NumPy's functions, step by step: what its kernel computes."""
+    """All results of a form by NumPy's functions, step by step, as its kernel computes them."""
     values = [*arrays, *[numpy.dtype(dtype).type(number) for dtype, number in form.constants]]
     with numpy.errstate(all="ignore"):
         for step in form.steps:

@@ -1,7 +1,7 @@
-"""Elementwise functions and regions on CuPy's arrays: one kernel for all steps, from the form that NumPy's arrays have.
+"""Elementwise functions and regions on CuPy's arrays: one kernel for all steps of the form that NumPy's arrays use.
 
-CuPy compiles a kernel at its first call and keeps it on disk. A function that has no kernel runs as it is, one kernel
-for each operation; `reason` says why.
+CuPy compiles a kernel at its first call and keeps it on disk. A function without a kernel of its own runs operation by
+operation, one CuPy kernel each; `reason` says why.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .trace import NOTHING, Looked, Untraceable, trace
 MOST_KERNELS = 8
 #: A form of fewer steps is one of CuPy's own functions.
 FEWEST_STEPS = 2
-#: The forms of all kernels, by the names under which profilers show them.
+#: The forms of all kernels, by their names in profilers.
 FORMS: dict[str, Form] = {}
 _kernels: dict[Form, Kernel] = {}
 _region_kernels: dict[Form, RegionKernel] = {}
 
 
 class Kernel:
-    """A form as one of CuPy's ElementwiseKernels.
+    """Compile a form to a CuPy ElementwiseKernel.
 
     Raises Unprintable for a form that has none.
     """
@@ -51,7 +51,7 @@ class Kernel:
 
 
 class RegionKernel:
-    """The form of a region as one of CuPy's ElementwiseKernels, which writes into arrays that are there.
+    """Compile the form of a region to a CuPy ElementwiseKernel that writes into existing arrays.
 
     Inputs and outputs have one shape; an input that is broadcast has strides of zero.
 
@@ -86,7 +86,7 @@ def cupy_kernel(form: Form, inputs: list[int], outputs: list[int]) -> Any:
 
 
 def run_on_device(fused: Any, values: list[Any]) -> Any:
-    """What a `Fused` gives for CuPy's arrays by one kernel, or None where there is none."""
+    """The result of a `Fused` for CuPy's arrays by one kernel, or None if there is no kernel."""
     try:
         key = tuple([_part_of_key(value, fused.numbers) for value in values])
     except TypeError:
@@ -100,7 +100,7 @@ def run_on_device(fused: Any, values: list[Any]) -> Any:
         return None
     inputs = _inputs(values, fused.numbers)
     if not all(value.flags.c_contiguous for value in inputs if is_on_device(value)):
-        # CuPy's functions give results in the order of their operands, kernels in that of rows
+        # CuPy's functions keep the memory order of their operands; kernels write row-major
         return None
     try:
         return kernel(inputs)
@@ -146,7 +146,7 @@ def _part_of_key(value: Any, numbers: bool) -> Any:
 
 
 def _inputs(values: Any, numbers: bool) -> list[Any]:
-    """The arguments that are inputs, those in tuples too."""
+    """The arguments that are inputs, also inside tuples."""
     inputs: list[Any] = []
     for value in values:
         if type(value) is tuple:

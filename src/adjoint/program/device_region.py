@@ -76,10 +76,10 @@ class Product(PlainProduct):
 
 
 class Keeper(PlainKeeper):
-    """Keeps what a function returned in a block: what lies in main memory, a draw, comes to the device."""
+    """Stores the result of a function in a block; copies a result in main memory (a random draw) to the device."""
 
     def as_array(self, result: Any) -> Any:
-        """What a function returned, as an array of the device."""
+        """The result of a function, as an array on the device."""
         return sys.modules["cupy"].asarray(result)
 
     def memory(self) -> Any:

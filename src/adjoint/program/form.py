@@ -1,8 +1,8 @@
 """The form of a program: steps in single-assignment order.
 
 A register holds one value: first the inputs, then the constants, then the result of each step. A step names its kernel,
-the registers that it reads, the type of its result, and how the shape of its result follows: that of all operands
-broadcast together, or, of a reduction, that of its operand without the last axes.
+the registers that it reads and the type of its result. The shape of its result is the broadcast shape of all operands,
+or, for a reduction, the operand's shape without the last axes.
 """
 
 from __future__ import annotations

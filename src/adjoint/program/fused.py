@@ -25,12 +25,12 @@ if not cython.compiled:
     # the compiled form has it from the .pxd
     from adjoint.runtime.crossovers import is_large
 
-#: So many programs has a function, and so many schedules a program.
+#: The limits of programs per function, and of schedules per program.
 MAX_PROGRAMS = MAX_SCHEDULES = 64
 
 _ndarray = numpy.ndarray
 _FLOAT64 = numpy.dtype("float64")
-#: Arguments of these types stand for themselves in a program.
+#: Arguments of these types are constants of a program.
 _PLAIN = (bool, int, float, str, type(None), numpy.dtype, DType, type)
 _enabled = True
 _every: weakref.WeakSet = weakref.WeakSet()
@@ -94,8 +94,8 @@ def several_shapes(values):
 class Fused:
     """A function of arrays, and its programs.
 
-    keywords: the names under which the function takes its last arguments. numbers: Python's numbers among the arguments
-    are operands like arrays, as those of a ufunc; the function must not look at them.
+    keywords: the names of the function's last arguments. numbers: Python numbers among the arguments are operands like
+    arrays, as in a ufunc; the function must not read their values.
     """
 
     def __init__(self, function, keywords=(), numbers=False):
@@ -112,7 +112,7 @@ class Fused:
         _every.add(self)
 
     def one(self, x, quiet):
-        """What the function gives for one array, by a program, or None."""
+        """The function's result for one array, by a program, or None."""
         flat = self.flat_for(x)
         return self.attempt([x], quiet) if flat is None else flat.one(x, quiet)
 
@@ -134,7 +134,7 @@ class Fused:
         return self.attempt([x, y], quiet)
 
     def several(self, values: list, quiet, large):
-        """What the function gives for some arguments, by a program, or None; the same as `two`."""
+        """The function's result for any arguments, by a program, or None, as `two`."""
         flat = self.last_program(values)
         if flat is not None:
             result = flat.several(inputs_among(values, self.numbers), quiet, large)
@@ -179,7 +179,7 @@ class Fused:
         """The function's result for some arguments, by a program or by itself."""
         for value in values:
             if is_large(value):
-                # a program has kept memory for its result; to change NumPy's allocator takes longer than to run it
+                # a program reuses memory for its result; changing NumPy's allocator would take longer than the run
                 flat = self.last_program(values)
                 result = None if flat is None else flat.several(inputs_among(values, self.numbers), quiet, True)
                 return with_kept_memory(self.run, (values, quiet)) if result is None else result
@@ -275,7 +275,7 @@ def part_of_key(value, level, numbers):
 
 
 def inputs_among(values, numbers):
-    """The arguments that are a program's inputs, those in tuples too."""
+    """The arguments that are a program's inputs, also inside tuples."""
     inputs: list = []
     for value in values:
         kind = type(value)

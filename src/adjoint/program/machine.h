@@ -1,8 +1,8 @@
 /* The machine that runs programs: each step is an inner loop of a ufunc on registers, one tile after the other.
 
-   Arrays are seen as rows and columns. All steps are run on one tile before the next tile is taken up, so intermediate
-   values stay in the processor's cache and never become arrays. The loops need no Python, so tiles are dealt out to
-   several threads. */
+   Arrays are viewed as rows and columns. All steps run on one tile before the next tile begins, so intermediate values
+   stay in the processor's cache and never become arrays. The loops need no Python, so several threads share the tiles.
+   */
 #ifndef ADJOINT_MACHINE_H
 #define ADJOINT_MACHINE_H
 
@@ -26,11 +26,11 @@
 #define ADJ_FEW_COLUMNS 4
 #define ADJ_NO_MEMORY (1 << 30)
 
-/* what a step works on: each element, one number for each row; or it reduces rows, or everything; or each element by a
-   loop that gives the same values for all strides, and may run along short rows or along columns */
+/* the kind of a step: on each element; on one number for each row; a reduction of rows, or of everything; or on each
+   element by a loop whose values do not depend on strides, so that it may run along short rows or along columns */
 enum { ADJ_EACH, ADJ_PER_ROW, ADJ_ROW_SUM, ADJ_ROW_FOLD, ADJ_SUM_OF_ALL, ADJ_EACH_ALONG_ANY };
 
-/* the last register of a step is that of its result */
+/* the last register of a step holds its result */
 typedef struct {
     adj_loop loop;
     int way, n_operands, registers[ADJ_MOST_OPERANDS + 1];
@@ -197,7 +197,7 @@ static void adj_work_here(adj_job *job, int quiet) {
     if (!quiet && (job->flags = adj_flags(ADJ_REPORTED_FLAGS))) adj_clear_flags(ADJ_REPORTED_FLAGS);
 }
 
-/* A piece is several tiles: dealing out costs little then, and an interrupted thread delays the others little. */
+/* A piece is several tiles: distribution costs little then, and an interrupted thread delays the others little. */
 static void adj_set_pieces(adj_job *job, int n_tiles) {
     job->piece = n_tiles * (job->n_rows == 1 ? job->tile : job->group);
     if (job->piece < 1) job->piece = 1; /* of no elements, or of no tiles, there are no pieces to be counted by size */
@@ -284,8 +284,8 @@ static void adj_set_own_loop(adj_step *step, int which) {
 
 /* elementwise programs on arrays of any shape ---------------------------------------------------------------------- */
 
-/* Steps and registers of an elementwise program: the inputs, the constants, and the steps' results, of which the last
-   one is the program's. slots: how many intermediate values are alive at once. */
+/* Steps and registers of an elementwise program: the inputs, the constants and the steps' results. The last result is
+   the program's. slots: the number of intermediate values alive at once. */
 typedef struct {
     int n_inputs, n_constants, n_steps, n_registers, n_slots, type_num, size;
     npy_intp tile;
@@ -304,7 +304,7 @@ static int adj_make_elementwise(adj_elementwise *p) {
     p->constants = (char *)PyMem_Calloc(p->n_constants + 1, sizeof(double));
     p->descr = PyArray_DescrFromType(p->type_num);
     if (p->steps == NULL || p->registers == NULL || p->constants == NULL) { PyErr_NoMemory(); return -1; }
-    /* the largest power of two for which all intermediate values lie on the stack, down to what many of them share */
+    /* the largest power of two, at least 512, for which all intermediate values fit on the stack */
     p->tile = ADJ_TILE;
     while (p->tile > 512 && p->n_slots * p->tile * 8 > ADJ_STACK_SCRATCH) p->tile /= 2;
     return 0;
@@ -386,7 +386,7 @@ static int adj_collapse(int n_inputs, PyArrayObject **arrays, adj_register *regi
     return 1;
 }
 
-/* Makes an array in memory that is kept; it takes over the reference to the descriptor. */
+/* Makes an array in reused memory; steals the reference to the descriptor. */
 typedef PyObject *(*adj_array_maker)(PyArray_Descr *descr, int ndim, npy_intp *shape, int fortran);
 
 /* Steps of numbers alone, and of arrays of one element, give one value: their registers have no strides. */
@@ -400,9 +400,9 @@ static void adj_find_uniform(const adj_elementwise *p, adj_register *registers) 
     }
 }
 
-/* Place a program's registers on arrays and numbers, and make the result; `maker` makes a result of `large` elements or
-   more. 1: the job can run; 0: the arguments are not of the kind that the program is for, so NumPy must be asked, or,
-   with `flat_only`, they are not of one shape; -1: an exception is set. */
+/* Set a program's registers to arrays and numbers, and make the result; `maker` makes results of `large` elements or
+   more. Returns 1 if the job can run, and -1 if an exception is set. Returns 0 if the program does not fit the
+   arguments, or, with `flat_only`, if their shapes differ; then NumPy computes the result. */
 static int adj_bind(const adj_elementwise *p, PyObject **given, adj_job *job, adj_register *registers, double *numbers,
                     PyObject **made, adj_array_maker maker, npy_intp large, int flat_only) {
     PyArrayObject *arrays[ADJ_MOST_INPUTS], *full = NULL;

@@ -59,12 +59,12 @@ if compiled:
     @cython.final
     @cython.cclass
     class Elementwise:
-        """An elementwise program: steps on inputs and constants, of which the last one makes the result.
+        """An elementwise program: steps on inputs and constants; the last step makes the result.
 
         inputs: the types of the inputs. constants: types and numbers. dtype: the type of the result. steps: (loop,
-        place, registers, size of the result's elements, slot of the result or None); `set_step` says what the first
-        three are. n_slots: how many intermediate values are alive at once. cost: the time for one element, in
-        additions. parameters: what the function was traced with, the type for each array.
+        place, registers, size of the result's elements, slot of the result or None); `set_step` explains the first
+        three. n_slots: the number of intermediate values alive at once. cost: the time for one element, in additions.
+        parameters: the arguments of the trace, with a type for each array.
 
         Raises ValueError for a ufunc that has no inner loop for these types.
         """
@@ -153,10 +153,10 @@ if compiled:
     @cython.final
     @cython.cclass
     class Machine:
-        """A `Schedule` that runs: steps on registers, for arrays seen as rows and columns.
+        """An executable `Schedule`: steps on registers, for arrays viewed as rows and columns.
 
-        steps: (way, loop, position, registers), where the last register is that of the result; `set_step` explains the
-        others. registers: the schedule's `Registers`, which lie in a thread's scratch memory or in arrays.
+        steps: (way, loop, position, registers), explained in `set_step`; the last register holds the result. registers:
+        the schedule's `Registers`, which lie in a thread's scratch memory or in arrays.
         """
 
         def __init__(self, schedule, steps, registers):

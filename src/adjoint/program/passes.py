@@ -1,7 +1,7 @@
 """A form made shorter, with the same results to the last bit.
 
-Equal steps are one, since a trace records each step once. `simplified` replaces steps without work when they are
-recorded; `form_of` keeps the steps that lead to a result and numbers the registers.
+A trace records equal steps once. During the trace `simplified` removes trivial steps. `form_of` keeps the steps that
+lead to a result and numbers the registers.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def _itself(operands: list[Any]) -> Any:
 
 
 def merged(kernel: Any, operands: list[Any]) -> tuple[Any, list[Any]]:
-    """The step that one loop does in place of two: an upper bound on what has a lower one, where both are numbers.
+    """The single step for an upper bound after a lower bound, if both bounds are numbers.
 
-    The bound is the first operand: of equal ones, zeros of two signs, the second is the result, as it is of a clip.
+    The bound is the first operand: of two equal operands, such as zeros of two signs, the second is the result, as in
+    clip.
     """
     if getattr(kernel, "__name__", "") != "minimum" or getattr(operands[1].kernel, "__name__", "") != "maximum":
         return kernel, operands
@@ -80,7 +81,7 @@ def form_of(inputs: list[Any], results: Any) -> Form:
 
 
 def live_values(outputs: list[Any]) -> list[Any]:
-    """The values that lead to some, operands first; nothing recurses."""
+    """The values that lead to the given ones, operands first, without recursion."""
     unique: dict[int, Any] = {}
     stack = [(value, False) for value in reversed(outputs)]
     while stack:

@@ -9,9 +9,9 @@ import numpy
 
 
 class CheckFailed(Exception):
-    """A value that the recorded function looked at, or the layout of one, is another one now.
+    """A value or a layout that the recorded function read has changed.
 
-    function_line: the line of the function at which it looked, or None.
+    function_line: the line of the function that read it, or None.
     """
 
     def __init__(self, function_line: int | None = None) -> None:
@@ -20,7 +20,7 @@ class CheckFailed(Exception):
 
 
 def byte_bounds(array: Any) -> tuple[int, int]:
-    """The first address of an array's elements and the one behind the last."""
+    """The first address of an array's elements and the address after the last."""
     low = high = array.__array_interface__["data"][0]
     for n, stride in zip(array.shape, array.strides, strict=True):
         if n == 0:
@@ -97,13 +97,13 @@ class Product:
 
 
 class Keeper:
-    """Keeps what a function returned in a block."""
+    """Stores the result of a function in a block."""
 
     def __init__(self, view: BlockView, n_bytes: int) -> None:
         self.view, self.n_bytes = view, n_bytes
 
     def as_array(self, result: Any) -> Any:
-        """What a function returned, as an array."""
+        """The result of a function, as an array."""
         return numpy.asarray(result)
 
     def keep(self, frame: Frame, result: Any) -> None:
@@ -133,7 +133,7 @@ class Macro:
         self.function, self.arguments, self.keywords, self.keeper = function, arguments, keywords, keeper
 
     def run(self, frame: Frame) -> None:
-        """Call the function, and keep what it returns."""
+        """Call the function and store its result."""
         kwargs = {name: each.of(frame) for name, each in self.keywords.items()}
         result = self.function(*[each.of(frame) for each in self.arguments], **kwargs)
         if self.keeper is not None:

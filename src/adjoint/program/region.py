@@ -23,7 +23,7 @@ if compiled:
     _UNLOCKED, _THREADED = crossovers.UNLOCKED, crossovers.THREADED
 
     def byte_bounds(array):
-        """The first address of an array's elements and the one behind the last."""
+        """The first address of an array's elements and the address after the last."""
         low: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, adj_bytes(array))
         high: cython.Py_ssize_t = low
         for n, stride in zip(array.shape, array.strides):
@@ -155,7 +155,7 @@ if compiled:
     @cython.final
     @cython.cclass
     class Product:
-        """A product of matrices or vectors, between regions. dtype: of all; left, right, out: the arrays."""
+        """A product of matrices or vectors, between regions. dtype: the common dtype; left, right, out: the arrays."""
 
         def __init__(self, left: BlockView, right: BlockView, out: BlockView):
             self.code = ReadyProduct(out.dtype, left.layout(), right.layout(), out.layout())
@@ -168,7 +168,7 @@ if compiled:
     @cython.final
     @cython.cclass
     class Keeper:
-        """Keeps what a function returned in a block, at an offset. view: the array there."""
+        """Stores the result of a function in a block, at an offset. view: the array there."""
 
         def __init__(self, view: BlockView, n_bytes):
             self.view, self.n_bytes = view, n_bytes
@@ -193,15 +193,15 @@ if compiled:
     class Macro:
         """A call of a function, between regions.
 
-        arguments: for each an object whose method `of` gives it for a frame; keywords: the same by name. keeper: an
-        object whose method `keep` takes the frame and the result; None where nothing of it is kept.
+        arguments: for each argument an object whose method `of` returns its value in a frame; keywords: such objects by
+        name. keeper: an object whose method `keep` takes the frame and the result, or None.
         """
 
         def __init__(self, function, arguments, keywords, keeper):
             self.function, self.arguments, self.keywords, self.keeper = function, arguments, keywords, keeper
 
         def run(self, frame: Frame):
-            """Call the function, and keep what it returns."""
+            """Call the function and store its result."""
             values: list = [
                 cython.cast(BlockView, each).of(frame) if type(each) is BlockView else each.of(frame)
                 for each in self.arguments

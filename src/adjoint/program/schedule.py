@@ -1,8 +1,8 @@
-"""The schedule of a form: which steps run tile by tile, which before and after, and where values lie.
+"""The schedule of a form: the steps before, in and after the tiles, and the memory of their values.
 
-`elementwise` makes a form without reductions ready for arrays of any shape. A `Schedule` is for given shapes. It sees
-arrays as rows and columns: reductions of a program are over columns, or over everything. Values that are the same for
-all rows, and those made of complete sums, are small; NumPy makes them before and after the tiles.
+`elementwise` prepares a form without reductions for arrays of any shape. A `Schedule` is for given shapes. It views
+arrays as rows and columns: reductions are over columns, or over everything. Values that are equal for all rows are
+small, and so are values computed from complete sums. NumPy computes them before and after the tiles.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class Registers:
 
 
 class Schedule:
-    """A form made ready to run on arrays of given shapes.
+    """A form prepared for arrays of given shapes.
 
-    dense: the arrays are contiguous, so that those of one shape can be seen as one row.
+    dense: the arrays are contiguous, so arrays of one shape can be viewed as one row.
 
-    Raises Unschedulable for shapes that are no rows and columns for the machine.
+    Raises Unschedulable for shapes that the machine cannot view as rows and columns.
     """
 
     def __init__(self, form: Form, shapes: list[tuple[int, ...]], dense: bool = True) -> None:
@@ -170,7 +170,7 @@ class Schedule:
         return kinds[of_rows, of_columns]
 
     def _divide(self) -> None:
-        """Which steps run before the tiles, in them and after them."""
+        """Assign the steps to three phases: before the tiles, in them and after them."""
         self.before: list[int] = []
         self.in_tiles: list[int] = []
         self.after: list[int] = []
@@ -259,7 +259,7 @@ class Schedule:
         return EACH if self.kinds[value] == _FULL else PER_ROW
 
     def _assign_registers(self, numbers: dict[int, int]) -> None:
-        """Where registers lie: constants, and arrays with the strides they have if they are contiguous."""
+        """The memory of registers: constants, and arrays with the strides of contiguous ones."""
         first = len(self.form.inputs)
         constants = {first + k: numpy.asarray(number, dtype) for k, (dtype, number) in enumerate(self.form.constants)}
         self.constants = list(constants.values())

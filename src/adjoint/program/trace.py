@@ -1,15 +1,15 @@
 """Traces a function of arrays to the form of a program: the function is called once with symbols instead of arrays.
 
 A `Symbol` records the operations on it: operators, ufuncs, selections, sums and maxima over the last axes. Kernels and
-formulas need no declaration for this. What a function looks at besides becomes part of what its program is for:
+formulas need no declaration for this. Facts about shapes that a function reads limit its program:
 
     NOTHING    neither ranks nor shapes: one program for arrays of any shape
     RANKS      the number of axes of its arguments
     SHAPES     their shapes
 
-A function is traced with NOTHING; where it asks a symbol for more, `Looked` says so, and it is traced again with that.
-A function that does anything else, such as reading values, is `Untraceable`, with the reason. All other exceptions are
-the function's own.
+A function is first traced with NOTHING. If it reads more, the symbol raises `Looked`, and the trace starts again with
+that level. A function that does anything else, such as reading values, is `Untraceable`, with the reason. All other
+exceptions come from the function itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Untraceable(Exception):
 
 
 class Looked(Exception):
-    """A function read ranks or shapes, which its symbols did not have; `level` is the one that it needs."""
+    """A function read ranks or shapes that its symbols did not have; `level` is the level that it needs."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
@@ -50,7 +50,7 @@ class Looked(Exception):
 class Value:
     """One value during a trace: an input, a constant (`number`), or the result of a step.
 
-    depends_on: bits of the inputs whose shapes, broadcast together, are its shape; -1 where it is not such a shape.
+    depends_on: bits of the inputs whose broadcast shape is the shape of this value; -1 if it has another shape.
     """
 
     __slots__ = ("depends_on", "dtype", "kernel", "number", "operands", "rank", "reduction", "shape")
@@ -234,7 +234,7 @@ class Symbol:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
-            raise AttributeError(name)  # Python's own protocols ask for what an object may lack
+            raise AttributeError(name)  # Python's protocols look up attributes that an object may lack
         raise Untraceable(f"used the attribute {name} of a value")
 
     def macro_step(self, name: str) -> None:
@@ -262,7 +262,7 @@ class Symbol:
         return self._result(self.trace.step(ufunc, operands, dtype), out)
 
     def _result(self, value: Value, out: Any) -> Symbol:
-        """A symbol for a value, or the one that the value was written into."""
+        """The symbol for a value, or the symbol that the value was written into."""
         if out is None:
             return Symbol(self.trace, value)
         if not isinstance(out, Symbol):
@@ -339,7 +339,7 @@ class Symbol:
         return array.reshape(shape)  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any) -> Symbol:
-        """The same value if the shape is the same; axes of length one may be added after a sum or maximum."""
+        """The value itself for an equal shape; after a sum or maximum, axes of length one may be added."""
         new_shape = tuple(shape[0]) if isinstance(shape[0], tuple) else shape
         if new_shape == self.shape:
             return self
@@ -352,7 +352,7 @@ class Symbol:
         raise Untraceable("changed the shape of a sum")
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
-        """The same value in another type of numbers."""
+        """The value cast to another dtype."""
         char = numpy.dtype(dtype).char
         if char == self.value.dtype:
             return Symbol(self.trace, self.value)
@@ -406,10 +406,10 @@ Symbol.__hash__ = None  # type: ignore[assignment]
 
 
 def trace(function: Callable[..., Any], arguments: Any, level: int = NOTHING, numbers: bool = False) -> Form:
-    """The form of function(*arguments), in which arrays, also those in tuples, are inputs.
+    """The form of function(*arguments). Arrays are inputs, also inside tuples.
 
-    level: the facts that symbols have about shapes. numbers: Python's numbers among the arguments are inputs too, in
-    the type of the arrays; otherwise they are constants, as all other arguments that are no arrays.
+    level: the facts about shapes that symbols have. numbers: Python numbers among the arguments are inputs too, in the
+    arrays' dtype. Otherwise they are constants, as are all other arguments.
 
     Raises Untraceable for an operation that is no step; Looked if the function needs more than `level`.
 
@@ -429,7 +429,7 @@ def trace(function: Callable[..., Any], arguments: Any, level: int = NOTHING, nu
 
 
 def _dtype_of_numbers(arguments: Any) -> str | None:
-    """The type in which numbers beside these arrays are computed; None if there is none."""
+    """The dtype that numbers take beside these arrays; None if there is none."""
     chars = {value.dtype.char for value in arguments if type(value) is numpy.ndarray}
     return chars.pop() if len(chars) == 1 and chars <= {*FLOATS} else None
 

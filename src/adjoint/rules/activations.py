@@ -1,7 +1,7 @@
-"""Activations of neural networks: smooth ones, piecewise ones, and those with random slopes.
+"""Activations of neural networks: smooth, piecewise, and with random slopes.
 
-At the kink of a piecewise function the derivative is that of the side that torch takes: the lower one for elu,
-leaky_relu and prelu at 0, the flat one for hardtanh, hardsigmoid, hardshrink and softshrink at their bounds.
+At the kink of a piecewise function the derivative is one-sided, as in torch. elu, leaky_relu and prelu take the left
+side at 0. hardtanh, hardsigmoid, hardshrink and softshrink take the flat side at their bounds.
 """
 
 from math import inf, pi, sqrt
@@ -29,13 +29,13 @@ def require_real(name, *arrays):
 def _elu(xp, input: Array, alpha: Number = 1.0, scale=1.0, input_scale=1.0):
     """scale * alpha * (exp(input_scale * input) - 1) where the input is negative, scale * input elsewhere."""
     require_real("elu_cpu", input)
-    # the exponential must not overflow, nor be multiplied as zero by an infinite alpha, where it is not selected
+    # if the exponential is not selected it must not overflow, and a zero must not be multiplied by an infinite alpha
     curve = xp.expm1(xp.where(input < 0, input, -1) * input_scale)
     return xp.where(input < 0, curve * (alpha * scale), input * scale)
 
 
 def _elu_product(ops, g, input, alpha, scale, input_scale):
-    # the exponential is taken of negative numbers only: it must not overflow where it is not used
+    # the exponential gets negative numbers only, so that it cannot overflow if it is not selected
     powers = ops.exp(ops.where(input < 0, input, 0) * input_scale)
     return ops.where(input <= 0, g * powers * (alpha * scale * input_scale), g * scale)
 

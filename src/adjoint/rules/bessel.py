@@ -1,8 +1,8 @@
 """Bessel functions of real order, and integrals of elementary functions: exponential, error, elliptic, Fresnel's.
 
-Derivatives by the argument are those of the DLMF, whose equations are named beside the rules. By the order, those of
-the modified functions are integrals, of which the trapezoidal rule gives all digits; the Matern kernels of Gaussian
-processes and the von Mises-Fisher distribution need them.
+Derivatives by the argument are formulas of the DLMF; its equations are named beside the rules. Derivatives of the
+modified functions by the order are integrals, which the trapezoidal rule computes to all digits. The Matern kernels of
+Gaussian processes and the von Mises-Fisher distribution need them.
 """
 
 from math import comb, factorial, pi
@@ -16,7 +16,7 @@ from .special import TWO_OVER_ROOT_PI, alike, growth_of_tail, no_derivative, rea
 
 
 def _order_and_place(xp, v, z):
-    """An order and a place of one precision; where the place is complex, so is the type of the order, but no value."""
+    """The order and the argument in one precision; the order stays real if the argument is complex."""
     v, z = alike(xp, v, z)
     return (xp.real(v) if kind_of(z) == "c" else v), z
 
@@ -66,9 +66,9 @@ _TINY = 1e-25
 def _first_kind(xp, v, z, order, scaled):
     """Derivatives by v > 0 of Schlaefli's integral of exp(z cosh(t) - v t) (DLMF 10.32.12), by the trapezoidal rule.
 
-    The path t = tau + i theta is that of steepest descent, sinh(tau) = theta v / (z sin(theta)): on it the exponential
-    is real, so that nothing cancels, neither for v far above z nor for v near 0. With theta = pi tanh(s) the integrand
-    falls double exponentially. Only the upper half of the path is walked; the lower is its mirror image.
+    The path t = tau + i theta is the path of steepest descent, sinh(tau) = theta v / (z sin(theta)). On it the
+    exponential is real, so no digits cancel, for v far above z and for v near 0. With theta = pi tanh(s) the integrand
+    falls double exponentially. The sum covers the upper half of the path; the lower half is its mirror image.
     """
     size = xp.hypot(v, z)
     step = xp.minimum(0.07, 0.2 / xp.sqrt(size))
@@ -190,7 +190,7 @@ _modified(
 
 
 def _declare(name, partial, doc):
-    """Declare a function of one argument under the name that it has in SciPy, which may know it of complex ones."""
+    """Declare a function of one argument under its SciPy name; SciPy's function may take complex arguments."""
 
     def body(xp, input: Array):
         return getattr(xp.special, name)(input)

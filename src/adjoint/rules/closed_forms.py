@@ -1,11 +1,11 @@
 """SciPy's special functions whose derivatives have a closed form: tables of slopes, and two operations that read them.
 
 `special_function` is a function of one real or complex variable, `special_function_of_two` one of two.
-Values are SciPy's own, also at poles, at infinity and for arguments so small that a formula would lose them. Each
-function has its name in SciPy; numbers that it takes before its variable (orders, degrees) are `parameters`.
+Values are SciPy's, also at poles, at infinity and for tiny arguments, where a formula would lose digits. Each function
+has its SciPy name. Numbers before its variable (orders, degrees) are `parameters`.
 
-A slope uses other functions of the tables, so that derivatives of any order exist. Equations are those of
-the DLMF.
+A slope uses other functions of the tables, so derivatives of any order exist. The numbers of equations refer to the
+DLMF.
 """
 
 from math import gamma, pi, sqrt
@@ -42,7 +42,7 @@ SOLUTIONS = (
 
 
 def _solution(name, position):
-    # the characteristic value of a Mathieu function stands behind its parameters, for its equation alone
+    # the characteristic value of a Mathieu function comes after its parameters; only the differential equation uses it
     n = 2 if name.startswith("mathieu") else None
     return lambda xp, z, *parameters: getattr(xp.special, name)(*parameters[:n], z)[position]
 
@@ -187,7 +187,7 @@ def _by_series(sign):
 
 
 def _scaled_airy(other, factor, sign):
-    """The slope of a scaled function of Airy: factor * other, and that of its scale exp(sign * 2 / 3 * z ** 1.5)."""
+    """The slope of a scaled Airy function: factor * other, and the slope of the scale exp(sign * 2 / 3 * z ** 1.5)."""
 
     def slope(f, ops, z, y):
         growth = ops.sqrt(ops.where(z > 0, z, 0))
@@ -438,7 +438,7 @@ def _root(ops, scale, residual):
     return ops.sqrt(1 + u * u)
 
 
-#: The partial derivatives by both variables a and b of functions of value y; the first two are for complex ones.
+#: The partial derivatives of functions y by both variables a and b; the first two functions take complex variables.
 PARTIALS = {
     "xlogy": (lambda ops, a, b, y: ops.log(b), lambda ops, a, b, y: a / b),
     "xlog1py": (lambda ops, a, b, y: ops.log1p(b), lambda ops, a, b, y: a / (1 + b)),

@@ -346,7 +346,7 @@ def _inner_product(xp, a, b):
 
 @multilinear(core="(n),(n)->()", check=_check_dot, native=VECTORS)
 def dot(xp, input: Array, tensor: Array):
-    """The sum of products of two vectors' elements, nothing conjugated."""
+    """The sum of products of two vectors' elements, without conjugation."""
     return _inner_product(xp, input, tensor)
 
 
@@ -393,7 +393,7 @@ def _check_einsum(operands, equation):
 
 
 def _batched_product(batch, **factors):
-    """As few products of as large matrices as the operands allow."""
+    """Uses as few and as large matrix products as the operands allow."""
     left, right = factors.values()
     (a, axis_a), (b, axis_b) = batch.strip(left), batch.strip(right)
     ops = batch.ops_for([a, b])
@@ -465,7 +465,7 @@ def _einsum_cotangent(ops, factors, subscripts, labels, shape):
             letter = twin
         result_labels += letter
         index.append(slice(None))
-    kind = factors[0].dtype  # that of the result, to which the operands were promoted
+    kind = factors[0].dtype  # the dtype of the result, to which the operands were promoted
     factors = [x if x.dtype == kind else ops.cast(x, from_numpy_dtype(kind)) for x in factors]
     return ops.einsum(factors, f"{','.join(subscripts)}->{result_labels}")[tuple(index)]
 
@@ -520,7 +520,7 @@ def _(ops, g, other, input_shape, dims_self, dims_other):
     free = _free(len(input_shape), dims_self)
     free_other = _free(other.ndim, dims_other)
     behind = tuple(range(len(free), len(free) + len(free_other)))
-    # axes now: the free ones of input, then those contracted in the order that they have in other
+    # the axes now: the free axes of input, then the contracted axes in their order in other
     product = ops.tensordot(g, ops.conjugated(other), behind, tuple(free_other))
     order = free + [dims_self[dims_other.index(d)] for d in sorted(dims_other)]
     return ops.permute(product, _inverse(order))
@@ -551,7 +551,7 @@ def _(batch, input, other, dims_self, dims_other):
 
 
 def check_same_dtype(message, *tensors):
-    """Raise RuntimeError unless all have one type; `message` is its beginning."""
+    """Raise RuntimeError unless all have one dtype; `message` begins the error text."""
     kinds = [t._array.dtype for t in tensors]
     if any(kind != kinds[0] for kind in kinds):
         raise RuntimeError(message(*[t._array for t in tensors]))
@@ -622,7 +622,7 @@ def _scaled(x, factor):
 
 
 def _pulled(x, factor):
-    """A cotangent scaled by a number on its way back."""
+    """A cotangent multiplied by a number."""
     return x if factor == 1 else x * factor.conjugate()
 
 
@@ -706,7 +706,7 @@ def _batched_sum(batch, input, *, beta, alpha, **factors):
     product = batch.ops.matmul(*factors.values())
     if alpha != 1:
         product = product * alpha
-    # with beta 0 not even NaN in input counts, but its batch does: the cotangent of input has one
+    # with beta 0 the values of input are ignored, even NaN, but its batch axis counts: the cotangent of input has one
     addend = batch.ops.zeros_like(input) if beta == 0 else input if beta == 1 else input * beta
     return product + addend
 
@@ -771,7 +771,7 @@ def linear_map(xp, input: Array, weight: Array, bias: Array = None):
         # a batch of weights, one for each vector of input
         product = xp.matmul(input[..., None, :], xp.matrix_transpose(weight))[..., 0, :]
     elif input.ndim > 2 and weight.ndim == 2 and lies_in_rows(input):
-        # numpy.matmul would multiply the matrices of a stack one after the other
+        # numpy.matmul would multiply the matrices of a stack one by one
         rows = xp.matmul(xp.reshape(input, (prod(input.shape[:-1]), input.shape[-1])), weight.T)
         product = xp.reshape(rows, (*input.shape[:-1], weight.shape[0]))
     else:

@@ -1,7 +1,7 @@
 """Convolution and its transposes.
 
 All three operations are one trilinear form, the sum of y[n, o, p] w[o, c, i] x[n, c, p stride + i dilation - padding],
-each with one of the three arrays left out. So the derivatives of each are the other two, to any order.
+each without one of the three arrays. So the derivatives of each are the other two, to any order.
 """
 
 from adjoint.arrays.kernels import convolution as arrays

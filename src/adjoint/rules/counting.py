@@ -16,7 +16,7 @@ from .special import refused
 def sorted_places(xp, sorted_sequence: Array, input: Array, right=False, sorter: Constant = None):
     """The index at which a value keeps a sorted sequence sorted: before equal elements, or after them if `right`.
 
-    Sequences lie along the last axis; where there are several, values for each have the same leading axes.
+    Sequences lie along the last axis. For several sequences the values have the same leading axes.
     """
     refused("searchsorted_out_cpu", "bc", sorted_sequence)
     side = "right" if right else "left"
@@ -37,7 +37,7 @@ _PAIRS = 1 << 10
 
 @constant(dtypes="same", scalars=True, core="(),(n)->()", method=False, function=False)
 def among(xp, elements: Array, test_elements: Array, invert=False):
-    """True for those elements that are among the test elements, a vector; for those that are not, if `invert`."""
+    """True for each element that is among the test elements, a vector; with `invert` for each that is not."""
     elements = xp.asarray(elements)
     if test_elements.ndim == 1:
         if elements.size * test_elements.size > _PAIRS:
@@ -80,7 +80,7 @@ def bincount(xp, input: Constant, weights: Array = None, minlength=0):
     """How often each number from 0 on occurs, or the sum of its weights (float64 unless they are float32)."""
     if input.size and xp.min(input) < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    weights = weights if input.size else None  # of nothing the counts are int64, weighted or not
+    weights = weights if input.size else None  # the counts of an empty input are int64, weighted or not
     if weights is not None and weights.shape != input.shape:
         input = xp.broadcast_to(input, broadcast_shapes(input.shape, weights.shape))
     if input.ndim == 1 and not is_lazy(input):

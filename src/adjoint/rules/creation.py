@@ -1,4 +1,4 @@
-"""Arrays made like another, and random numbers: constants, through which no gradient flows."""
+"""Arrays shaped like another, and random numbers: constants, through which no gradient flows."""
 
 from adjoint.arrays.shapes import broadcast_shapes
 

@@ -17,7 +17,7 @@ _OF_NEIGHBOURS = {"dim": None, "input_shape": None}
 
 @linear(axes=("dim",), dtypes="any", method=False, function=False, node="SubBackward0", shown=_OF_NEIGHBOURS)
 def neighbour_difference(xp, input: Array, dim):
-    """The difference of each element along an axis to the one before, one element fewer; of truth values whether."""
+    """The differences of neighbours along an axis, one element fewer; for bools, True if they differ."""
     later, earlier = xp.getitem(input, part(dim, 1)), xp.getitem(input, part(dim, 0, -1))
     return xp.logical_xor(later, earlier) if kind_of(input) == "b" else later - earlier
 
@@ -44,7 +44,7 @@ def _cumulative_extremum(name, better):
             return cumulative.extrema(input, dim, better == "maximum")
         values = row_major(xp.accumulated(better, input, dim))
         indices = xp.reshape(xp.arange(input.shape[dim]), (-1,) + (1,) * (input.ndim - dim - 1))
-        # the index is that of the last of equal elements, and of the last NaN
+        # the last of equal elements gives the index, and so does the last NaN
         attained = (input == values) | (input != input)
         return values, row_major(xp.accumulated("maximum", xp.where(attained, indices, 0), dim))
 
@@ -82,7 +82,7 @@ def logcumsumexp(xp, input: Array, dim):
         now, before = result[part(dim, k, k + 1)], result[part(dim, k - 1, k)]
         later = xp.real(now) >= xp.real(before)
         larger, smaller = xp.where(later, now, before), xp.where(later, before, now)
-        # the imaginary part lies next to that of the larger number; it may leave (-pi, pi]
+        # the imaginary part lies near the imaginary part of the larger number; it may leave (-pi, pi]
         now[...] = larger + xp.log1p(xp.exp(smaller - xp.where(xp.real(smaller) == -inf, 0, larger)))
     return result
 
@@ -96,7 +96,7 @@ def _ratio(ops, before, after):
 def _scaled(ops, y, input, dim):
     """exp(input - m) with m the cumulative maximum of the real part, exp of the steps of m, and the cumulative sums.
 
-    The result itself, log of the sum plus m, is not taken away again: where it is large, its last digits are lost.
+    The result, log of the sum plus m, is not subtracted later: if it is large, its last digits are lost.
     """
     top = ops.cummax(ops.real(input) if kind_of(input) == "c" else input, dim)[0]
     powers = _ratio(ops, input, top)

@@ -1,12 +1,12 @@
 """Declarations of derivatives: each derivative once, by the kind of mathematics of its operation.
 
-A declaration is a forward function on raw arrays, the *kernel*, and formulas. From the two come vjp, jvp, batch form,
-Tensor method, in-place variant, documentation and generated tests:
+A declaration is a forward function on raw arrays, the *kernel*, and formulas. They define vjp, jvp, batch form, Tensor
+method, in-place variant, documentation and generated tests:
 
     kind          the author writes           vjp               jvp                          batch form
     elementwise   one partial per input       g * conj(d)       sum of t * d                 align ranks
     linear        the transpose               the transpose     the operation on t           shift axis parameters
-    multilinear   one transpose per input     those             sum of op(.., t, ..)         align core dimensions
+    multilinear   one transpose per input     the transposes    sum of op(.., t, ..)         align core dimensions
     general       vjp, and jvp if it is easy  given             given, or vjp transposed     align core, or a loop
     constant      nothing                     none              none                         as declared
 
@@ -22,41 +22,41 @@ Tensor method, in-place variant, documentation and generated tests:
 **Kernels** get the array library's namespace `xp` and raw arrays, and use the names of the array API standard.
 
 **Formulas** get `ops`: every declared operation under its own name, with torch's argument names. In a first-order
-backward pass `ops` runs kernels on raw arrays; where the derivative is itself recorded it runs them on Tensors. So one
-body serves both, and whatever a formula uses is differentiable because it is in the table. Formulas use operators,
-indexing, `.shape`, `.ndim` and `ops`, nothing else.
+backward pass `ops` runs kernels on raw arrays. If the derivative is itself recorded, `ops` runs operations on Tensors.
+One body serves both. Every operation in a formula is in the table, so it is differentiable. Formulas use only
+operators, indexing, `.shape`, `.ndim` and `ops`.
 
 **The names of a formula's parameters are the saved values**: an input's name saves that input (`input_shape` only its
-shape, `input_dtype` its data type), `y` the result (`y0`, `y1` of several), a keyword its value. `g` is the cotangent
-(a tuple for several results; where one has none, zeros, or None if the rule declares that), `t` the tangent in a jvp,
-`needs` the inputs of a joint formula that need a cotangent. The node saves no other values.
+shape, `input_dtype` its dtype), `y` the result (`y0`, `y1` for several results), a keyword its value. `g` is the
+cotangent, a tuple for several results. An undefined cotangent is zeros, or None if the rule declares that. `t` is the
+tangent in a jvp. `needs` are the inputs of a joint formula that need a cotangent. The node saves no other values.
 
-Summing over broadcast axes, conjugation, dropping the imaginary part for a real input, and casting are done on the
-edge, never in a formula.
+The edge sums over broadcast axes, conjugates, drops the imaginary part for a real input, and casts. A formula never
+does.
 
-**The batch form** (for vmap) moves the batch axis to the front and runs the operation once. `batching` is the way the
-arguments are prepared; it follows from kind, `core` and `axes` unless it is declared:
+**The batch form** (for vmap) moves the batch axis to the front and runs the operation once. `batching` says how the
+arguments are prepared; its default follows from kind, `core` and `axes`:
 
-    align    axes of size 1 are inserted after the batch axis, so that inputs broadcast as they did without it
-    core     the same for the axes in front of those that the core signature names
+    align    axes of size 1 are inserted after the batch axis, so that inputs broadcast as without it
+    core     as align, for the axes before the axes of the core signature
     axes     parameters that name axes are shifted by one (None: all axes but the batch axis); all inputs get the batch
              axis, and a constant array must not have it, else there is a loop
-    joint    the same, and the constant arrays (an index, a mask) get the batch axis too
-    spread   the same, and equal ranks: elementwise, with a result that does not depend on all arguments
+    joint    as axes, and the constant arrays (an index, a mask) get the batch axis too
+    spread   as joint, with equal ranks: elementwise, but the result does not depend on all arguments
     loop     one run for each member of the batch: right, but slow
 
 If other arguments must change as well, such as a shape, the author declares them as a formula. It gets the size of the
-batch, and by name the arguments prepared so far (axes None are still None) or `ndim`, the number of
-axes of the first input without the batch axis. It returns the arguments that change, or None for a loop:
+batch, and by name the prepared arguments (axes None are still None) or `ndim`, the number of axes of the first input
+without the batch axis. It returns the changed arguments, or None for a loop:
 
     @reshape.batch
     def _(size, shape): return {"shape": (size, *shape)}
 
-If one run of the operation with other arguments is not enough, or not the fastest, the author writes the whole batch
-form, from other operations. It gets the `batch` (a `BatchLevel` of adjoint.transforms.batching) and the arguments
+If one run of the operation with other arguments is not enough, or too slow, the author writes the whole batch form from
+other operations. It gets the `batch` (a `BatchLevel` of adjoint.transforms.batching) and the arguments
 by name. Arrays with `batch.has(array)` have the batch axis, and `batch.strip(array)` shows it. `batch.ops_for(arrays)`
-are the operations on arrays with the axis, `batch.ops` those on members, and `batch.join(array)` makes the array with
-the axis the result. NotImplemented: the form above serves these arguments.
+are the operations on arrays with the axis, `batch.ops` the operations on members, and `batch.join(array)` makes the
+array with the axis the result. If the batch form returns NotImplemented, the form above runs.
 
     @permute.batched
     def _(batch, input, dims):
@@ -64,12 +64,13 @@ the axis the result. NotImplemented: the form above serves these arguments.
         return batch.join(batch.ops_for([data]).permute(data, (0, *[d + 1 for d in dims])))
 
 **The structure** (for sparse derivatives) says on which elements of the inputs an element of the result depends. It
-follows from the kind: those at the same place (elementwise), those that a linear operation moves or sums, else all.
-`moves` says that a linear operation only moves elements, which spares the search for sums.
-`separable` says that it is fewer: those with the same index along an axis that has one name in the core signature, or
-that no axis parameter names. It is true for multilinear operations and for those with axis parameters, unless it is
-declared. If the names follow from arguments, as those of einsum do, the author declares them with `signature`. Where no
-axes tell it, as for a sparse matrix, the author declares `pairs`.
+follows from the kind. An elementwise result depends on the elements at its position. A linear result depends on the
+elements that the operation moves or sums there. Any other result depends on all elements. `moves` declares that a
+linear operation only moves elements, which saves the search for sums. `separable` declares a smaller dependence: only
+on elements with the same index along an axis that has one name in the core signature, or that no axis parameter names.
+By default it is true for multilinear operations and for operations with axis parameters. If the axis names follow from
+arguments, as in einsum, the author declares them with `signature`. If axes cannot express the structure, as for a
+sparse matrix, the author declares `pairs`.
 """
 
 from __future__ import annotations
@@ -113,14 +114,15 @@ else:
         """Annotates a kernel's parameter: a tuple of raw arrays that pick places, and slices; saved as arrays are."""
 
     class Number:
-        """Annotates a kernel's parameter: a Python number; NumPy's, and tensors of one element, are made one."""
+        """Annotates a kernel's parameter: a Python number; other numbers and one-element tensors are converted to
+        one."""
 
     class Numeric:
-        """The same, but other values pass: the rule's own check or kernel judges them."""
+        """As `Number`, but other values pass unconverted: the rule's own check or kernel validates them."""
 
 
 class Parameter:
-    """A parameter of a kernel; those of inspect check their names, which takes time at every import."""
+    """A parameter of a kernel. inspect's parameters would check their names, which takes time at every import."""
 
     __slots__ = ("annotation", "default", "kind", "name")
 
@@ -187,14 +189,14 @@ def names_of(function: Function) -> list[str]:
 
 
 class Formula:
-    """One body that yields cotangents (or, in a jvp, takes the tangent) of the inputs it is for.
+    """One body that returns cotangents of its inputs, or, in a jvp, takes their tangent.
 
-    body: the declared function. inputs: names of those inputs. needs: the names of the values that it uses besides
-    `ops` and the cotangent or tangent. renamed: the rule's names for parameters of the body with other names.
-    call: the formula as a function of (ops, cotangent or tangent, *values of needs), whatever the body leaves out.
-    pull: the same for a cotangent.
-    native: a kernel in C that gives the same for small plain arrays, g and the first value of needs, or None: then the
-        body is called.
+    body: the declared function. inputs: the names of its inputs. needs: the names of the values that it uses besides
+    `ops` and the cotangent or tangent. renamed: the rule's names for parameters that have other names in the body.
+    call: the formula as a function of (ops, cotangent or tangent, *values of needs), also if the body omits some. pull:
+    as `call`, for a cotangent.
+    native: a C kernel with the same result for small plain arrays g and the first value of needs. If it returns None,
+        the body is called.
     """
 
     def __init__(
@@ -238,8 +240,9 @@ def uniform(body: Function, takes_ops: bool, takes_driver: bool, n: int) -> Func
 class Partial(Formula):
     """The partial derivative d of an elementwise operation: `call` gives driver * d, and `pull` g * conj(d).
 
-    A partial is a number, the name of a saved value, or a function that gives d, or, if its first parameter is `g`,
-    the product. A name with + or - in front is that of a number, which is mostly 1: then nothing is multiplied.
+    A partial is a number, the name of a saved value, or a function that returns d (or the product, if its first
+    parameter is `g`). A name with + or - in front is a saved number, which is mostly 1; the multiplication by 1 is
+    skipped.
     """
 
     def __init__(self, partial: Function | str | float, input: str) -> None:
@@ -251,7 +254,7 @@ class Partial(Formula):
         self.is_saved_value = isinstance(partial, str)
         #: True if numbers among the values may be operands of one program, whatever numbers they are.
         self.takes_numbers = self.is_saved_value or getattr(partial, "takes_numbers", False)
-        #: 1 or -1 for a name with such a sign, else 0.
+        #: 1 or -1 for a name with + or - in front, else 0.
         self.sign = {"+": 1, "-": -1}.get(str(partial)[0], 0) if self.is_saved_value else 0
         of_one = not self.takes_ops and len(self.needs) == 1
         self.call, self.pull = products(partial, self.call, self.takes_driver, of_one)
@@ -268,8 +271,8 @@ def products(
 ) -> tuple[Function, Function]:
     """The products of a driver with a partial derivative, and with its conjugate, of (ops, driver, *values).
 
-    partial_of: the partial derivative as such a function; is_product: it is the product itself; is_of_one_value: the
-    partial takes exactly one value.
+    partial_of: the partial derivative as a function of (ops, driver, *values). is_product: it returns the product
+    itself. is_of_one_value: the partial takes exactly one value.
     """
     if isinstance(partial, str):
         if partial[0] == "-":
@@ -319,12 +322,12 @@ def conj(ops: Any, factor: Any) -> Any:
 
 
 class Rule:
-    """The declaration of one operation. See the module's text for the meaning of each part.
+    """The declaration of one operation. The docstring of the module explains each part.
 
-    name: the operation's. kernel: a function, or the name of the array library's. arrays: the names of its parameters,
-    for the library's. options: the other options, which are attributes with defaults.
+    name: the operation's name. kernel: a function, or the name of a function of the array library. arrays: for a
+    library's function, the names of its parameters. options: the other options, which are attributes with defaults.
 
-    Computed attributes: names, all parameters in the order of the signature.
+    Computed attributes: names, the names of all parameters in the order of the signature.
 
     Raises TypeError for an unknown option.
     """
@@ -339,8 +342,8 @@ class Rule:
     #: Ranks of operands (SCALAR, ZERO_DIM) that are not rounded to the half-precision type of the others.
     wide: Sequence[int] = ()
     outputs: tuple[str, ...] | None = None
-    #: The number of results, from the first on, that have the half-precision type of the inputs. The other results keep
-    #: the type in which they were computed, for the backward pass.
+    #: The number of leading results that are rounded to the half-precision dtype of the inputs. The other results keep
+    #: their dtype, for the backward pass.
     rounded: int = maxsize
     differentiable: tuple[bool, ...] | None = None
     view: bool = False
@@ -352,17 +355,17 @@ class Rule:
     small: str | None = None
     #: The kernel for two small plain arrays, or None where only the kernel itself can compute them.
     native: NativeKernel | None = None
-    #: The kernel for arrays of one floating type: a function of all arguments, in which numbers are operands.
+    #: The kernel for arrays of one floating dtype: a function of all arguments, where numbers are operands.
     plain: Function | None = None
     spread: str | None = None
-    #: Torch's names for saved values where they differ from ours, None for values that torch does not have. A name that
-    #: ends in [] is that of a tuple, also of one number.
+    #: Torch's names for saved values if they differ from ours, None for values that torch does not save. A name that
+    #: ends in [] names a tuple, also if one number is given.
     shown: Mapping[str, str | None] = MappingProxyType({})
     #: Plain values that torch's nodes show, though no formula needs them.
     keeps: tuple[str, ...] = ()
-    #: Its nodes (or those of these names) run once: PyTorch's nodes save a tensor that no formula here needs.
+    #: Its nodes (or its nodes of these names) run once: PyTorch's nodes save a tensor that no formula here needs.
     runs_once: bool | Sequence[str] = False
-    #: Formulas get None, not zeros, for those of several results that have no cotangent.
+    #: Formulas get None instead of zeros for results without a cotangent.
     undefined: bool = False
     doc: str = ""
     check: Function | None = None
@@ -373,8 +376,8 @@ class Rule:
     copies: bool = False
     #: Each element of the result is one element of an input, or zero.
     moves: bool = False
-    #: The factor each of whose elements, along all axes but the first, brings one element of the other input to each
-    #: element of the result, as the weight of a convolution.
+    #: The factor that acts like the weight of a convolution: each of its elements, along all axes but the first,
+    #: multiplies one element of the other input for each element of the result.
     taps: str | None = None
 
     def __init__(
@@ -401,10 +404,10 @@ class Rule:
         self.scalars = self.kind == "elementwise" if scalars is None else scalars
         # makes further attributes of torch's, by name, from saved values; its parameters say which
         self.attributes = attributes and (attributes, names_of(attributes))
-        # elements of the result depend on those elements of the inputs alone that have the same indices along axes with
-        # one name in the core signature, or along axes that the axis parameters do not name
+        # an element of the result depends only on elements of the inputs with the same indices along axes that have one
+        # name in the core signature, or along axes that no axis parameter names
         self.separable = (self.kind == "multilinear" or self.core is None) if separable is None else separable
-        # each element of the result depends on the elements at its place alone, of whichever kind the rule is
+        # each element of the result depends only on the elements at its position, for any kind of rule
         self.is_elementwise = by_element or self.kind == "elementwise" or self._has_scalar_core()
         self._batching = batching and _one_of(batching, "batching", _BATCHING)
         self._name_nodes(node)
@@ -573,7 +576,7 @@ class Elementwise(Rule):
     def partial(self, input: str, formula: Function | str | float) -> None:
         """Declare the partial derivative by one input: a function, the name of a saved value, or a number.
 
-        A function whose first parameter is `g` gives the product g * d instead of the partial d, where that is quicker.
+        A function whose first parameter is `g` returns the product g * d instead of the partial d, which can be faster.
         """
         self._check_inputs((input,))
         self.vjps.append(Partial(formula, input))
@@ -667,10 +670,10 @@ _OPTIONS = (_KEPT_OPTIONS | set(Rule.__init__.__kwdefaults__ or ())) - {"arrays"
 def elementwise(kernel: str | None = None, /, *, name: str | None = None, **partials_and_options: Any) -> Any:
     """Declare an elementwise operation: the kernel's name and, for each input, its partial derivative.
 
-    A partial is a function of saved values, or, shorter, the name of one ("other") or a number. A function whose first
-    parameter is `g` gives the product of g and the partial, where that is quicker. Options are those of
-    `Rule`; without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of
-    several steps or with parameters.
+    A partial is a function of saved values, the name of a saved value ("other"), or a number. A function whose first
+    parameter is `g` returns the product of g and the partial, which can be faster. Options are the options of `Rule`;
+    without partials, `arrays` names the inputs. Without a kernel's name this is a decorator for a kernel of several
+    steps or with parameters.
     """
     options = {k: v for k, v in partials_and_options.items() if k in _OPTIONS}
     partials = {k: v for k, v in partials_and_options.items() if k not in _OPTIONS}

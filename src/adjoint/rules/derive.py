@@ -53,7 +53,7 @@ def run(formula: Formula, ops: Any, driver: Any, value_of: Callable[[str], Any])
 
 
 def vjp(rule: Rule, ops: Any, g: Any, values: Values, y: Any, needs: Sequence[bool]) -> dict[str, Any]:
-    """Cotangents of the inputs by name, not yet summed over broadcast axes nor cast to the inputs' types.
+    """Cotangents of the inputs by name, before the edges sum broadcast axes and cast to the inputs' dtypes.
 
     g: the cotangent of the result; a tuple for several results, zeros where undefined.
     needs: for each input (each member, if the input is a sequence) whether its cotangent is needed.
@@ -86,10 +86,10 @@ Transposed = Callable[[Rule, dict[str, Any], Values, Any], Any]
 
 
 def jvp(rule: Rule, ops: Any, tangents: Values, values: Values, y: Any, transposed: Transposed | None = None) -> Any:
-    """The tangent of the result (a tuple for several; None where it does not depend on the given tangents).
+    """The tangent of the result (a tuple for several results; None if it does not depend on the given tangents).
 
-    tangents: by input name, only of those inputs that have one; for a sequence a list with None for the others.
-    transposed: the function for inputs of which only the vjp is declared. Without it such an input is a TypeError.
+    tangents: by input name, only for inputs with a tangent; for a sequence a list with None for the others. transposed:
+    the function for inputs with a vjp but no jvp. Without it such an input raises TypeError.
     """
     return _JVPS[rule.kind](rule, ops, tangents, values, y, transposed)
 
@@ -180,7 +180,7 @@ def like(ops: Any, tangent: Any, y: Any) -> Any:
 
 
 def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
-    """The tangent; zeros for an array that has none, 0 for a number, None for an argument that is not there."""
+    """The tangent; zeros for an array without one, 0 for a number, None for an absent argument."""
     if isinstance(value, (list, tuple)):
         tangents = [None] * len(value) if tangent is None else tangent
         return [tangent_or_zero(ops, t, member) for t, member in zip(tangents, value, strict=True)]
@@ -195,15 +195,15 @@ def tangent_or_zero(ops: Any, tangent: Any, value: Any) -> Any:
 def batch(
     rule: Rule, ops: Any, values: Values, in_dims: Values, on_loop: Callable[[Rule], None] | None = None
 ) -> tuple[Any, int | None]:
-    """Run the operation on a whole batch: the result (a tuple of several), and the place of its batch axis.
+    """Run the operation on a whole batch; returns the result (a tuple for several) and the position of its batch axis.
 
-    in_dims: for each array argument that has a batch axis, which one it is (for a sequence a list, None for members
-    without). Everything else that `values` holds is the same for all members of the batch, and as `values` would hold
-    it without a batch. The batch axis of the result comes first; its place is None if no argument has one, or if the
-    result is no array but, say, a truth value that holds for the whole batch.
+    in_dims: the batch axis of each array argument that has one (for a sequence a list, None for members without). All
+    other entries of `values` are equal for all members of the batch, and have their form without a batch. The batch
+    axis of the result comes first. Its position is None if no argument has a batch axis, or if the result is no array,
+    such as a bool for the whole batch.
     on_loop: called for an operation that can only be run in a loop.
 
-    Raises ValueError for an empty batch of an operation that can only be run in a loop, and not on zeros.
+    Raises ValueError for an empty batch if the operation runs only in a loop and fails on zeros.
     """
     dims = {name: dim for name, dim in in_dims.items() if _is_batched(dim)}
     if not dims:

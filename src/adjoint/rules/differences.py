@@ -1,8 +1,8 @@
-"""Differences of special functions as functions of their own, since a subtraction would cancel all digits.
+"""Differences of special functions as separate functions, since a subtraction would cancel all digits.
 
-They are the derivatives of scaled functions far out, where those are almost powers. There they are a power of the
-argument times a smooth function of its reciprocal, as a Chebyshev series. The coefficients come from mpmath's values
-with 600 bits. Closer to 0, where a digit or two cancels, the differences are taken of the values.
+They are the derivatives of scaled functions. For large arguments such a function is almost a power, and the difference
+is a power of the argument times a smooth function of its reciprocal, given as a Chebyshev series. The coefficients come
+from mpmath's values with 600 bits. For smaller arguments only a digit or two cancel, and the values are subtracted.
 """
 
 from .declare import Array, elementwise
@@ -248,7 +248,7 @@ def scaled_k_difference(xp, input: Array):
     return _far_or_near(xp, input, 8.0, _decay(xp, _K_DIFFERENCE), lambda x: xp.special.k1e(x) - xp.special.k0e(x))
 
 
-#: So many terms are added before digamma is that of large numbers.
+#: The number of terms added before the series of digamma for large numbers is used.
 _TERMS = 10
 
 

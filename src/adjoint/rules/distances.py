@@ -151,7 +151,7 @@ def _shortened(ops, length, maxnorm):
 
 @general(axes=("dim",), separable=False, inplace=True, check=_check_renorm)
 def renorm(xp, input: Array, p: Numeric, dim, maxnorm: Numeric):
-    """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+    """The slices along an axis, scaled down to maxnorm if their p-norm is larger."""
     axes = _others(dim, input.ndim)
     size = xp.abs(input)
     if p == inf:

@@ -1,16 +1,16 @@
 """Distribution functions with derivatives in their parameters: incomplete gamma and beta functions, Student's t.
 
 A distribution function F is the integral of a density p. Its derivative by a parameter, of any order, is the integral
-of that of the density, and
+of the density's derivative, and
 
     d p = p * d log p
 
-makes every derivative of p the product of p and a polynomial in the derivatives of log p, which are logarithms and
-polygamma functions. So F and its derivatives by the parameters are one family of operations, numbered by `orders`;
-the family is closed under differentiation, since the derivative by the argument is the integrand. SciPy computes order
-0. The others are integrals over a half-line by the double exponential formula of Takahasi and Mori (1974): the
-trapezoidal rule after w = exp(pi / 2 * sinh(s)), which does not mind a density that is singular at one end or spread
-over many scales.
+shows that every derivative of p is the product of p and a polynomial in the derivatives of log p, which are logarithms
+and polygamma functions. So F and its derivatives by the parameters are one family of operations, numbered by `orders`.
+The derivative by the argument is the integrand, so the family is closed under differentiation. SciPy computes order 0.
+Higher orders are integrals over a half-line by the double exponential formula of Takahasi and Mori (1974): the
+trapezoidal rule after w = exp(pi / 2 * sinh(s)). It works for densities that are singular at one end or spread over
+many scales.
 """
 
 from math import comb, cosh, exp, factorial, pi, sinh
@@ -24,7 +24,7 @@ LOG_PI = 1.1447298858494002
 
 
 class Kernels:
-    """The functions that densities are written with, on raw arrays; formulas have them in `ops`."""
+    """The functions in the formulas of densities, on raw arrays; formulas have them in `ops`."""
 
     def __init__(self, xp):
         self.log, self.log1p, self.exp = xp.log, xp.log1p, xp.exp
@@ -36,7 +36,7 @@ class Kernels:
 
 
 # densities: the logarithm, and its derivatives by the parameters ----------------------------------------------------
-# The argument x is in the form that the logarithm needs, so that the caller can compute it where that is exact.
+# The argument x has the form that the logarithm needs, so that the caller can compute it exactly.
 
 
 def log_gamma_density(ops, parameters, value):

@@ -1,8 +1,7 @@
 """Elementwise operations: arithmetic, powers, exponentials, trigonometric and hyperbolic functions, comparisons.
 
-Partial derivatives are those of any table (DLMF chapter 4 for the elementary functions). Where a function has a kink
-the value follows torch: 0 for abs, sign and relu at 0, one half each for equal arguments of maximum and minimum, 1 for
-clamp at its bounds.
+Partial derivatives are standard (DLMF chapter 4 for the elementary functions). At a kink the value follows torch: 0 for
+abs, sign and relu at 0, one half each for equal arguments of maximum and minimum, 1 for clamp at its bounds.
 """
 
 from typing import Any
@@ -23,7 +22,7 @@ LOG_2 = 0.6931471805599453
 # arithmetic ---------------------------------------------------------------------------------------------------------
 
 neg = elementwise("negative", name="neg", input=-1, inplace=True, fast="negative", check=refusals.check_neg)
-#: Beside halves torch's kernels round other operands to their type; those of products and quotients keep numbers.
+#: torch's kernels round other operands to half precision beside halves; products and quotients do not round numbers.
 WIDE = (SCALAR, ZERO_DIM)
 
 mul = elementwise("multiply", name="mul", input="other", other="input", wide=WIDE, inplace=True)
@@ -109,7 +108,7 @@ true_divide = elementwise(
 
 @elementwise(input=lambda other: other, node="MulBackward1", method=False, function=False)
 def mul_number(xp, input: Array, other: Number):
-    """input * other, a number that is no factor like a tensor: it is kept as it is."""
+    """input * other, a number without a gradient; the node saves the number itself."""
     return input * other
 
 
@@ -177,13 +176,13 @@ def _by_base(ops, g, input, exponent):
 
 
 def _by_exponent(ops, y, input, exponent):
-    # 0 ** e does not change with e > 0; the logarithm is taken of 1 there
+    # 0 ** e is constant for e > 0; there the logarithm gets 1
     if is_number(input):
         if input == 0 and not is_complex(ops, y):
             return ops.where(exponent >= 0, 0, -y)
         return y * (ops.log(ops.full_like(y, input)) if input else 0)
     zero = (input == 0) & ((ops.real(exponent) if is_complex(ops, exponent) else exponent) >= 0)
-    # 1.0 makes integers float64: NumPy takes the logarithms of small ones in half precision
+    # 1.0 makes integers float64: NumPy would compute logarithms of small integer dtypes in half precision
     base = ops.where(zero, 1.0, input)
     if is_complex(ops, y) and not is_complex(ops, base):
         # negative numbers have complex logarithms
@@ -228,7 +227,7 @@ def _power(xp, input, exponent):
     return xp.pow(input, exponent)
 
 
-#: Exponents for which NumPy's operator calls a square, a root or a quotient.
+#: Exponents for which NumPy's operator computes a square, a root or a quotient.
 _QUICK = frozenset((0, 0.5, 1, 2, -1))
 
 
@@ -241,7 +240,7 @@ _PRODUCTS = {
 
 
 def _integer_power(xp, input, exponent):
-    # negative powers of integers are rounded towards zero, so that only those of 1 and -1 are not 0
+    # negative powers of integers are rounded towards zero, so only powers of 1 and -1 differ from 0
     negative = exponent < 0
     if not count_true(underlying(negative)):
         return input**exponent
@@ -294,7 +293,7 @@ def logaddexp(xp, input: Array, other: Array):
         return xp.logaddexp(input, other)
     first = xp.real(input) >= xp.real(other)
     larger, smaller = xp.where(first, input, other), xp.where(first, other, input)
-    # beside an infinity nothing counts, and the difference of two is undefined
+    # an infinite number is the result alone, since the difference of two infinities is undefined
     alone = xp.isinf(xp.real(larger)) & (xp.real(smaller) < INFINITY)
     with xp.errstate(invalid="ignore"):
         below = xp.where(alone | (larger == smaller), 0, smaller - larger)
@@ -310,8 +309,8 @@ tan = elementwise("tan", input=lambda y: 1 + y * y, dtypes="float", inplace=True
 
 def _arcsine_slope(ops, input):
     if is_complex(ops, input):
-        # two roots neither overflow nor leave the principal branch; on a cut differences keep the sign of a zero,
-        # which tells the side, and sums do not
+        # a product of two roots does not overflow and stays on the principal branch. On a cut the sign of a zero tells
+        # the side; differences keep this sign, sums do not
         return ops.rsqrt(-(input - 1)) * ops.rsqrt(input - -1)
     # not 1 - x * x, which has few digits where x is near 1
     return ops.rsqrt((1 - input) * (1 + input))
@@ -345,7 +344,7 @@ def _asinh_partial(ops, input):
 asinh = elementwise("asinh", input=_asinh_partial, dtypes="float", inplace=True)
 
 
-# two roots neither overflow nor leave the principal branch; the difference keeps the sign of a zero
+# a product of two roots does not overflow and stays on the principal branch; the difference keeps the sign of a zero
 @elementwise(input=lambda ops, input: ops.rsqrt(input - 1) * ops.rsqrt(input - -1), dtypes="float", inplace=True)
 def acosh(xp, input: Array):
     """Inverse hyperbolic cosine."""
@@ -405,7 +404,7 @@ def sigmoid(xp, input: Array):
     return logistic(xp, input)
 
 
-#: The functions whose cotangent is a gate; torch has an operation for each, threshold_backward and so on.
+#: Functions whose vjp is a gate; torch has an operation for each, threshold_backward and so on.
 GATED = ("threshold", "leaky_relu", "hardtanh", "hardsigmoid", "hardshrink", "softshrink")
 
 
@@ -673,7 +672,7 @@ def _(ops, t, input):
 
 @linear(method=False, function=False, inplace="conj_physical_")
 def conj(xp, input: Array):
-    """Complex conjugate; the same for real input."""
+    """Complex conjugate; the input itself if it is real."""
     return xp.asarray(input, copy=True) if kind_of(input) == "b" else xp.conj(input)
 
 
@@ -720,7 +719,7 @@ def _(ops, g):
     return ops.imag(g)
 
 
-# comparisons and tests, which have no derivative; that of comparisons in place is 0 -----------------------------------
+# comparisons and tests: no derivative; comparisons in place have derivative 0 ---------------------------------------
 
 
 def _comparison(kernel, name, **options):

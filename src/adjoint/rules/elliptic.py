@@ -1,12 +1,12 @@
 """Elliptic integrals of several variables: Carlson's symmetric ones, Legendre's incomplete ones, Jacobi's functions.
 
-Carlson's integrals are of one family, the integrals over t > 0 of
+Carlson's integrals form one family, the integrals over t > 0 of
 
     t ** power * (t + a) ** -k * (t + b) ** -l * (t + c) ** -m * (t + d) ** -n
 
 with half integers k, l, m, n, the `exponents` (DLMF 19.16.1-6). The derivative by a is -k times the member with k + 1,
-so that the family is closed. SciPy knows some of its members. The others are sums: after t = exp(s) the trapezoidal
-rule is exact but for rounding, wherever the variables are, and however far apart.
+so the family is closed under differentiation. SciPy computes some members. The others are sums: after t = exp(s) the
+trapezoidal rule is exact up to rounding, for any variables, however far apart.
 """
 
 from math import exp, pi
@@ -79,7 +79,7 @@ def r_d(ops, a, b, c):
 
 
 def _divided(xp, term, x, exponent):
-    """term / x ** exponent by roots and quotients, which are the same for all sizes of arrays."""
+    """term / x ** exponent by roots and quotients, whose values do not depend on the size of an array."""
     whole = int(exponent)
     term = term / xp.sqrt(x) if exponent != whole else term
     for _ in range(whole):
@@ -88,7 +88,7 @@ def _divided(xp, term, x, exponent):
 
 
 def _extreme(xp, values, which):
-    """The least of the positive ones among several variables, or the greatest."""
+    """The smallest, or the largest, among 1 and the positive variables."""
     result = 1.0
     for value in values:
         result = getattr(xp, which)(result, xp.where(value > 0, value, 1.0))
@@ -172,7 +172,7 @@ _legendre(
 
 # Jacobi's elliptic functions (DLMF 22.13.1-3) -------------------------------------------------------------------------
 
-#: The functions in the order in which SciPy returns them; the last one is the amplitude.
+#: The functions in SciPy's order; the last is the amplitude.
 SN, CN, DN, AM = range(4)
 
 

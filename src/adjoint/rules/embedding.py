@@ -14,8 +14,8 @@ from .reduce import axes_of, softmax_derivative
 _HIDDEN = {"method": False, "function": False}
 
 # embedding ----------------------------------------------------------------------------------------------------------
-# `lead` axes in front of table and indices are those of a batch: each member has a table of its own. The indices of all
-# members then count through the tables one under the other.
+# The first `lead` axes of table and indices are batch axes: each member has its own table. The tables of all members
+# are concatenated, and the indices count through them.
 
 
 def _through_all(xp, indices, rows, lead):
@@ -36,7 +36,7 @@ def _check_embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse, l
 
 @linear(batching="joint", check=_check_embedding, **_HIDDEN)
 def embedding(xp, weight: Array, indices: Constant, padding_idx=-1, scale_grad_by_freq=False, sparse=False, lead=0):
-    """The rows of a table that indices name; neither padding_idx nor scale_grad_by_freq changes them."""
+    """The rows of a table at the indices. padding_idx and scale_grad_by_freq change only the gradient."""
     *batch, rows, width = weight.shape
     table = xp.reshape(weight, (prod(batch) * rows, width))
     return xp.getitem(table, (_through_all(xp, indices, rows, lead),))
@@ -67,9 +67,9 @@ def _(lead):
 
 @linear(batching="joint", node="EmbeddingDenseBackwardBackward0", **_HIDDEN)
 def embedding_sum(xp, input: Array, indices: Constant, rows, padding_idx=-1, scale_grad_by_freq=False, lead=0):
-    """A table of so many rows: the sum of those of the input that indices name alike, none for padding_idx.
+    """A table of `rows` rows: each is the sum of the input's rows with its index, zero for padding_idx.
 
-    With scale_grad_by_freq it is their mean.
+    With scale_grad_by_freq each is the mean of these rows.
     """
     batch, width = indices.shape[:lead], input.shape[-1]
     rows_of_indices = xp.reshape(_through_all(xp, indices, rows, lead), (-1,))
@@ -117,7 +117,7 @@ def _(lead):
 
 @general(axes=("dim",), **_HIDDEN)
 def safe_softmax(xp, input: Array, dim):
-    """softmax along an axis, and 0 where all elements are -inf: a query that may attend to nothing."""
+    """softmax along an axis, and 0 where all elements are -inf, for a query without allowed keys."""
     require_real("softmax_lastdim_kernel_impl", input)
     if not input.size:
         return xp.asarray(input, copy=True)

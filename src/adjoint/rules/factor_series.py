@@ -1,10 +1,10 @@
 """Series of factors of matrices (eigenvectors, singular vectors, QR), order by order from their defining equations.
 
-Coefficient k of a factor F is F[0] times a matrix D. The equation of order k, with all that is known brought to one
-side, gives the part of D that the shape of the other factor leaves free; that the columns stay orthonormal gives the
-part D + H(D) = C. Of the phases of complex vectors the same is assumed as by the first derivatives in `linalg.py`.
-Where eigenvalues or singular values are equal, first derivatives are those of `linalg.py`, too, and coefficients of
-order 2 and more, which depend on how the vectors turn among themselves, are NaN.
+Coefficient k of a factor F is F[0] times a matrix D. Two conditions determine D. The equation of order k gives the part
+that the other factor's shape does not fix. The columns stay orthonormal, which gives D + H(D) = C. The phases of
+complex vectors are fixed as for the first derivatives in `linalg.py`. If eigenvalues or singular values are equal,
+first derivatives are those of `linalg.py`, too. Coefficients of order 2 and more then depend on the choice of the
+vectors, and are NaN.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def half(x: Any) -> Any:
 
 
 def turning(ops: Any, rows: Rows, k: int) -> Any:
-    """The imaginary part of the diagonal of F[0]^H F[k] by which the columns of F do not turn: that of F^H F' is 0."""
+    """The imaginary part of diag(F[0]^H F[k]) for which diag(F^H F') is real, so that columns keep their phases."""
     if k == 1:
         return ops.zeros_like(ops.imag(rows[0][..., 0, :]))
     terms = [(j - k) / k * ops.imag(diagonal(ops, H(ops, rows[j]) @ rows[k - j])) for j in range(1, k)]
@@ -56,7 +56,7 @@ def eigh(step: Any) -> Any:
     a = H(ops, vectors) @ step.series["A"] @ vectors
     of_gaps = gaps(values)
     start = ops.identity(vectors, *vectors.shape[-2:]) + ops.zeros_like(vectors)
-    # those that the vectors have, and those that further ones are computed from
+    # the coefficients of the vectors, and those from which further ones are computed
     result_turns, turns, rows = [start], [start], [values]
     for k in range(1, step.n):
         known_terms = a[k]
@@ -74,7 +74,7 @@ def eigh(step: Any) -> Any:
 
 
 def qr(step: Any) -> Any:
-    """A = Q R of tall matrices; the columns behind the square part of wide ones are Q times theirs in R."""
+    """A = Q R of tall matrices; in wide ones, columns after the square part are Q times the same columns of R."""
     ops, (q, r), a = step.ops, step.y, step.series["A"]
     m, n = a.shape[-2:]
     if step.values["mode"] == "r" or (step.values["mode"] == "complete" and m > n):

@@ -206,7 +206,7 @@ def _lower_factor(ops, factor, upper):
 def cholesky_solution(xp, B: Array, factor: Array, upper=False):
     """X with (L H(L)) X = B, where `factor` is L or, if upper, H(L).
 
-    Only one triangle of the factor is read. The derivative is that of (L H(L))^-1 B for any square L, at this one.
+    Only one triangle of the factor is read. The derivative is the derivative of (L H(L))^-1 B for any square L.
     """
     factor_h = xp.conj(xp.matrix_transpose(factor))
     lower, over = (factor_h, factor) if upper else (factor, factor_h)
@@ -239,7 +239,7 @@ def _(ops, t, factor, y, upper):
 
 @general(method=False, function=False, dtypes="any", batching="joint", node="NotImplemented")
 def underivable(xp, input: Array, result: Constant, error):
-    """The result, made of the input by an operation without derivative; whoever asks for one gets the error."""
+    """The result of an operation without derivative; a request for the derivative raises the error."""
     return result
 
 

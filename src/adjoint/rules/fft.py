@@ -1,9 +1,9 @@
 """Discrete Fourier transforms.
 
-All are linear. A transform and its opposite are each other's transpose up to the factor, so one rule with a direction
-serves both, and every derivative is again one of the three transforms. `norm` says where the factor stands, as in
-NumPy: "backward" puts 1/n on the inverse, "forward" on the forward transform, "ortho" the root of it on both; a
-transpose swaps the first two.
+All are linear. A transform is, up to a factor, the transpose of its inverse. So one rule with a direction serves both,
+and every derivative is again one of the three transforms. `norm` places the factor, as in NumPy: "backward" puts 1/n on
+the inverse, "forward" puts it on the forward transform, "ortho" puts its root on both. A transpose swaps "backward" and
+"forward".
 
 Of a real signal's spectrum only the first half is stored: every frequency but the first (and for an even size the
 last) represents its mirror image, too.

@@ -24,7 +24,7 @@ def multiply_add(xp, input: Array, factor: Array, addend: Array):
 
 @multilinear(axes=("dims",), **_HIDDEN)
 def sum_product(xp, input: Array, other: Array, dims):
-    """The sum of input * other over axes, which are kept with size 1; both have the same number of axes."""
+    """The sum of input * other over axes, kept with size 1; both have the same number of axes."""
     ndim = trailing = input.ndim
     while trailing - 1 in dims:
         trailing -= 1

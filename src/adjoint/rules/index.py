@@ -52,7 +52,7 @@ def _explain_basic(error, input, index):
 def last_step(shape, index):
     """The last step of a basic index, as (item, dim, shape) of the axis; None if there is none.
 
-    A full slice counts where there is nothing else.
+    A full slice counts only in an index without other steps.
     """
     steps, dim, rest = [], 0, list(shape)
     for k, item in enumerate(index):
@@ -180,7 +180,7 @@ def covered(item):
 
 
 def places_ndim(indices):
-    """The number of axes of the places that arrays of indices pick together; those of a mask form a vector."""
+    """The number of axes of the positions that index arrays pick together; the positions of a mask form a vector."""
     return max(1 if kind_of(item) == "b" else item.ndim for item in indices if not isinstance(item, slice))
 
 
@@ -282,7 +282,7 @@ def _(batch, input, shape, indices):
 
 
 def _axis_behind(ops, array, n):
-    """The first axis moved behind the next n ones."""
+    """Moves the first axis after the next n axes."""
     return ops.permute(array, (*range(1, n + 1), 0, *range(n + 1, array.ndim)))
 
 
@@ -577,7 +577,7 @@ def where_equal(ops, a, b):
 
 def _declare_reduction(name, check):
     def kernel(xp, input: Array, dim, index: Constant, src: Array, reduce, include_self=True):
-        """A copy in which the elements of src that index sends to one position are reduced with the element there."""
+        """A copy in which each element is reduced with the elements of src that index sends to its position."""
         result, target, where, part = _scattered(xp, input, dim, index, src)
         if not include_self:
             xp.setitem(target, where, neutral(xp, reduce, input.dtype))
@@ -635,9 +635,9 @@ def _of_extreme(ops, g, y, input, part, input_weight, ones, dim, index):
 
 
 def _of_product(ops, g, y, input, part, input_weight, ones, dim, index):
-    # The product of all other factors. With one zero among the factors, this is the product p of those that are not
-    # zero for the zero, and p / x times the zero for any other x; with two it is p times the other zero for a zero.
-    # The zeros enter as their sum, so that this can be differentiated again.
+    # The product of all other factors. p is the product of the nonzero factors. With one zero among the factors, the
+    # result is p for the zero, and p / x times the zero for any other x. With two zeros it is p times the other zero
+    # for each zero. The zeros enter as their sum, so that this can be differentiated again.
     own_zero, part_zero = where_zero(ops, input) * input_weight, where_zero(ops, part)
     zeros = ops.scatter_add(own_zero, dim, index, part_zero)
     total = ops.scatter_add(input * own_zero, dim, index, part * part_zero)
@@ -912,7 +912,7 @@ def _check_take(input, index):
 
 @linear(batching="loop", check=_check_take)
 def take(xp, input: Array, index: Constant):
-    """The elements of the flattened input at the places that index names, negative ones counted from the end."""
+    """The elements of the flattened input at the indices; negative indices count from the end."""
     return xp.getitem(xp.reshape(input, (-1,)), (index,))
 
 

@@ -1,12 +1,12 @@
 """Linear algebra: solving, inverses, determinants, factorizations, functions of matrices.
 
 Formulas after Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode
-algorithmic differentiation"; a rule names its source where that is another one. All work on the last two axes, with any
+algorithmic differentiation"; a rule with another source names it. All operations work on the last two axes, with any
 axes in front. H is the conjugate transpose.
 
 Factors of a decomposition are defined only up to a sign or phase, and the formulas are right for functions that do not
-depend on it. Where two eigenvalues or singular values are equal, such a function does not depend on how the vectors
-turn among themselves either: the terms that would be divided by their difference are left out.
+depend on it. If two eigenvalues or singular values are equal, their vectors may be rotated among each other, and such a
+function must not depend on the rotation either. Terms divided by the difference of the two values are omitted.
 """
 
 from math import nan
@@ -148,7 +148,7 @@ def linalg_solve(xp, A: Array, B: Array):
 
 
 def solve_vjp(ops, g, A, y, needs):
-    """The cotangents of a matrix and the right-hand sides from that of the solution y."""
+    """The cotangents of a matrix and the right-hand sides from the cotangent of the solution y."""
     of_b = ops.linalg_solve(H(ops, A), g)
     return (-ops.matmul(of_b, H(ops, y)) if needs[0] else None), of_b
 
@@ -381,10 +381,10 @@ def _products_without_two(ops, s):
 
 
 def _cofactors_derivative(ops, direction, A):
-    """The cofactors' change in a direction, which is its own transpose.
+    """The directional derivative of the cofactors, a map that is its own transpose.
 
-    Where A is diagonal, the adjugate changes by products of all its elements but two; the singular vectors make any
-    matrix diagonal.
+    For a diagonal A, the derivatives of the adjugate are products of all diagonal elements but two. The singular
+    vectors make any matrix diagonal.
     """
     if not A.shape[-1]:
         return ops.zeros_like(A)
@@ -471,7 +471,7 @@ def _half_triangle(ops, x):
 
 
 def cholesky_vjp(ops, g, y, upper):
-    """The cotangent of a matrix from that of its triangular factor y."""
+    """The cotangent of a matrix from the cotangent of its triangular factor y."""
     if upper:
         g, y = H(ops, g), H(ops, y)
     y_h = H(ops, y)
@@ -483,7 +483,7 @@ def cholesky_vjp(ops, g, y, upper):
 
 
 def cholesky_jvp(ops, t, y, upper):
-    """The tangent of the triangular factor y from that of the matrix."""
+    """The tangent of the triangular factor y from the tangent of the matrix."""
     if upper:
         y = H(ops, y)
     left = ops.linalg_solve_triangular(y, t, upper=False)

@@ -163,7 +163,7 @@ _LEAST_LOG, _LEAST_VARIANCE = -100, 1e-12
 def _cross_entropy(xp, input, target, parameter):
     if not xp.all((input >= 0) & (input <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    # where a logarithm is infinite, that of 1 is taken and replaced by the bound
+    # if a logarithm is infinite, the bound replaces it; the logarithm gets 1 there
     zero, one = input == 0, input == 1
     of_one = xp.maximum(xp.where(zero, _LEAST_LOG, xp.log(xp.where(zero, 1, input))), _LEAST_LOG)
     of_zero = xp.maximum(xp.where(one, _LEAST_LOG, xp.log1p(xp.where(one, 0, -input))), _LEAST_LOG)
@@ -195,8 +195,8 @@ _loss(
 )
 
 # classes --------------------------------------------------------------------------------------------------------------
-# The target has an axis of size 1 where the input has its classes, and the weight the input's number of axes, so that
-# a batch axis in front fits all of them.
+# The target has an axis of size 1 in place of the input's class axis, and the weight has the input's number of axes, so
+# that all of them can take a batch axis in front.
 
 
 def _class_entries(xp, target, weight, ignore_index, shape, dim, dtype):
@@ -320,17 +320,17 @@ def _(size, shape, dim, over):
 
 
 # connectionist temporal classification ------------------------------------------------------------------------------
-# Graves et al. 2006. A path goes through states: the labels with blanks before, between and behind them. From one
-# moment to the next it stays, moves on by one, or skips a blank between different labels. `states` (N, L) are the
-# classes of each sample's states; `skip` and `last` (N, L) are 0 where a state may be skipped to, or be the last, and
-# _NEVER elsewhere: a number so low that its exponential is 0, and
-# not -inf, so that nothing undefined arises in any order of differentiation.
+# Graves et al. 2006. A path goes through states: the labels, with blanks before, between and after them. At each time
+# step it stays, moves on by one state, or skips a blank between different labels. `states` (N, L) are the classes of
+# each sample's states; `skip` and `last` (N, L) are 0 for a state that may be reached by a skip, or may be the last,
+# and _NEVER elsewhere. _NEVER is so low that its exponential is 0, and finite, so that no NaN arises in any order of
+# differentiation.
 
 _NEVER = -1e30
 
 
 def _shift(ops, values, n):
-    """Values of states n places further on (back for negative n); states that nothing moves to are never reached."""
+    """Values of states shifted by n (back for negative n); states without a predecessor get _NEVER."""
     axis, size = values.ndim - 1, values.shape[-1]
     if abs(n) >= size:
         return _nowhere(ops, values)
@@ -393,8 +393,8 @@ def ctc_loss(
 ):
     """Minus the logarithm of the probability of all paths that give a sample's target; infinite without any.
 
-    `lead` axes in front of the arrays are those of a batch. The derivative takes the classes' probabilities to sum to
-    1, as PyTorch's does: it is that of the loss of log_softmax(log_probs).
+    The first `lead` axes of the arrays are batch axes. The derivative assumes that the classes' probabilities sum to 1,
+    as PyTorch's does: it is the derivative of the loss of log_softmax(log_probs).
     """
     require_real("ctc_loss_cpu", log_probs)
     losses = None if lead else run_paths(log_probs, states, skip, last, steps)

@@ -89,8 +89,8 @@ def _(ops, t, A):
 
 # Riccati's equation ---------------------------------------------------------------------------------------------------
 # H(A) X + X A - X B inv(R) H(B) X + Q = 0, in discrete time H(A) X A - X - H(K) (R + H(B) X B) K + Q = 0, with the gain
-# K = inv(R) H(B) X, or inv(R + H(B) X B) H(B) X A. A change of the left side by D changes X by the solution of
-# Lyapunov's equation for the closed loop A - B K and D, since changes of K drop out (Kleinman's theorem).
+# K = inv(R) H(B) X, or inv(R + H(B) X B) H(B) X A. If the left side changes by D, X changes by the solution of
+# Lyapunov's equation for the closed loop A - B K and D, because changes of K cancel (Kleinman's theorem).
 
 
 def _check_riccati(A, B, Q, R, discrete):
@@ -142,7 +142,7 @@ def _(ops, g, A, B, R, y, discrete, needs):
 
 
 def _riccati_jvp(change):
-    """The jvp for one input, from how much its tangent changes the left side."""
+    """The jvp for one input, from the change of the left side along its tangent."""
 
     def formula(ops, t, A, B, R, y, discrete):
         gain, closed, factor = _closed_loop(ops, A, B, R, y, discrete)
@@ -159,8 +159,8 @@ riccati.jvp("R")(_riccati_jvp(lambda ops, t, gain, factor: H(ops, gain) @ _hermi
 
 
 # banded systems -----------------------------------------------------------------------------------------------------
-# Row r of the stored matrix is the diagonal on which the row number exceeds that of the column by r - u: its element j
-# is A[j + r - u, j]. Places outside of A are never read.
+# Row r of the stored matrix is the diagonal whose row numbers exceed the column numbers by r - u: its element j is A[j
+# + r - u, j]. Elements outside of A are never read.
 
 
 def _check_banded(ab, b, lower, upper):

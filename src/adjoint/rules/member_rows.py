@@ -28,7 +28,7 @@ class MemberRows:
         return self.batch.join(self.ops.permute(data, tuple(order)))
 
     def numbers(self, index, n):
-        """Each member's vector of indices as the numbers of rows, of which each member has n."""
+        """Each member's vector of indices as row numbers; each member has n rows."""
         data, _ = self.batch.strip(index)
         data = self.ops.reshape(data, (self.size, -1 if data.size else 0))
         data = self.ops.where(data < 0, data + n, data)

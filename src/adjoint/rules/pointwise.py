@@ -1,7 +1,7 @@
 """Elementwise operations beyond the elementary functions: fused arithmetic, parts of numbers, integers and their bits.
 
-Where a function has a kink or a step the derivative follows torch: 0 for copysign at 0, all to the first of equal
-arguments of fmax and fmin (maximum and minimum share it), 0 where nan_to_num replaced an element.
+At a kink or a step the derivative follows torch. It is 0 for copysign at 0, and 0 where nan_to_num replaced an element.
+Of equal arguments of fmax and fmin the first gets the whole cotangent (maximum and minimum share it).
 """
 
 from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
@@ -114,7 +114,7 @@ def lerp(xp, input: Array, end: Array, weight: Array):
 def logaddexp2(xp, input: Array, other: Array):
     """log2(2 ** input + 2 ** other), without overflow."""
     refused("logaddexp2_cpu", "biuc", input)
-    # NumPy's formula, by functions with loops by vectors; infinite ones that are equal have no difference
+    # NumPy's formula, by functions with vector loops; equal infinities must not be subtracted
     equal = input == other
     below = xp.where(equal, 0, input) - xp.where(equal, 0, other)
     return xp.maximum(input, other) + xp.log1p(xp.exp2(-xp.abs(below))) * (1 / LOG_2)
@@ -191,7 +191,7 @@ def _(ops, t, y):
     runs_once=True,
 )
 def copysign(xp, input: Array, other: Array):
-    """The size of input with the sign of other (that of a zero counts)."""
+    """The absolute value of input with the sign of other; a zero's sign counts."""
     real_only("copysign_cpu", input, other)
     return xp.copysign(input, other)
 

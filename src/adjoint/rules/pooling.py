@@ -32,12 +32,12 @@ def maxima(xp, input: Array, maps):
 
 @constant(method=False, function=False, batching="axes", dtypes="same")
 def places_of_maxima(xp, input: Array, maps):
-    """Where the maxima lie in the flat image."""
+    """The indices of the maxima in the flat image."""
     return axis_maps.places_of_maxima(xp, input, maps)
 
 
 def _of_filled_windows(ops, numbers, maps):
-    """Cotangents or tangents without those of windows in the padding alone, whose -inf depends on no element."""
+    """Drops cotangents or tangents of windows that hold only padding: their -inf depends on no element."""
     filled = axis_maps.filled(maps)
     return numbers if filled is None else ops.along_axes(numbers, filled)
 
@@ -58,7 +58,7 @@ def _(ops, t, input, maps):
 
 
 def _flat(xp, indices, size, ndim):
-    """Places in each image as places in all images together, one behind the other."""
+    """Indices in each image as indices in all images, concatenated."""
     images = indices.shape[: indices.ndim - ndim]
     start = xp.reshape(xp.arange(prod(images)) * size, (*images, *(1,) * ndim))
     return xp.reshape(indices + start, (-1,))
@@ -66,7 +66,7 @@ def _flat(xp, indices, size, ndim):
 
 @linear(method=False, function=False, batching="joint", dtypes="same")
 def from_places(xp, input: Array, places: Constant, ndim):
-    """The elements at places in the flat image; image and results both have `ndim` axes, the last ones."""
+    """The elements at indices of the flat image; image and results both have `ndim` last axes."""
     size = prod(input.shape[input.ndim - ndim :])
     if not places.size:
         return xp.zeros(places.shape, dtype=input.dtype)
@@ -108,9 +108,9 @@ def _(ops, g, places, ndim):
 
 
 def _starts(xp, samples, size, kernel, count):
-    """Where windows begin along an axis, for random samples of [0, 1).
+    """The first indices of windows along an axis, for random samples of [0, 1).
 
-    The distances of the windows are the two whole numbers next to the mean distance. The sample determines their order.
+    The distances between windows are the two integers next to the mean distance. The sample determines their order.
     Every step rounds to the samples' dtype, so that the windows are PyTorch's.
     """
     last = size - kernel
@@ -190,7 +190,7 @@ def _cut(pad):
 
 @general(method=False, function=False, batching="align", dtypes="same")
 def constant_pad_nd(xp, input: Array, pad, value: Number = 0):
-    """Margins filled with a number around the last axes, given from the last one on; negative ones cut off."""
+    """Adds margins of a number around the last axes, given from the last axis on; negative margins crop."""
     n = len(pad) // 2
     pairs = [(pad[2 * i], pad[2 * i + 1]) for i in reversed(range(n))]
     first = input.ndim - n

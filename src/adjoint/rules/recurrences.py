@@ -1,15 +1,15 @@
 """Propagation of truncated Taylor series through operations: by kind, or by a table of recurrences.
 
-A series is an array of its normalised coefficients x[k] (derivative k divided by k!) along a new first axis, x[0] the
-value. Series without an end are those of constants; a result is known as far as all series that it depends on.
+A series is an array of its normalised coefficients x[k] (derivative k divided by k!) along a new first axis; x[0] is
+the value. Constants have series of any length. A result has the length of the shortest series that it depends on.
 
     kind          the series of the result
     constant      none
     linear        the operation on each coefficient
     multilinear   the operation on pairs of coefficients whose orders add up
-    elementwise   by the recurrence of `RECURRENCES`, else as
-    general       the integral of the jvp, which is run on series: y' = J(x) x'. If the formula needs y itself, order
-                  after order: coefficients of y up to k give those of y' up to k, and so that of y of order k + 1
+    elementwise   by a recurrence of `RECURRENCES`, else as
+    general       the integral of the jvp on series: y' = J(x) x'. If the formula needs y itself, the orders follow
+                  one by one: coefficients of y up to order k give y' up to k, and so coefficient k + 1 of y
 
 The recurrences of elementwise functions are operations of `rules/series.py`. Those of matrices solve the defining
 equation order by order: A X = B, say, gives A[0] X[k] = B[k] - A[1] X[k - 1] - ... - A[k] X[0].
@@ -36,9 +36,9 @@ Recurrence = Callable[["Step"], Any]
 class Step:
     """One operation on series.
 
-    series: by the names of inputs, those of inputs that have one, all of one length (for a sequence of arrays a list
-    with None for the others). values: the arguments by name. y: the result, a tuple of several. ops: the operations on
-    coefficients. level: knows what series Tensors have, see `TaylorLevel` in transforms/taylor.py.
+    series: the series of inputs by name, all of one length (for a sequence of arrays a list, None for members without).
+    values: the arguments by name. y: the result, a tuple for several. ops: the operations on coefficients. level: holds
+    the series of Tensors, see `TaylorLevel` in transforms/taylor.py.
     """
 
     def __init__(self, rule: Rule, ops: Any, series: dict[str, Any], values: dict[str, Any], y: Any, level: Any):
@@ -47,7 +47,7 @@ class Step:
         self.series = {name: cut(s, self.n) for name, s in series.items()}
 
     def aligned(self, name: str) -> Any:
-        """The series of an input with as many axes as that of the result has."""
+        """The series of an input, with the number of axes of the result's series."""
         return with_rank(self.ops, self.series[name], self.y.ndim + 1)
 
     def complete(self, name: str) -> Any:
@@ -60,7 +60,7 @@ class Step:
         return with_rank(self.ops, self.with_first(value, self.ops.zeros_like(value)[None]), self.y.ndim + 1)
 
     def with_first(self, first: Any, rest: Any) -> Any:
-        """The series of a first coefficient and of the others, n in all, which may be one to be repeated."""
+        """The series of n coefficients from the first and the others; a single other one is repeated."""
         if self.n == 1:
             return first[None]
         if rest.shape[0] == 1:
@@ -77,11 +77,11 @@ class Step:
         return self.with_first(y, rest)
 
     def integral(self, rates: Any) -> Any:
-        """The series of a result from that of its derivative."""
+        """The series of a result from the series of its derivative."""
         return self.result(rates / self.level.numbers(rates))
 
     def constant(self, value: float, name: str) -> Any:
-        """The series of a number, of the shape of that of an input."""
+        """The series of a number, in the shape of an input's series."""
         zeros = self.ops.zeros_like(self.aligned(name))
         return self.with_first(zeros[0] + value, zeros[1:])
 
@@ -109,7 +109,7 @@ def with_rank(ops: Any, series: Any, ndim: int) -> Any:
 
 
 def propagated(step: Step) -> Any:
-    """The series of the result of an operation; a tuple of several, None for those that have none."""
+    """The series of the result of an operation; for several results a tuple, None for results without one."""
     recurrence = RECURRENCES.get(step.rule.name)
     if recurrence is not None:
         series = recurrence(step)
@@ -152,7 +152,7 @@ def _rest(series: Any) -> Any:
 
 
 def zeros_for(ops: Any, value: Any, series: Any) -> Any:
-    """The series of an input; zeros without an axis of orders for arrays that have none."""
+    """The series of an input; zeros without an axis of orders for arrays without series."""
     if isinstance(value, (list, tuple)):
         members = [None] * len(value) if series is None else series
         return [zeros_for(ops, member, s) for member, s in zip(value, members, strict=True)]
@@ -171,7 +171,7 @@ def _with_first_by_name(step: Step, rest: Any) -> Any:
 
 
 def _multilinear(step: Step) -> Any:
-    """The convolution of the series of all factors that have one."""
+    """The convolution of the series of all factors with series."""
     slots = list(slots_of(step))
     return _convolution(step, step.values, slots, [member_at(step.series, slot) for slot in slots])
 
@@ -284,7 +284,7 @@ def cut_all(series: dict[str, Any], n: int) -> dict[str, Any]:
 
 
 def needs_result(step: Step) -> bool:
-    """True if the jvp by the inputs that have series needs the result's own series, beside that of integers."""
+    """True if the jvp by inputs with series needs the series of a floating-point result itself."""
     rule = step.rule
     needs = set()
     for name in step.series:
@@ -484,8 +484,8 @@ def _log(step: Step) -> Any:
 def _linear_equation(step: Step) -> Any:
     """The solution y of an equation linear in y and in each input, order by order.
 
-    The jvp by the right-hand side, of b, is the solution for b. That by the matrix, of A, takes the solution for A y
-    off: so coefficient k is the sum of the first for b[k] and of the second for A[j] and y[k - j].
+    The jvp by the right-hand side, at b, is the solution for b. The jvp by the matrix, at A, is minus the solution for
+    A y. So coefficient k is the sum of the first for b[k] and of the second for all A[j] and y[k - j].
     """
     several = step.rule.outputs is not None
     rows = [step.y[0] if several else step.y]
@@ -637,7 +637,7 @@ def _vector_norm(step: Step) -> Any:
 
 
 def _prod(step: Step) -> Any:
-    """Products of halves of the elements, until one is left."""
+    """Multiplies halves of the elements until one element is left."""
     ops, dim = step.ops, step.values.get("dim")
     x = step.series["input"]
     axes = tuple(range(1, x.ndim)) if dim is None else tuple(d + 1 for d in (dim if isinstance(dim, tuple) else (dim,)))

@@ -1,12 +1,12 @@
 """Steps of recurrent networks, after the products with their weights, and whole sequences of them.
 
-A step of a gated network is two operations then, the product with the state and this one, where its gates would be a
-dozen small ones. The gates after their functions are a result of their own: the backward pass takes them.
+A step of a gated network is then two operations: the product with the state, and this step. Separate gates would need a
+dozen small operations. The values of the gates are a second result, which the backward pass uses.
 
-A sequence is one operation. `Cell` has what one kind of network differs in from another; the loop over the moments is
-the same for all. Sequences lie in rows: those of all samples at the first moment, then those of the second one, as
-many as `sizes` says, which fall, or all samples at each moment. Networks that read from the last moment to the first
-begin each sequence at its own end.
+A sequence is one operation. `Cell` holds the differences between kinds of networks; all share the loop over time steps.
+Sequences are stored in rows: the rows of all samples at the first step, then the rows of the second step, and so on.
+`sizes` has the number of samples at each step, in descending order; without it every sample has every step. A reverse
+network begins each sequence at its own end.
 """
 
 from itertools import accumulate
@@ -44,7 +44,7 @@ def _of_tanh(y):
 
 
 def _conjugates(ops, *values):
-    # the steps are holomorphic: cotangents are those of real numbers, at the conjugates of what was saved
+    # the steps are holomorphic, so the vjp is the real formula at the conjugates of the saved values
     return [ops.conj(value) if value is not None and is_complex(ops, value) else value for value in values]
 
 
@@ -112,7 +112,7 @@ def gru_step(xp, input_part: Array, before: Array, state: Array):
 
 
 def _updated(xp, input_part, before, states):
-    # the state's part of the candidate is kept beside the gates
+    # the state's part of the candidate is saved with the gates
     input_parts, parts = _parts(input_part, 3), _parts(before, 3)
     reset, update = (logistic(xp, input_parts[k] + parts[k]) for k in range(2))
     candidate = xp.tanh(input_parts[2] + reset * parts[2])
@@ -171,11 +171,12 @@ def _by_relu_back(ops, of_states, of_gates, before, states, gates):
 class Cell(NamedTuple):
     """One kind of network.
 
-    name: in `kernels/vectors.py`. states, n_gates: the number of states, and of gates that are saved. parts: the number
-    of parts of `input_part`. step(xp, input_part, before, states): the next states and the gates, from the parts of the
-    gates by the input and by the state. back(ops, of_states, of_gates, before, states, gates): takes the cotangents of
-    the results, the states before the step and the results. It gives the cotangents of the parts of `input_part` and of
-    `before`, and those of the states before the step, or None, without what passes through the product with the weight.
+    name: its name in `kernels/vectors.py`. states, n_gates: the numbers of states and of saved gates. parts: the number
+    of parts of `input_part`. step(xp, input_part, before, states): returns the next states and the gates, from the
+    input's and the state's parts of the gates. back(ops, of_states, of_gates, before, states, gates): takes the
+    cotangents of the results, the states before the step and the results. It returns the cotangents of the parts of
+    `input_part`, of `before`, and of the states before the step. The last are None or exclude the path through the
+    product with the weight.
     """
 
     name: str
@@ -195,7 +196,7 @@ ELMAN = {
 
 
 def _moments(input_part, states, sizes, reverse):
-    # the rows of each moment, in the order in which they are read; a batch of no samples has one
+    # the rows of each time step, in reading order; a batch without samples has one step
     rows, batch = input_part.shape[-2], states[0].shape[-2]
     sizes = ((batch,) * (rows // batch) if batch else (0,)) if sizes is None else sizes
     moments = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
@@ -211,7 +212,7 @@ def _at(values, rows):
 
 
 def _onward(join, before, start, n):
-    # the states of n sequences: of those that go on, and of those that begin
+    # the states of n sequences: those that continue, and those that begin
     rows = before.shape[-2]
     if rows >= n:
         return before[..., :n, :]
@@ -240,7 +241,7 @@ def _sequence(xp, cell, input_part, weight, bias, start, projection, sizes, reve
         )
         if projection is not None:
             following = (following[0] @ xp.matrix_transpose(projection), *following[1:])
-        # the state shown has all axes of a batch, whichever array brought them
+        # the visible state has all batch axes, from whichever array they come
         moment = [*following, _joined(xp, gates, _leading(gates[0].shape, following[0]))] if gates else following
         results.append([xp.broadcast_to(each, _leading(each.shape, following[0])) for each in moment])
     columns = zip(*_in_order(results, reverse), strict=True)
@@ -292,7 +293,7 @@ def _sequence_back(ops, cell, g, weight, start, results, projection, sizes, reve
 
 
 def _product_back(ops, of_results, inputs):
-    # the cotangent of a weight, by which all rows of the inputs were multiplied
+    # the cotangent of the weight that multiplied all rows of the inputs
     return ops.matmul(ops.transpose(of_results, -1, -2), inputs)
 
 
@@ -321,8 +322,8 @@ def lstm_sequence(
     sizes=None,
     reverse=False,
 ):
-    """All states (.., R, p), memories (.., R, n) and gates (.., R, 4 n), from the gates' parts by the inputs, the
-    weight (.., 4 n, p) of the state, the first state (.., N, p) and memory (.., N, n), and what projects the state.
+    """All states (.., R, p), memories (.., R, n) and gates (.., R, 4 n), from the inputs' parts of the gates, the
+    weight (.., 4 n, p) of the state, the first state (.., N, p) and memory (.., N, n), and the projection of the state.
     """
     if projection is None:
         results = run_sequence("lstm", input_part, weight, None, (hidden, memory), sizes, reverse)
@@ -347,8 +348,8 @@ def _(ops, g, weight, hidden, memory, projection, y0, y1, y2, sizes, reverse):
     core="(r,m),(m,n),(b,n),(m)->(r,n),(r,k)", outputs=("hiddens", "gates"), check=_check_sequence(GRU), **_OPTIONS
 )
 def gru_sequence(xp, input_part: Array, weight: Array, hidden: Array, bias: Array = None, sizes=None, reverse=False):
-    """All states (.., R, n), and (.., R, 4 n) the gates and the state's part of the candidate, from the gates' parts by
-    the inputs, the weight (.., 3 n, n) of the state, the first state (.., N, n) and the bias of the state's parts.
+    """All states (.., R, n), and the gates with the state's part of the candidate (.., R, 4 n), from the inputs' parts
+    of the gates, the weight (.., 3 n, n) of the state, the first state (.., N, n) and the bias of the state's parts.
     """
     results = run_sequence("gru", input_part, weight, bias, (hidden,), sizes, reverse)
     return _sequence(xp, GRU, input_part, weight, bias, (hidden,), None, sizes, reverse) if results is None else results
@@ -365,8 +366,8 @@ def _(ops, g, weight, hidden, bias, y0, y1, sizes, reverse):
 
 @general(core="(r,n),(n,n),(b,n)->(r,n)", check=_check_sequence(ELMAN["tanh"]), **_OPTIONS)
 def rnn_sequence(xp, input_part: Array, weight: Array, hidden: Array, nonlinearity="tanh", sizes=None, reverse=False):
-    """All states (.., R, n) of Elman's network, from their parts by the inputs, the weight (.., n, n) of the state and
-    the first state (.., N, n).
+    """All states (.., R, n) of Elman's network, from the inputs' parts, the weight (.., n, n) of the state and the
+    first state (.., N, n).
     """
     results = run_sequence(nonlinearity, input_part, weight, None, (hidden,), sizes, reverse)
     if results is None:

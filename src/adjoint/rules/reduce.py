@@ -1,8 +1,8 @@
 """Reductions over axes, running sums and products, softmax.
 
-Where several elements attain a maximum, minimum or median of all, they share the gradient evenly; where a function of
-an index (values and indices along one axis) picks one element, that one gets it. Products of all elements but one are
-made without division, so that zeros are exact in every order of differentiation.
+If several elements attain a maximum, minimum or median, they share the gradient evenly. If a function picks one element
+by its index (values and indices along one axis), that element gets the whole gradient. Products of all elements but one
+are computed without division, so that zeros are exact in every order of differentiation.
 """
 
 from math import inf, nan, prod
@@ -78,7 +78,7 @@ def flattened(xp, input, dim):
 
 
 def refuse_empty(name, input, dim):
-    """Raise torch's errors for a reduction of no elements that has no value for an empty set."""
+    """Raise torch's errors for a reduction that is undefined for no elements."""
     if input.size:
         return
     if dim is None or dim == ():
@@ -113,7 +113,7 @@ def _sum(xp, input: Array, dim=None, keepdim=False):
 
 
 def wide(xp, input):
-    """The type in which sums and products of integers or halves are made, None (their own) for other numbers."""
+    """The dtype in which sums and products of integers or halves are computed, None (their own) for other numbers."""
     kind = input.dtype
     if kind is FLOAT64 or kind is FLOAT32:  # NumPy's, at once; other libraries' refuse to be compared with them
         return None
@@ -192,12 +192,12 @@ def _prod(xp, input: Array, dim=None, keepdim=False):
     return xp.prod(input, axis=axes_of(input, dim), keepdims=keepdim, dtype=wide(xp, input))
 
 
-#: A row of at least so many elements is divided into so many rows, of which each step takes all at once.
+#: A row of at least _LONG_ROW elements is divided into _PARTS rows, and each step handles all of them at once.
 _LONG_ROW, _PARTS = 1 << 12, 32
 
 
 def _others(ops, x, dim):
-    # the product of all elements but each: those of its row before and after it, times the other rows
+    # for each element the product of all others: the elements before and after it in its row, times the other rows
     if x.ndim == 1 and x.shape[0] >= _LONG_ROW:
         return _others_of_long(ops, x)
     result = 1
@@ -293,7 +293,7 @@ def _(ops, t, y, input, dim, reverse):
     return ops.recurrence(input[span], ops.cat([change, none] if reverse else [none, change], dim), dim, reverse)
 
 
-#: From this number of recurrences beside each other on, one step after the other is faster than recursive doubling.
+#: From this number of parallel recurrences on, a loop over steps is faster than recursive doubling.
 LANES = 16
 
 
@@ -354,7 +354,8 @@ def _variance(xp, input, dim, correction, keepdim):
     n = count(input.shape, dim)
     total, mean = _squared_distances(xp, input, dim, n, keepdim)
     if n > 1 and _may_be_rounding(xp, total, mean, n):
-        # distances that may be rounding errors of the mean are taken again, from an element: those of equal ones are 0
+        # distances may be rounding errors of the mean; then they are measured from an element, and are 0 for equal
+        # elements
         dims = dims_of(dim, input.ndim)
         first = input[tuple([slice(1) if axis in dims else slice(None) for axis in range(input.ndim)])]
         total, _ = _squared_distances(xp, input - first, dim, n, keepdim)
@@ -508,7 +509,7 @@ def shares_or_nan(ops, input, y, dim, keepdim):
     # the same, where NaN is attained by NaN
     back = restore(y, input.shape, dim, keepdim)
     mask = (input == back) | ((input != input) & (back != back))
-    # no elements share nothing, which is not 0 / 0
+    # avoids 0 / 0 for empty inputs
     number = _number(ops, mask, input, dim, keepdim) if prod(input.shape) else ops.ones_like(y)
     return mask, number
 
@@ -527,9 +528,10 @@ def declare_attained(name, kernel, shares, **options):
 
 
 def _to_attained(ops, g, shares, input, dim, keepdim):
-    # a cotangent, shared evenly by those that are the result
+    # the elements equal to the result share its cotangent evenly
     mask, number = shares
-    # not g * 0 for the others: g may be infinite; NaN where nothing equals the result, which then is NaN
+    # others get 0, not g * 0, since g may be infinite; if no element equals the result, it is NaN, and so is the
+    # cotangent
     rest = restore(ops.where(number == 0, nan, 0), input.shape, dim, keepdim)
     return ops.where(mask, restore(g / number, input.shape, dim, keepdim), rest)
 

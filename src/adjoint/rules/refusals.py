@@ -111,7 +111,7 @@ def _overflows(kind, value):
         most = finfo(kind).max
         return any(most < abs(part) < INFINITY for part in (value.real, value.imag))
     most = 2 ** (8 * kind.itemsize - (letter == "i")) - 1
-    # negative integers, but no fractions, may wrap to unsigned ones
+    # negative integers may wrap to unsigned ones; fractions may not
     least = -most - 1 if letter == "i" else -most if isinstance(value, int) else 0
     return not least <= value <= most
 

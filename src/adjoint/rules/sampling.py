@@ -1,8 +1,8 @@
 """Sampling of images between their elements: each result is a weighted sum of a few elements.
 
-Images have shape (.., C, S), all their axes in one; places and weights (.., P, T) name T elements for each of P
-results. A place of -1 is none. The three operations are one trilinear form with one of its arrays left out, so the
-derivatives of each are the other two.
+Images have shape (.., C, S), with all their axes merged into one. places and weights (.., P, T) give T elements for
+each of P results; a place of -1 is skipped. The three operations are one trilinear form, each without one of its
+arrays, so the derivatives of each are the other two.
 """
 
 from itertools import product
@@ -61,8 +61,9 @@ def _column(xp, weight, t):
 
 # corners --------------------------------------------------------------------------------------------------------------
 #
-# Along one axis a coordinate between -1 and 1 has a position from 0 to n - 1, beyond the ends of the axis another one,
-# and around it one, two or four elements with a weight each. The corners of a point are their products over the axes.
+# Along one axis a coordinate between -1 and 1 becomes a position from 0 to n - 1; the padding handles coordinates
+# beyond. One, two or four elements around the position have a weight each. The corners of a point are the products of
+# these over the axes.
 
 #: The modes and paddings by their numbers in sampling.h, which are torch's.
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")

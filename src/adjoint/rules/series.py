@@ -1,8 +1,8 @@
 """Arithmetic of truncated power series, whose coefficients lie along the axis `dim`: the steps of Taylor mode.
 
-Series truncated at one order are an algebra, in which a function f has the derivative that it has for numbers: the
-change of f(X) is f'(X) times the change of X, a product of series. So each of these operations has its vjp and jvp from
-the others, to any order. Products are transposed by correlations. The recurrences are those of Knuth, The Art of
+Series truncated at one order form an algebra. In it a function f has the same derivative as for numbers: the change of
+f(X) is f'(X) times the change of X, a product of series. So the vjp and jvp of each operation consist of the other
+operations, to any order. The transpose of a product is a correlation. The recurrences are those of Knuth, The Art of
 Computer Programming 4.7, and of Griewank and Walther, Evaluating Derivatives, chapter 13.
 """
 

@@ -18,7 +18,7 @@ from .declare import Array, Arrays, constant, linear
 
 
 def integers(operation, argument, values):
-    """The values as a tuple of Python ints (NumPy integers and integer tensors are taken)."""
+    """The values as a tuple of Python ints; NumPy integers and integer tensors are accepted."""
     try:
         return tuple(map(index, values))
     except TypeError:
@@ -81,7 +81,7 @@ def _(ops, g, input_shape):
 
 
 def _of_whole_batch(size, input, shape):
-    """The shape of a batch of results. Without members no elements are left from which -1 could be inferred."""
+    """The shape of a batch of results. An empty batch has no elements, so -1 could not be inferred later."""
     shape = tuple(shape)
     others = math.prod([n for n in shape if n != -1])
     elements = math.prod(input.shape[1:])
@@ -118,7 +118,7 @@ def _squeeze(name, node):
 
     @linear(name=name, view=True, axes=("dim",), method=False, function=False, node=node, keeps=keeps)
     def squeeze(xp, input: Array, dim):
-        """A view without those of the named axes whose length is one."""
+        """A view without the named axes that have length one."""
         dims = dim if isinstance(dim, tuple) else (dim,)
         return xp.squeeze(input, axis=tuple(d for d in dims if input.ndim and input.shape[d] == 1))
 
@@ -130,7 +130,7 @@ def _squeeze(name, node):
     def _(batch, input, dim):
         if dim != ():
             return NotImplemented
-        # a view too where no axis is left out
+        # a view also if no axis is removed
         data, _ = batch.strip(input)
         return batch.join(data[...])
 
@@ -250,9 +250,9 @@ def _(input, size, ndim):
 
 @linear(dtypes="same", node="SumBackward1", shown={"batch_ndim": None}, native=SUM_TO, **_HIDDEN)
 def sum_to_size(xp, input: Array, size, batch_ndim=0):
-    """The input summed along the axes in which `size` is shorter, and repeated along those in which it is longer.
+    """The input summed along axes that are shorter in `size`, and repeated along axes that are longer.
 
-    The first batch_ndim axes stay as they are; `size` does not name them.
+    The first batch_ndim axes are unchanged and not part of `size`.
     """
     if not batch_ndim:
         return sum_to(xp, input, size)
@@ -366,12 +366,12 @@ def _(ops, g, dim):
 
 
 def pieces(g):
-    """The cotangents of several results as a list; that of a single result stands alone."""
+    """The cotangents of the results as a list; a single result's cotangent is not in a list."""
     return list(g) if isinstance(g, (tuple, list)) else [g]
 
 
 def cut(input, sizes, dim):
-    """Views of the input, as many as there are sizes, one behind the other along dim."""
+    """Consecutive views of the input along dim, one for each size."""
     views, start = [], 0
     for n in sizes:
         views.append(input[(slice(None),) * dim + (slice(start, start + n), ...)])
@@ -385,7 +385,7 @@ def equal_sizes(n, size):
 
 
 def check_split(input, split_size, dim):
-    """Raise RuntimeError unless the size can be that of a piece."""
+    """Raise RuntimeError unless the size is valid for a piece."""
     if input.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
@@ -412,7 +412,7 @@ def _(ops, g, dim):
 
 
 def check_split_with_sizes(input, split_sizes, dim):
-    """Raise RuntimeError unless the sizes are those of pieces of the axis."""
+    """Raise RuntimeError unless the sizes add up to the length of the axis."""
     if input.ndim == 0:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     sizes = list(integers("split_with_sizes", "split_sizes", split_sizes))
@@ -459,7 +459,7 @@ def _(g):
 
 @linear(outputs=(), axes=("dim",), check=check_split, **_OF_SPLIT)
 def unsafe_split(xp, input: Array, split_size, dim=0):
-    """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    """As split(), but the pieces count as separate tensors, without the check that they share the input's memory."""
     return cut(input, equal_sizes(input.shape[dim], split_size), dim)
 
 
@@ -470,7 +470,7 @@ def _(ops, g, dim):
 
 @linear(outputs=(), axes=("dim",), check=check_split_with_sizes, **_OF_SIZES)
 def unsafe_split_with_sizes(xp, input: Array, split_sizes, dim=0):
-    """As split_with_sizes(), but the pieces count as tensors of their own."""
+    """As split_with_sizes(), but the pieces count as separate tensors."""
     return cut(input, split_sizes, dim)
 
 
@@ -520,8 +520,7 @@ def _(batch, input, dims):
 
 @linear(moves=True, axes=("dims",), method=False, function=False)
 def roll(xp, input: Array, shifts, dims):
-    """A copy with the elements moved by shifts along the axes dims, flattened if None; what leaves one end enters at
-    the other."""
+    """A copy with the elements shifted cyclically along the axes dims, flattened if dims is None."""
     if dims is None:
         return row_major(xp.roll(input, shifts[0]))
     return row_major(xp.roll(input, shifts, axis=dims))
@@ -639,7 +638,7 @@ def _(size, input, shape, strides, offset, steps):
 
 
 def has_steps(array, steps):
-    """True if an array has strides, in elements, but for those of axes of one element, which lead nowhere."""
+    """True if an array has these strides, in elements; strides of axes of length one are ignored."""
     array_steps = tuple([k // array.itemsize for k in array.strides])
     return array_steps == steps or all(
         n == 1 or k == step for n, k, step in zip(array.shape, array_steps, steps, strict=True)
@@ -694,9 +693,9 @@ def restrided(xp, input, source, target, shared):
 def restride(xp, input: Array, source, target, shared):
     """The input written to memory in the layout `source`, overlapping elements added, and read in the layout `target`.
 
-    source, target: (shape, strides, offset). The value of a cell is divided by the number of elements that lie in it
-    under layout number `shared`. With shared=1 this is the transpose of reading a tensor of layout `target` as
-    `source`; overlapping elements of a tensor are taken to share it in equal parts.
+    source, target: (shape, strides, offset). The value of a memory cell is divided by its number of elements under
+    layout number `shared`. With shared=1 this is the transpose of reading a tensor of layout `target` as `source`;
+    overlapping elements of a tensor share a cell in equal parts.
     """
     return restrided(xp, input, source, target, shared)
 
@@ -742,8 +741,8 @@ def fold_windows(xp, input: Array, shape, dimension, length, step):
     """Zeros of the given shape with every window of `unfold` added where it came from."""
     input = xp.moveaxis(input, dimension, -2)
     *rest, number, _ = input.shape
-    # windows are cut into pieces of one step, which lie one behind the other; there are few of them. A step beyond the
-    # shape is that of a single window
+    # windows are cut into few consecutive pieces of one step each. Only a single window can have a step beyond the
+    # shape
     step = min(step, max(shape[dimension], 1))
     pieces = -(-length // step)
     rows = xp.zeros((*rest, number + pieces, step), dtype=input.dtype)

@@ -64,7 +64,7 @@ def declare_picked(name, kernel, *, keeps_axis=False, **options):
 
 
 def _pick(xp, input, index, dim, keepdim):
-    # the elements at an index that has the axis, and the index, without the axis unless it is to be kept
+    # the elements at the index, and the index, both without the axis unless keepdim
     values = xp.take_along_axis(input, index, axis=dim)
     return (values, index) if keepdim else (xp.squeeze(values, axis=dim), xp.squeeze(index, axis=dim))
 
@@ -114,7 +114,7 @@ _FEW = 32
 
 
 def _first_of_equals(xp, input, indices, least, dim):
-    """Ascending indices of the k largest elements: of those that equal the least of them, the first ones."""
+    """Ascending indices of the k largest elements; of those equal to the k-th largest, the first are taken."""
     same = input == least
     if kind_of(input) == "f" and count_true(underlying(least != least)):
         same = same | ((least != least) & (input != input))
@@ -125,16 +125,16 @@ def _first_of_equals(xp, input, indices, least, dim):
     n = rows.shape[-1]
     equal = xp.nonzero(xp.reshape(rows, (-1,)))[0]
     first = xp.reshape(xp.arange(rows.size // n, dtype=equal.dtype) * n, (*rows.shape[:-1], 1))
-    # which of the equal elements of its row stands for each one that is taken
+    # the position among the equal elements of its row, for each element taken
     rank = xp.cumulative_sum(xp.astype(equal_places, equal.dtype), axis=-1) - 1
     rank = xp.where(equal_places, xp.searchsorted(equal, first) + rank, 0)
     return xp.moveaxis(xp.where(equal_places, xp.take(equal, rank) - first, indices), -1, dim)
 
 
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
-    """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not).
+    """The k largest (or smallest) elements along an axis and their indices, in order (`sorted` or not).
 
-    Of equal elements the first ones are taken, in the order in which they stand.
+    Of equal elements the first are taken, in their order.
     """
     if kind_of(input) == "c":
         raise RuntimeError("topk does not support complex dtypes on CPU")
@@ -222,7 +222,7 @@ def _median_all(xp, input: Array, dim=None, keepdim=False):
     n = flat.shape[-1]
     if not n:
         return _nothing(xp, shape, input.dtype)
-    # NaN counts as the largest, and so is the last
+    # NaN counts as the largest number, so it comes last
     ranked = xp.partition(flat, (n - 1) // 2, axis=-1)
     middle = xp.getitem(ranked, (..., (n - 1) // 2))
     last = xp.max(flat, axis=-1)

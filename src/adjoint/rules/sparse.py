@@ -1,8 +1,8 @@
 """Sparse matrices and arrays: products, and conversion between arrays and their values.
 
-A product is linear in the values, which stand in a layout, and in the other factor; a sampled product is its transpose.
-`elements_at` takes the elements of an array at the places of a pattern, and `sparse_array` is its transpose. All other
-operations on sparse arrays are composed of operations on values between these two, so that they have their derivatives.
+A product is linear in the values of the layout and in the other factor; a sampled product is its transpose.
+`elements_at` takes the elements of an array at the positions of a pattern, and `sparse_array` is its transpose. All
+other operations on sparse arrays are composed of these two and of operations on values, so they have derivatives.
 """
 
 from adjoint.arrays.libraries.sparse_arrays import SparseArray, dense_at
@@ -56,7 +56,7 @@ def _(batch, values, input, layout):
 
 
 def _for_members(batch, name, first, second, layout, n):
-    """The operation for all members at once: that of a matrix with the matrices of the members along its diagonal.
+    """The operation for all members at once, as one matrix with the members' matrices along its diagonal.
 
     n: the length of the result of a member.
     """
@@ -87,7 +87,7 @@ def _check_sampled(left, right, layout):
 
 @multilinear(batching="loop", check=_check_sampled, **_HIDDEN)
 def sampled_product(xp, left: Array, right: Array, layout):
-    """The product of left and the transpose of right, at the places of a sparse matrix."""
+    """The product of left and the transpose of right, at the positions of a sparse matrix."""
     return layout.sampled(xp, left, right)
 
 

@@ -1,8 +1,9 @@
 """Special functions: error functions, gamma functions, Bessel functions, orthogonal polynomials and related ones.
 
-Values come from scipy.special. Derivatives are those of the DLMF (dlmf.nist.gov), whose equations are named beside the
-rules. Functions whose derivatives are others of their family are declared by order, so that derivatives of any order
-are sums of values of the family: no division by the argument makes them undefined or inexact near 0.
+Values come from scipy.special. Derivatives are formulas of the DLMF (dlmf.nist.gov); its equations are named beside the
+rules. If the derivatives of a function belong to its family, the family is declared by order. So derivatives of any
+order are sums of values of the family, without a division by the argument that would make them undefined or inexact
+near 0.
 """
 
 from itertools import islice
@@ -36,7 +37,7 @@ def refused(function, kinds, *operands):
 
 
 def no_derivative(name):
-    """The partial derivative of a function by an argument for which there is no formula."""
+    """The partial derivative by an argument without a formula: it raises an error."""
 
     def partial():
         raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
@@ -63,7 +64,7 @@ def _documented(body, doc):
 
 
 def alike(xp, *operands):
-    """Operands of which some may be numbers, as arrays of one type: scipy.special computes with numbers in float64."""
+    """Operands, arrays or numbers, as arrays of one dtype: scipy.special would compute with numbers in float64."""
     kind = xp.result_type(*operands)
     return [xp.asarray(value, dtype=kind) for value in operands]
 
@@ -302,7 +303,7 @@ gammaln = unary(
 )
 
 
-#: So many terms or steps of a recurrence are taken at most.
+#: The maximal number of terms, or of steps of a recurrence.
 MOST_STEPS = 10**5
 
 
@@ -370,7 +371,7 @@ def zeta(xp, input: Array, other: Array):
 def _tail_of_zeta(xp, s, a, order):
     """The n-th derivative by s of the terms from a on, by Euler and Maclaurin's formula (DLMF 25.11.7).
 
-    Each summand of that is a power of a times a factor, 1 / (s - 1) or s (s + 1) ..., which has derivatives of its own.
+    Each summand is a power of a times a factor, 1 / (s - 1) or s (s + 1) ...; the factor depends on s, too.
     """
     log_a = xp.log(a)
     powers = [(-log_a) ** k * a**-s for k in range(order + 1)]
@@ -492,7 +493,9 @@ def _i(ops, input, order, scaled):
 
 
 def _i_partial(ops, input, order, scaled):
-    # the scaled ones, exp(-|x|) I(x), have a kink at 0, where the derivative is taken to be that of I
+    # the scaled functions exp(-
+    # x
+    # ) I(x) have a kink at 0; there the derivative of I is used
     slope = 0.5 * (_i(ops, input, order - 1, scaled) + _i(ops, input, order + 1, scaled))
     return slope - ops.sign(input) * _i(ops, input, order, scaled) if scaled else slope
 
@@ -665,7 +668,7 @@ def _spherical_j0(xp, x):
 
 
 def _spherical_j1(xp, x):
-    # DLMF 10.49.3, faster than scipy's, the more so near 0; there, where that cancels, the power series 10.53.1
+    # DLMF 10.49.3, faster than scipy; near 0, where it cancels, the power series 10.53.1
     near, endless = xp.abs(x) < 1, xp.isinf(x)
     far = xp.where(near | endless, 1, x)
     closed = (xp.sin(far) / far - xp.cos(far)) / far
@@ -693,7 +696,7 @@ def sinc(xp, input: Array):
     node="SpecialAiryAiBackward0",
 )
 def airy_ai(xp, input: Array, order=0):
-    """Airy's function Ai, or its derivative, for which Ai'' = input * Ai (DLMF 9.2.1)."""
+    """Airy's function Ai, or its derivative; Ai'' = input * Ai (DLMF 9.2.1)."""
     real_only("airy_ai_cpu", input)
     return xp.special.airy(input)[order]
 
@@ -722,9 +725,9 @@ POLYNOMIALS = (
 
 
 def _polynomials(x, family, order):
-    """The derivatives of that order of the polynomials of degree 0, 1, 2 ... at x, one after the other.
+    """The derivatives of one order of the polynomials of degree 0, 1, 2 ... at x, in turn.
 
-    Where they are the same number for all x, they are this number.
+    A derivative that is constant in x is returned as a number.
     """
     slope, value, recurrence = _RECURRENCES[family]
     # of two consecutive degrees the derivatives of the orders 0 to `order`; Leibniz' rule takes them to the next degree
@@ -735,7 +738,7 @@ def _polynomials(x, family, order):
     while True:
         yield now[order]
         a, b, c = recurrence(k)
-        # most families have a factor without b, and one that does not change
+        # most families have b = 0 and constant factors
         factor = factor if a == multiplied else (x if a == 1 else a * x)
         multiplied = a
         after = []

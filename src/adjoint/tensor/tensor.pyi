@@ -1296,7 +1296,7 @@ class Tensor(TensorBase):
         """The products of matrices in pairs: (b, m, k) by (b, k, n)."""
 
     def dot(self, tensor: Tensor) -> Tensor:
-        """The sum of products of two vectors' elements, nothing conjugated."""
+        """The sum of products of two vectors' elements, without conjugation."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors stand for a row on the left, a column on the right; leading axes broadcast."""
@@ -1326,7 +1326,7 @@ class Tensor(TensorBase):
         """The logarithm of the running sum of exp(input) along an axis, without overflow."""
 
     def renorm(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """The slices along an axis, those with a p-norm above maxnorm shortened to that."""
+        """The slices along an axis, scaled down to maxnorm if their p-norm is larger."""
 
     def renorm_(self, p: builtins.int, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
         """In-place version of renorm()."""
@@ -1776,7 +1776,7 @@ class Tensor(TensorBase):
         """In-place version of scatter_add()."""
 
     def take(self, index: Tensor) -> Tensor:
-        """The elements of the flattened input at the places that index names, negative ones counted from the end."""
+        """The elements of the flattened input at the indices; negative indices count from the end."""
 
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1) -> Tensor:
         """input + value * tensor1 / tensor2"""
@@ -1803,7 +1803,7 @@ class Tensor(TensorBase):
         """In-place version of bitwise_right_shift()."""
 
     def copysign(self, other: Tensor | builtins.complex) -> Tensor:
-        """The size of input with the sign of other (that of a zero counts)."""
+        """The absolute value of input with the sign of other; a zero's sign counts."""
 
     def copysign_(self, other: Tensor | builtins.complex) -> Tensor:
         """In-place version of copysign()."""
@@ -1968,10 +1968,10 @@ class Tensor(TensorBase):
         """Views of all slices along one axis, without that axis."""
 
     def unsafe_split(self, split_size: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As split(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+        """As split(), but the pieces count as separate tensors, without the check that they share the input's memory."""
 
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As split_with_sizes(), but the pieces count as tensors of their own."""
+        """As split_with_sizes(), but the pieces count as separate tensors."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A view with one more axis, of length one, at place dim."""
@@ -1989,7 +1989,7 @@ class Tensor(TensorBase):
         """The elements in order along an axis, and where they were; equal elements keep their order."""
 
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> ValuesIndices:
-        """The k largest (or smallest) elements along an axis and where they are, in order (`sorted` or not)."""
+        """The k largest (or smallest) elements along an axis and their indices, in order (`sorted` or not)."""
 
     def digamma(self) -> Tensor:
         """The derivative of lgamma."""
