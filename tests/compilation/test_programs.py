@@ -39,3 +39,15 @@ def test_bounds_of_memory_are_those_of_numpy(seed: int) -> None:
     start = array.__array_interface__["data"][0]
     expected = np.lib.array_utils.byte_bounds(array) if array.size else (start, start)
     assert plain_region.byte_bounds(array) == expected
+
+
+def test_results_of_another_layout_are_kept_in_that_of_the_block() -> None:
+    view = plain_region.BlockView(0, 0, np.dtype(float), (2, 3), (24, 8))
+    keeper, frame, values = plain_region.Keeper(view, 48), plain_region.Frame(1), np.arange(6.0).reshape(2, 3)
+    for result in (values, np.asfortranarray(values), values[::-1]):
+        keeper.keep(frame, result)
+        kept = view.of(frame)
+        np.testing.assert_array_equal(kept, result)
+        assert kept.strides == (24, 8)
+    with pytest.raises(plain_region.CheckFailed):
+        keeper.keep(frame, values.T)

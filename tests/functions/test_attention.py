@@ -371,3 +371,12 @@ ERRORS = [
 def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_mask_of_numbers_and_the_causal_one_are_joined() -> None:
+    query, key, value = (adjoint.randn(2, 4, 3, generator=adjoint.Generator().manual_seed(k)) for k in range(3))
+    mask = adjoint.linspace(-1.0, 1.0, 16).reshape(4, 4)
+    causal = adjoint.where(adjoint.ones(4, 4).tril() > 0, mask, -float("inf"))
+    attention = adjoint.nn.functional.scaled_dot_product_attention
+    both = attention(query, key, value, mask, is_causal=True)
+    adjoint.testing.assert_close(both, attention(query, key, value, causal))

@@ -338,6 +338,16 @@ def test_more_values_than_registers_have_no_schedule() -> None:
         Schedule(form_of(sum_of_powers, np.ones(3), np.ones(3)), [(300,), (300,)])
 
 
+def chosen(x: Any, y: Any) -> Any:
+    """A selection, and a conversion, of one number for each column."""
+    return x * np.where(y > 0.5, y, 2.0) + (y > 0.7).astype(x.dtype) * x
+
+
+@pytest.mark.parametrize("shape", [(COLUMNS,), (1, COLUMNS), ()])
+def test_small_values_are_chosen_before_the_tiles(shape: tuple[int, ...]) -> None:
+    assert compare(chosen, rng.random((ROWS, COLUMNS)), np.asarray(rng.random(shape)))
+
+
 @pytest.mark.parametrize("function", [soft, normalized])
 def test_rows_of_one_element(function: Any) -> None:
     compare(function, rng.normal(size=(1 << 15, 1)), rng.normal(size=(1 << 15, 1)))

@@ -29,6 +29,7 @@ TAYLOR: dict[str, Callable[[Any], Any]] = {
     "magnitudes": lambda x: (x + 1j).abs(),
     "a stack": lambda x: adjoint.stack([x, x * x, adjoint.ones_like(x)]).prod(0),
     "a maximum of several": lambda x: adjoint.stack([x, -x]).amax(0),
+    "powers of constants": lambda x: (x * x + 1) ** adjoint.tensor([1.0, 2.5, 3.0], dtype=x.dtype),
     "a whole power": lambda x: x**3,
 }
 
