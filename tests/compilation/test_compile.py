@@ -710,3 +710,26 @@ def test_index_put_is_recorded_as_a_whole(in_place):
         result, expected = compiled(x, rows, columns), function(x, rows, columns)
         assert result == expected
         assert (adjoint.autograd.grad(result, x)[0] == adjoint.autograd.grad(expected, x)[0]).all()
+
+
+def test_options_of_torch_compile():
+    x = adjoint.ones(2)
+    for options in ({"mode": "reduce-overhead"}, {"backend": "eager"}, {"options": {"a": 1}}, {"dynamic": True}):
+        assert adjoint.compile(lambda x: x * 2, **options)(x).tolist() == [2, 2]
+        assert adjoint.compile(**options)(lambda x: x * 2)(x).tolist() == [2, 2]
+    assert adjoint.compile(adjoint.sin, disable=True) is adjoint.sin
+    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, lite"):
+        adjoint.compile(adjoint.sin, mode="fast")
+    with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
+        adjoint.compile(adjoint.sin, mode="default", options={})
+    with pytest.raises(TypeError, match=r"a function would get graphs of torch\.fx"):
+        adjoint.compile(adjoint.sin, backend=lambda graph, inputs: graph)
+
+
+def test_a_function_that_sees_a_compiled_one_does_not_see_its_recordings():
+    inner = adjoint.compile(lambda x: x * 2)
+    outer = adjoint.compile(lambda x: inner(x) + 1)
+    for n in range(1, 4):
+        inner(adjoint.ones(n))
+        assert outer(adjoint.ones(2)).tolist() == [3, 3]
+    assert outer.n_recordings == 1 and inner.n_recordings == 3

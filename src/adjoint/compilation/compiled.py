@@ -17,7 +17,7 @@ from adjoint.compilation.entry import CONSTANTS, Entry, Refused
 from adjoint.compilation.explanation import Explanation
 from adjoint.compilation.matching import is_plain_thread, same_value
 from adjoint.compilation.pieces import Pieces, pieces_of
-from adjoint.compilation.recordings.reach import Reach
+from adjoint.compilation.recordings.reach import STAND_INS, Reach
 from adjoint.compilation.recordings.recording import Recording, Unsupported, running_recording
 from adjoint.core.graph import TensorBase
 from adjoint.core.holders import TensorHolder
@@ -244,6 +244,8 @@ class Compiled:
         return Explanation(name_of(self.function), entry, leaves, None if entry else reason)
 
 
+# what sees a compiled function sees the function, whose recordings come and go
+STAND_INS[Compiled] = "function"
 _NUMBERS = (int, float, complex, str, bytes)
 _LEAVES = (TensorBase, _ndarray, float, int, str)
 
@@ -318,14 +320,25 @@ class bypassing(ModeBlock):
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None) -> Any:
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
     """A function that records what `model` does at its first call, and replays it at the next ones without Python.
 
     model: a function of Tensors, or of NumPy's arrays and numbers; or a whole step, which computes a loss, calls
-    `backward` or a gradient, and writes to parameters. Arguments and results may be trees. Without it, a decorator.
+    `backward` or a gradient, and writes to parameters; or a module, for which a module around it comes back. Arguments
+    and results may be trees. Without it, a decorator.
     fullgraph: raise `adjoint.compiler.Unsupported`, which names the line, where a call cannot be recorded; otherwise
-    the function then runs as it is, after one warning. dynamic: accepted as torch has it; each shape gets a recording
-    of its own, up to eight.
+    the function then runs as it is, after one warning. disable: give the model back as it is. dynamic, backend, mode
+    and options: accepted as torch has them, without an effect: each shape gets a recording of its own, up to eight, and
+    no compiler makes it.
 
     The first call runs the function as always and records it: forward, and backward. Each further call with the same
     kinds of arguments (shapes, dtypes, strides, modes) replays the recording, and gives the same results, gradients,
@@ -333,7 +346,8 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     call. Where a value that the function looked at, a variable or an attribute is another one, another recording is
     made. Python's own effects, such as printing, happen in the recorded call alone.
 
-    Raises TypeError if `model` is no function, or a generator or coroutine.
+    Raises TypeError if `model` is no function, or a generator or coroutine, and for a backend that is a function;
+    RuntimeError for a mode that torch does not have.
 
     >>> import adjoint
     >>> @adjoint.compile
@@ -343,9 +357,10 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
     >>> f(x), f(x)
     (tensor(2.8921, grad_fn=<SumBackward0>), tensor(2.8921, grad_fn=<ReplayBackward>))
     """
+    _check_options(backend, mode, options)
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic)
-    if isinstance(model, Compiled):
+        return functools.partial(compile, fullgraph=fullgraph, disable=disable)
+    if disable or isinstance(model, Compiled):
         return model
     if not callable(model) or isinstance(model, type):
         raise TypeError(f"adjoint.compile: expected a function, got {model!r:.80}")
@@ -354,7 +369,27 @@ def compile(model: Callable[..., Any] | None = None, *, fullgraph: bool = False,
             f"adjoint.compile: {name_of(model)} is a generator or a coroutine, which runs in pieces; "
             "give a plain function"
         )
-    return Compiled(model, fullgraph)
+    compiled = Compiled(model, fullgraph)
+    # a module stays one
+    as_module = getattr(model, "replayed_by", None)
+    return compiled if as_module is None else as_module(compiled)
+
+
+def _check_options(backend: Any, mode: str | None, options: dict[str, Any] | None) -> None:
+    """Raise for options of torch.compile that it refuses, too, and for a backend that would have to be called."""
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if not isinstance(backend, str):
+        raise TypeError(
+            f"adjoint.compile: backend must be a name, not {backend!r:.80}: a function would get graphs of torch.fx, "
+            "which are left out"
+        )
+
+
+#: The modes that torch.compile has.
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
 def reset() -> None:

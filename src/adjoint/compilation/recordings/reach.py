@@ -56,6 +56,8 @@ def names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+#: Classes whose objects do what another object does, and the name under which they have that: recordings are no state.
+STAND_INS: dict[type, str] = {}
 #: A place that holds a value: how it is read, of what, under which name or number, and the value.
 Slot = tuple[int, Any, Any, Any]
 _WORDS = {
@@ -153,6 +155,8 @@ class Reach:
             pass  # its draws are steps
         elif isinstance(value, Iterator) and not isinstance(value, IOBase) and not is_class_of_users(type(value)):
             self.opaque = value
+        elif type(value) in STAND_INS:
+            self._todo.append(getattr(value, STAND_INS[type(value)]))
         elif isinstance(value, FunctionType):
             self._look_at_function(value)
         elif isinstance(value, MethodType):

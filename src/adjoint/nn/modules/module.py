@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MethodType
 from typing import Any, TypeVar
 
 from adjoint.arrays.dtypes import dtype as Dtype
@@ -22,6 +23,7 @@ from adjoint.nn.modules._base.hooks import (
     register_module_parameter_registration_hook,
 )
 from adjoint.nn.parameter import Buffer, Parameter
+from adjoint.runtime.lazy import LateModule
 from adjoint.tensor import creation
 from adjoint.tensor.tensor import Tensor
 
@@ -41,6 +43,7 @@ Self = TypeVar("Self", bound="Module")
 #: The tables of a module's members, in which attributes are looked for.
 MEMBERS = ("_parameters", "_buffers", "_modules")
 EXTRA_STATE = "_extra_state"
+_replayed: Any = LateModule("adjoint.nn.modules.replayed")
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -136,6 +139,26 @@ class Module:
         ):
             return hooks.call(self, args, kwargs)
         return self.forward(*args, **kwargs)
+
+    def replayed_by(self, replayed: Any) -> Module:
+        """The module that `adjoint.compile` gives for this one, whose calls go to a function that replays them."""
+        module: Module = _replayed.OptimizedModule(self, replayed)
+        return module
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Record `forward` once for each kind of arguments, and replay it from then on, in place.
+
+        The arguments are those of `adjoint.compile`.
+
+        >>> import adjoint
+        >>> model = adjoint.nn.Linear(2, 3)
+        >>> model.compile()
+        >>> model(adjoint.ones(2)).shape
+        adjoint.Size([3])
+        """
+        from adjoint.compilation.compiled import compile
+
+        self.forward = compile(MethodType(type(self).forward, self), *args, **kwargs)  # type: ignore[method-assign]
 
     # attributes ------------------------------------------------------------------------------------------------------
 
