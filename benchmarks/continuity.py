@@ -127,6 +127,8 @@ def main() -> None:
             plain = steps(per_element["NumPy"])
             for kind in ("forward", "backward"):
                 own = steps(per_element[kind])
+                if not own:  # no work but that of the call: add hands its cotangent on
+                    continue
                 step, n = largest(own)
                 beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in own.items()})
                 print(f"{name:<14}{dtype:<9}{kind:<10}{step:6.2f}  {n:8}  {beyond:12.2f}  {m:8}", flush=True)
