@@ -326,7 +326,7 @@ _EXTREMUM = """The {name}imum of all elements, along an axis (with its index), o
 @torch_call()
 @described(_EXTREMUM, name="max", output="[1, 1]")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    if isinstance(dim, TensorBase) or is_array(dim):
+    if dim is not None and (isinstance(dim, TensorBase) or is_array(dim)):
         dim, other = None, dim
     if other is not None:
         return ops.maximum(input, other)
@@ -337,7 +337,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 @torch_call()
 @described(_EXTREMUM, name="min", output="[0, 0]")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    if isinstance(dim, TensorBase) or is_array(dim):
+    if dim is not None and (isinstance(dim, TensorBase) or is_array(dim)):
         dim, other = None, dim
     if other is not None:
         return ops.minimum(input, other)
