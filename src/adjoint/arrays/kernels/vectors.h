@@ -139,6 +139,7 @@ static void (*const adj_loops[][2][ADJ_KINDS])(void *) = {
     ADJ_LOOP(adj_standardize), ADJ_LOOP(adj_standardize_back),
     ADJ_LOOP(adj_sequence), ADJ_LOOP(adj_paths), ADJ_LOOP(adj_update_all), ADJ_LOOP(adj_pairs),
     ADJ_LOOP(adj_standardize_columns), ADJ_LOOP(adj_standardize_columns_back),
+    ADJ_LOOP(adj_distances), ADJ_LOOP(adj_distances_of_columns),
 };
 
 /* the loop with this number, for elements of `size` bytes and a kind of processor */

@@ -29,6 +29,7 @@ from .processor import kind_in_use
 #: The loops' numbers in vectors.h.
 _CONVOLVE, _CORRELATE, _SOFTMAX, _SOFTMAX_BACK, _STANDARDIZE, _STANDARDIZE_BACK = range(6)
 _SEQUENCE, _PATHS, _UPDATES, _PAIRS, _STANDARDIZE_COLUMNS, _STANDARDIZE_COLUMNS_BACK = range(6, 12)
+_DISTANCES, _DISTANCES_OF_COLUMNS = range(12, 14)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
@@ -267,6 +268,16 @@ def _are_columns(sizes):
     return length == 1 and runs > 1
 
 
+def _are_last(dims, ndim):
+    """True for the last axes."""
+    return tuple(dims) == tuple(range(ndim - len(dims), ndim))
+
+
+def _is_dense(x):
+    """True for an array whose elements lie in their order; also for a symbol."""
+    return type(x) is not numpy.ndarray or x.flags.c_contiguous
+
+
 def _means_shape(x, dims):
     return tuple([1 if axis in dims else n for axis, n in enumerate(x.shape)])
 
@@ -274,7 +285,8 @@ def _means_shape(x, dims):
 def standardized(x, weight, bias, dims, eps):
     """(x - mean) / sqrt(var + eps) * weight + bias with mean and variance over axes; the mean; the variance."""
     sizes = _layout(x, weight, bias, dims)
-    if sizes is None:
+    if sizes is None or not (_are_last(dims, x.ndim) or _is_dense(x)):
+        # a result that is not normalized over rows is laid out as the input is
         return None
     x, weight, bias = [None if array is None else numpy.ascontiguousarray(array) for array in (x, weight, bias)]
     out = numpy.empty(x.shape, x.dtype)
@@ -312,6 +324,25 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     else:
         sums = sums.sum(axis=2)
     return out, sums[0].reshape(shape), sums[1].reshape(shape)
+
+
+def squared_distances(x, dims, keepdims):
+    """The sums of squared distances from the mean over axes; None where the axes are neither rows nor columns."""
+    if type(x) is not numpy.ndarray or not x.size or not _is_dense(x):
+        return None
+    sizes = _rows_of(x.shape, dims, None)
+    columns = sizes is not None and _are_columns(sizes)
+    if sizes is None or (sizes[1] > 1 and not columns) or not _row_wise(x):
+        return None
+    out = numpy.empty(_means_shape(x, dims) if keepdims else _without_axes(x.shape, dims), x.dtype)
+    loop = _DISTANCES_OF_COLUMNS if columns else _DISTANCES
+    _run_rows(loop, 0, (x, None, None, None, out), sizes, 0.0, _threads(2 * x.size))
+    return out
+
+
+@cached(1024)
+def _without_axes(shape, dims):
+    return tuple([n for axis, n in enumerate(shape) if axis not in dims])
 
 
 # sequences ------------------------------------------------------------------------------------------------------------

@@ -464,6 +464,39 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
         }
 }
 
+/* The sum of the squared distances of n numbers, `step` apart, from their mean, by the distances from the first of them:
+   those of equal numbers are 0. */
+ADJ_TARGET static double ADJ_NAME(adj_distances_from_first)(const T *x, int64_t n, int64_t step) {
+    double total = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++) total += x[i * step] - x[0];
+    T mean = (T)(total / n);
+    for (int64_t i = 0; i < n; i++) {
+        T distance = (x[i * step] - x[0]) - mean;
+        squares += distance * distance;
+    }
+    return squares;
+}
+
+/* whether a sum of squared distances of n numbers may be all rounding errors of their mean */
+ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_is_rounding)(double squares, double mean, int64_t n) {
+    double error = n * sqrt((double)n) * (sizeof(T) == 4 ? 0x1p-23 : 0x1p-52) * fabs(mean);
+    return squares <= error * error;
+}
+
+/* For each row the sum of the squared distances of its elements from their mean. */
+ADJ_TARGET static void ADJ_NAME(adj_distances)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    int64_t n = job->length, part;
+    while ((part = adj_next(job)) < job->parts)
+        for (int64_t row = job->rows * part / job->parts; row < job->rows * (part + 1) / job->parts; row++) {
+            const T *x = (const T *)job->x + row * job->row_step;
+            T mean = (T)(ADJ_NAME(adj_sum)(x, n) / n);
+            double squares = ADJ_NAME(adj_squares)(x, n, mean);
+            if (ADJ_NAME(adj_is_rounding)(squares, mean, n)) squares = ADJ_NAME(adj_distances_from_first)(x, n, 1);
+            ((T *)job->out)[row] = (T)squares;
+        }
+}
+
 /* sums of g * weight and g * weight * (x - mean); weight NULL stands for ones */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean,
                                                    double *total, double *moment) {
@@ -543,7 +576,47 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
         }
 }
 
-/* adj_standardize for rows that are columns of x: each run has one element of each. */
+/* The means of n columns of `runs` elements, `step` apart, and the sums of the squared distances from them. */
+ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_moments_of_columns)(const T *restrict x, int64_t n, int64_t runs, int64_t step,
+                                                            T *restrict mean, double *restrict squares) {
+    double totals[ADJ_COLUMNS] = {0};
+    for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
+        T sums[ADJ_COLUMNS] = {0};
+        for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
+            for (int64_t i = 0; i < n; i++) sums[i] += x[run * step + i];
+        for (int64_t i = 0; i < n; i++) totals[i] += sums[i];
+    }
+    for (int64_t i = 0; i < n; i++) mean[i] = (T)(totals[i] / runs), squares[i] = 0;
+    for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
+        T sums[ADJ_COLUMNS] = {0};
+        for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
+            for (int64_t i = 0; i < n; i++) {
+                T offset = x[run * step + i] - mean[i];
+                sums[i] += offset * offset;
+            }
+        for (int64_t i = 0; i < n; i++) squares[i] += sums[i];
+    }
+}
+
+/* adj_distances for rows that are columns of x: each run has one element of each. */
+ADJ_TARGET static void ADJ_NAME(adj_distances_of_columns)(void *of) {
+    adj_rows_job *job = (adj_rows_job *)of;
+    int64_t step = job->run_step, runs = job->runs, part;
+    while ((part = adj_next(job)) < job->parts) {
+        int64_t first = part * ADJ_COLUMNS, n = ADJ_MIN(job->rows - first, ADJ_COLUMNS);
+        const T *x = (const T *)job->x + first;
+        T mean[ADJ_COLUMNS];
+        double squares[ADJ_COLUMNS];
+        ADJ_NAME(adj_moments_of_columns)(x, n, runs, step, mean, squares);
+        for (int64_t i = 0; i < n; i++) {
+            if (ADJ_NAME(adj_is_rounding)(squares[i], mean[i], runs))
+                squares[i] = ADJ_NAME(adj_distances_from_first)(x + i, runs, step);
+            ((T *)job->out)[first + i] = (T)squares[i];
+        }
+    }
+}
+
+/* adj_standardize for rows that are columns of x. */
 ADJ_TARGET static void ADJ_NAME(adj_standardize_columns)(void *of) {
     adj_rows_job *job = (adj_rows_job *)of;
     const T *weights = (const T *)job->weight, *biases = (const T *)job->bias;
@@ -553,23 +626,8 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns)(void *of) {
         const T *restrict x = (const T *)job->x + first;
         T *restrict out = (T *)job->out + first;
         T mean[ADJ_COLUMNS], scale[ADJ_COLUMNS], shift[ADJ_COLUMNS];
-        double totals[ADJ_COLUMNS] = {0}, squares[ADJ_COLUMNS] = {0};
-        for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
-            T sums[ADJ_COLUMNS] = {0};
-            for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
-                for (int64_t i = 0; i < n; i++) sums[i] += x[run * step + i];
-            for (int64_t i = 0; i < n; i++) totals[i] += sums[i];
-        }
-        for (int64_t i = 0; i < n; i++) mean[i] = (T)(totals[i] / runs);
-        for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
-            T sums[ADJ_COLUMNS] = {0};
-            for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
-                for (int64_t i = 0; i < n; i++) {
-                    T offset = x[run * step + i] - mean[i];
-                    sums[i] += offset * offset;
-                }
-            for (int64_t i = 0; i < n; i++) squares[i] += sums[i];
-        }
+        double squares[ADJ_COLUMNS];
+        ADJ_NAME(adj_moments_of_columns)(x, n, runs, step, mean, squares);
         for (int64_t i = 0; i < n; i++) {
             T var = (T)(squares[i] / runs), factor = 1 / ADJ_C(sqrtf, sqrt)(var + (T)job->eps);
             ((T *)job->mean)[first + i] = mean[i];
