@@ -36,6 +36,7 @@ Unwrap = Callable[[object], "Array | None"]
 _MAX_DIMS = 64
 _REAL_NUMBERS = frozenset((bool, int, float))
 _NUMBERS = _REAL_NUMBERS | {complex}
+_FLOAT, _INT = {float}, {int}
 
 
 def no_tensors(x: object) -> None:
@@ -73,6 +74,12 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
     """
     if type(data) is float and dtype is None:
         return _float_array(data, get_default_dtype())
+    if type(data) is list and data:
+        types = set(map(type, data))
+        if types == _FLOAT and (dtype is None or dtype.is_floating_point):
+            return _float_array(data, dtype or get_default_dtype())
+        if types == _INT and (dtype is None or dtype is int64):
+            return _integer_array(data, int64)
     array = data if is_array(data) else unwrap(data)
     if array is not None:
         return _copy_array(array if isinstance(array, np.ndarray) else held_array(array), dtype)
@@ -281,10 +288,11 @@ def _check_items(leaves: list[Any], protocol: str, allowed: tuple[type, ...]) ->
 
 def _float_array(values: Any, dtype: dtype) -> Array:
     """Numbers that have ``__float__``, too large ones rounded to infinity."""
+    wide = np.array(values, dtype=np.float64)
+    if dtype.itemsize == 8:
+        return wide
     with np.errstate(over="ignore"):
-        if dtype.itemsize == 8:
-            return np.array(values, dtype=np.float64)
-        return np.array(values, dtype=np.float64).astype(dtype.numpy)
+        return wide.astype(dtype.numpy)
 
 
 def _integer_array(leaves: list[Any], dtype: dtype) -> Array:

@@ -234,13 +234,18 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     >>> adjoint.zeros(2, 3, 4).movedim(0, -1).shape
     adjoint.Size([3, 4, 2])
     """
+    ndim = input._array.ndim
+    if type(source) is int and type(destination) is int and ndim:
+        axis, position = normalize_dim(source, ndim), normalize_dim(destination, ndim)
+        order = list(range(ndim))
+        order.insert(position, order.pop(axis))
+        return ops.permute(input, tuple(order))
     sources, destinations = as_list(source), as_list(destination)
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
             f"dims as destination ({destinations} dims)"
         )
-    ndim = input._array.ndim
     axes = {}
     for name, dims in (("source", sources), ("destination", destinations)):
         axes[name] = [normalize_dim(d, ndim) for d in dims]

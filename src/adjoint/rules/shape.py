@@ -523,6 +523,12 @@ def roll(xp, input: Array, shifts, dims):
     """A copy with the elements shifted cyclically along the axes dims, flattened if dims is None."""
     if dims is None:
         return row_major(xp.roll(input, shifts[0]))
+    if len(dims) == 1 and input.shape[dims[0]]:
+        # two parts, without NumPy's code for several axes
+        (dim,), n = dims, input.shape[dims[0]]
+        first, before = n - shifts[0] % n, (slice(None),) * dim
+        parts = input[(*before, slice(first, n))], input[(*before, slice(first))]
+        return row_major(xp.concat(parts, axis=dim))
     return row_major(xp.roll(input, shifts, axis=dims))
 
 

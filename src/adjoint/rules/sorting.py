@@ -4,7 +4,8 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 """
 
 from adjoint.arrays.dtypes import kind_of
-from adjoint.arrays.namespace import count_true, underlying
+from adjoint.arrays.kernels import comparisons
+from adjoint.arrays.namespace import count_true, native, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -145,7 +146,12 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return _itself(xp, input)
-    if not 0 < k < n or n <= _FEW:
+    indices = None
+    if comparisons.compiled and dim == input.ndim - 1:
+        indices = native(comparisons.places_of_first, input, k, largest)
+    if indices is not None:
+        pass
+    elif not 0 < k < n or n <= _FEW:
         # the first of all elements in order are in order
         indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
     else:

@@ -45,6 +45,7 @@ else:
 
 Device = Any
 F = TypeVar("F", bound=Callable[..., Any])
+_REAL = (int, float)
 
 
 def _wrapped(array: Any, requires_grad: bool, function: str, device: Device = None) -> Tensor:
@@ -442,6 +443,8 @@ def arange(
     >>> adjoint.arange(3)
     tensor([0, 1, 2])
     """
+    if end is None and dtype is None and type(start) is int and start >= 0 and step == 1:
+        return _wrapped(numpy.arange(start), requires_grad, "arange", device)
     if end is None:
         start, end = 0, start
     if end is None:
@@ -526,8 +529,22 @@ def linspace(
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = get_default_complex_dtype()
     kind = _kind(dtype, "linspace")
-    values = _whole_steps(start, end, steps) if kind.kind in "iu" else numpy.linspace(start, end, steps)
-    return _wrapped(values.astype(kind), requires_grad, "linspace", device)
+    values = _whole_steps(start, end, steps) if kind.kind in "iu" else _even_steps(start, end, steps)
+    return _wrapped(values.astype(kind, copy=False), requires_grad, "linspace", device)
+
+
+def _even_steps(start: Any, end: Any, steps: int) -> Any:
+    """numpy.linspace; of Python's numbers by its formula, since its code for arrays takes longer than few numbers."""
+    if type(start) not in _REAL or type(end) not in _REAL or type(steps) is not int or steps < 2:
+        return numpy.linspace(start, end, steps)
+    step = (end - start) / (steps - 1)
+    if not step:
+        return numpy.linspace(start, end, steps)
+    values = numpy.arange(steps, dtype=numpy.float64)
+    values *= step
+    values += start
+    values[-1] = end
+    return values
 
 
 def _whole_steps(start: Any, end: Any, steps: int) -> Any:
@@ -595,6 +612,8 @@ _SAME_OF_BATCH = "Vmap does not currently support same randomness with a batched
 def _differing() -> list[Any]:
     """The batches being run whose members get random numbers of their own. Raises RuntimeError where none may be."""
     batches = mapped()
+    if not batches:
+        return batches
     if any(batch.randomness == "error" for batch in batches):
         raise RuntimeError(_NOT_RANDOM)
     return [batch for batch in batches if batch.randomness == "different"]

@@ -1,4 +1,4 @@
-/* Comparisons of whole arrays: whether all elements are equal, and which are among others. */
+/* Comparisons of whole arrays: whether all elements are equal, which are among others, and which come first. */
 #ifndef ADJOINT_COMPARISONS_H
 #define ADJOINT_COMPARISONS_H
 
@@ -49,6 +49,36 @@ static int adj_same(int is_floating, int size, const char *first, const char *se
 static void adj_among(int is_floating, int size, const char *elements, Py_ssize_t n, const char *tests, Py_ssize_t m,
                       int inverted, char *out) {
     ADJ_FOR_EACH_KIND(ADJ_AMONG)
+}
+
+/* So many elements of a row are found by insertion at most. */
+#define ADJ_MOST_FIRST 16
+
+/* NaN is the largest number. */
+#define ADJ_GOES_BEFORE(a, b) (largest ? (a) > (b) || ((a) != (a) && (b) == (b)) : (a) < (b) || ((a) == (a) && (b) != (b)))
+#define ADJ_FIRST(type)                                                                                                \
+    {                                                                                                                  \
+        for (Py_ssize_t row = 0; row < n_rows; row++) {                                                                \
+            const type *x = (const type *)elements + row * n;                                                          \
+            int64_t *index = places + row * k;                                                                         \
+            type first[ADJ_MOST_FIRST];                                                                                \
+            int taken = 0;                                                                                             \
+            for (Py_ssize_t i = 0; i < n; i++) {                                                                       \
+                if (taken == k && !ADJ_GOES_BEFORE(x[i], first[k - 1])) continue;                                      \
+                int at = taken < k ? taken++ : k - 1;                                                                  \
+                for (; at > 0 && ADJ_GOES_BEFORE(x[i], first[at - 1]); at--) {                                         \
+                    first[at] = first[at - 1];                                                                         \
+                    index[at] = index[at - 1];                                                                         \
+                }                                                                                                      \
+                first[at] = x[i];                                                                                      \
+                index[at] = i;                                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+/* For each row of n elements the places of the k largest (or smallest), in order; of equal ones the first go before. */
+static void adj_first(int is_floating, int size, const char *elements, Py_ssize_t n_rows, Py_ssize_t n, int k,
+                      int largest, int64_t *places) {
+    ADJ_FOR_EACH_KIND(ADJ_FIRST)
 }
 
 #include "optimized_end.h"

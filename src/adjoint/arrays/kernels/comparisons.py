@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays: whether all elements are equal, and which are among others.
+"""Comparisons of whole arrays: whether all elements are equal, which are among others, and which come first.
 
 There is no uncompiled form: `compiled` is then False, and the callers do the same with whole arrays.
 """
@@ -13,7 +13,7 @@ except ModuleNotFoundError:
 import numpy
 
 _ndarray = numpy.ndarray
-_BOOL = numpy.dtype(bool)
+_BOOL, _INT64 = numpy.dtype(bool), numpy.dtype(numpy.int64)
 #: Whether numbers of a type are floating ones, and their bytes. Truth values may have any byte but 0 for true.
 _KINDS = {
     numpy.dtype(name): (name.startswith("float"), numpy.dtype(name).itemsize)
@@ -55,6 +55,26 @@ if compiled:
         first, second, third = adj_bytes(elements), adj_bytes(tests), adj_bytes(out)
         adj_among(floating, size, first, n, second, m, inverted, third)
         return out
+
+    def places_of_first(array, k, largest):
+        """Where along the last axis the k largest (or smallest) elements are, in order; None where there is no loop.
+
+        Of equal elements the first go before the others, and NaN is the largest number.
+        """
+        kind = _kind(array, array)
+        ndim: cython.int = array.ndim
+        if kind is None or array.dtype.kind == "u" or not 0 < k <= ADJ_MOST_FIRST or not ndim:
+            return None
+        n: cython.Py_ssize_t = array.shape[ndim - 1]
+        if k > n:
+            return None
+        floating, size = kind
+        places = numpy.empty((*array.shape[: ndim - 1], k), _INT64)
+        elements, numbers = adj_bytes(array), cython.cast(cython.pointer(int64_t), adj_bytes(places))
+        rows: cython.Py_ssize_t = adj_n_elements(array) // n
+        with cython.nogil:
+            adj_first(floating, size, elements, rows, n, k, largest, numbers)
+        return places
 
     def _kind(array, other):
         """Whether elements of both arrays are of one floating type, and their size; None where there is no loop."""

@@ -245,7 +245,12 @@ def memory_of(array: Any) -> tuple[Any, int]:
     owner = array
     while isinstance(owner.base, numpy.ndarray):
         owner = owner.base
-    flat = numpy.ravel(owner, order="K")
+    if owner.flags.c_contiguous:
+        flat = owner.reshape(-1)
+        if owner is array:
+            return flat.view(numpy.uint8), 0
+    else:
+        flat = numpy.ravel(owner, order="K")
     if owner.size and not numpy.may_share_memory(flat, owner):
         raise RuntimeError(
             f"as_strided(): the memory that an array with strides {owner.strides} was made from is not one piece; "
