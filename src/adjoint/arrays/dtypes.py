@@ -178,7 +178,9 @@ class _ByNumpy(dict[Any, dtype]):
         )
 
 
-_BY_NUMPY = _ByNumpy({each.numpy: each for each in DTYPES if each is not bfloat16})
+by_numpy = _ByNumpy({each.numpy: each for each in DTYPES if each is not bfloat16})
+#: The classes of NumPy's own dtypes, which are keys of that table.
+NUMPY_TYPES = frozenset(map(type, by_numpy))
 
 
 #: The NumPy dtypes of other libraries' dtypes, as they are met.
@@ -244,7 +246,7 @@ def from_numpy_dtype(kind: Any) -> dtype:
     >>> from_numpy_dtype(np.dtype("f8"))
     adjoint.float64
     """
-    return _BY_NUMPY[kind if isinstance(kind, np.dtype) else numpy_dtype(kind)]
+    return by_numpy[kind if isinstance(kind, np.dtype) else numpy_dtype(kind)]
 
 
 _BY_PYTHON_TYPE: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
@@ -267,9 +269,9 @@ def as_dtype(x: object, function: str = "tensor", argument: str = "argument 'dty
         if x in _BY_PYTHON_TYPE:
             return _BY_PYTHON_TYPE[x]
         if issubclass(x, np.generic):
-            return _BY_NUMPY[np.dtype(x)]
+            return by_numpy[np.dtype(x)]
     if isinstance(x, np.dtype):
-        return _BY_NUMPY[x]
+        return by_numpy[x]
     raise TypeError(f"{function}(): {argument} must be adjoint.dtype, not {type(x).__name__}")
 
 

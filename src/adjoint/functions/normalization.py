@@ -43,7 +43,7 @@ def _per_channel(parameter: Tensor | None, ndim: int) -> Tensor | None:
 
 
 def _in_type(output: Tensor, input: Tensor) -> Tensor:
-    return output if output.dtype is input.dtype else output.to(input.dtype)
+    return output if output._array.dtype == input._array.dtype else output.to(input.dtype)
 
 
 def _update(running: Tensor | None, values: Tensor, momentum: float) -> None:
@@ -176,7 +176,8 @@ def _check_normalized_shape(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
             "normalized_shape = []"
         )
-    if len(shape) > input.ndim or tuple(input.shape[-len(shape) :]) != shape:
+    whole = input._array.shape
+    if len(shape) > len(whole) or whole[-len(shape) :] != shape:
         sizes = ", ".join(map(str, shape))
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [{star}{sizes}], but got input of size"
@@ -215,9 +216,11 @@ def layer_norm(
     tensor([[-1.0000,  1.0000]])
     """
     require_tensors("layer_norm", input=input)
-    shape, ndim = _check_normalized_shape("layer_norm", input, normalized_shape), input.ndim
-    scale, shift = _trailing("weight", weight, shape, ndim), _trailing("bias", bias, shape, ndim)
-    _check_dtypes(input, weight, bias)
+    shape, ndim = _check_normalized_shape("layer_norm", input, normalized_shape), input._array.ndim
+    scale = shift = None
+    if weight is not None or bias is not None:
+        scale, shift = _trailing("weight", weight, shape, ndim), _trailing("bias", bias, shape, ndim)
+        _check_dtypes(input, weight, bias)
     output = ops.native_layer_norm(input, scale, shift, tuple(range(ndim - len(shape), ndim)), eps).output
     return _in_type(output, input)
 

@@ -15,10 +15,20 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 import numpy
 
-from adjoint.arrays.dtypes import DTYPES, as_dtype, dtype, from_numpy_dtype, get_default_dtype, kind_of
+from adjoint.arrays.dtypes import (
+    DTYPES,
+    NUMPY_TYPES,
+    as_dtype,
+    by_numpy,
+    dtype,
+    from_numpy_dtype,
+    get_default_dtype,
+    kind_of,
+)
 from adjoint.arrays.infer import array_from_data
 from adjoint.arrays.layout import as_memory_format, copied, sparse_coo, sparse_csr, strided
 from adjoint.arrays.namespace import address, computed, device_of, in_batch_of, is_lazy, no_array, on_device
+from adjoint.arrays.shapes import require_dim
 from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, printed, type_name
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
@@ -162,7 +172,10 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, 3).size(-1)
         3
         """
-        return self.shape if dim is None else self.shape[_axis(dim, self)]
+        if dim is None:
+            return self.shape
+        shape = self._array.shape
+        return shape[require_dim(dim, len(shape))]  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> dtype:
@@ -174,7 +187,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1, 2]).dtype
         adjoint.int64
         """
-        return from_numpy_dtype(self._array.dtype)
+        kind = self._array.dtype
+        return by_numpy[kind] if type(kind) in NUMPY_TYPES else from_numpy_dtype(kind)
 
     @property
     def device(self) -> device:
@@ -278,14 +292,17 @@ class Tensor(ArithmeticTensor):
         if not hasattr(array, "strides"):
             raise TypeError(errors.NO_STRIDES.format(type(array).__module__.split(".")[0]))
         # NumPy gives empty arrays strides of 0; torch those that rows would have
+        itemsize, steps = array.itemsize, array.strides
+        if 0 not in steps:
+            strides = tuple([step // itemsize for step in steps])
+            return strides if dim is None else strides[require_dim(dim, len(strides))]
         steps = array.strides if array.size else numpy.empty([max(n, 1) for n in array.shape], array.dtype).strides
-        strides = [step // array.itemsize for step in steps]
+        extents = [step // itemsize for step in steps]
         # NumPy gives new axes, and some others of length one, strides of 0; torch the extent of all axes behind
-        for i in reversed(range(len(strides))):
-            if strides[i] == 0 and array.shape[i] == 1:
-                strides[i] = 1 if i + 1 == len(strides) else array.shape[i + 1] * strides[i + 1]
-        strides = tuple(strides)
-        return strides if dim is None else strides[_axis(dim, self)]
+        for i in reversed(range(len(extents))):
+            if extents[i] == 0 and array.shape[i] == 1:
+                extents[i] = 1 if i + 1 == len(extents) else array.shape[i + 1] * extents[i + 1]
+        return tuple(extents) if dim is None else extents[require_dim(dim, len(extents))]
 
     def storage_offset(self) -> int:
         """How many elements into the memory that it shares with others the tensor starts.
@@ -405,8 +422,9 @@ class Tensor(ArithmeticTensor):
                 [3, 6]])
         """
         ndim = self._array.ndim
-        if ndim != 2:
-            warn_once(_T_OF_OTHERS)
+        if ndim == 2:
+            return ops.permute(self, (1, 0))
+        warn_once(_T_OF_OTHERS)
         return ops.permute(self, tuple(range(ndim))[::-1])
 
     @property
@@ -1342,12 +1360,6 @@ def lies_on(tensor: Tensor, target: device) -> bool:
     """Whether a tensor lies on a device; without a number any of the kind will do."""
     source = tensor.device
     return source == target or (source.type == target.type and target.index is None)
-
-
-def _axis(dim: int, tensor: Tensor) -> int:
-    from adjoint.arrays.shapes import require_dim
-
-    return require_dim(dim, tensor.ndim)
 
 
 def _rebuild(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:

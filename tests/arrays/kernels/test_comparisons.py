@@ -53,3 +53,34 @@ def test_members(dtype: Any, inverted: bool) -> None:
 )
 def test_other_arrays_have_no_loop(array: Any, other: Any) -> None:
     assert comparisons.are_same(array, other) is comparisons.are_among(array, other, False) is None
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
+@pytest.mark.parametrize("shape", [(40,), (1, 1), (3, 7), (2, 5, 17), (4, 100)], ids=str)
+def test_places_of_first(shape: tuple[int, ...], dtype: str, largest: bool) -> None:
+    rng = np.random.default_rng(0)
+    for x in (rng.integers(-4, 5, shape), np.sort(rng.integers(-50, 50, shape)), np.zeros(shape)):
+        array = x.astype(dtype)
+        if array.dtype.kind == "f":
+            array[rng.random(shape) < 0.1] = np.nan
+            array[rng.random(shape) < 0.1] = -np.inf
+        # a stable sort, in which NaN is the largest; the other way round the last of equal ones would go first
+        order = np.argsort(array[..., ::-1] if largest else array, axis=-1, kind="stable")
+        expected = shape[-1] - 1 - order[..., ::-1] if largest else order
+        for k in {1, min(3, shape[-1]), min(16, shape[-1])}:
+            found = comparisons.places_of_first(array, k, largest)
+            np.testing.assert_array_equal(found, expected[..., :k])
+
+
+def test_places_that_are_left_to_whole_arrays() -> None:
+    x = np.ones((3, 40))
+    for array, k in [
+        (x, 0),
+        (x, 17),
+        (x[:, :4], 2),
+        (x[:2, :2].copy(), 3),
+        (x.astype("uint8"), 2),
+        (np.float64(1.0), 1),
+    ]:
+        assert comparisons.places_of_first(array, k, True) is None

@@ -55,7 +55,8 @@ static void adj_among(int is_floating, int size, const char *elements, Py_ssize_
 #define ADJ_MOST_FIRST 16
 
 /* NaN is the largest number. */
-#define ADJ_GOES_BEFORE(a, b) (largest ? (a) > (b) || ((a) != (a) && (b) == (b)) : (a) < (b) || ((a) == (a) && (b) != (b)))
+#define ADJ_IS_LARGER(a, b) ((a) > (b) || ((a) != (a) && (b) == (b)))
+#define ADJ_GOES_BEFORE(a, b) (largest ? ADJ_IS_LARGER(a, b) : ADJ_IS_LARGER(b, a))
 #define ADJ_FIRST(type)                                                                                                \
     {                                                                                                                  \
         for (Py_ssize_t row = 0; row < n_rows; row++) {                                                                \

@@ -464,7 +464,7 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
         }
 }
 
-/* The sum of the squared distances of n numbers, `step` apart, from their mean, by the distances from the first of them:
+/* The sum of the squared distances of n numbers, `step` apart, from their mean, by their distances from the first one:
    those of equal numbers are 0. */
 ADJ_TARGET static double ADJ_NAME(adj_distances_from_first)(const T *x, int64_t n, int64_t step) {
     double total = 0, squares = 0;
