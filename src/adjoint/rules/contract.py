@@ -216,8 +216,9 @@ matmul = TABLE.add(
 
 @matmul.signature
 def _(input, other):
-    left, right = ("(k)" if input.ndim == 1 else "(m,k)"), ("(k)" if other.ndim == 1 else "(k,n)")
-    return f"{left},{right}->({','.join(['m'] * (input.ndim > 1) + ['n'] * (other.ndim > 1))})"
+    # a vector on the left has the last of the two axes
+    right = "(k)" if other.ndim == 1 else "(k,n)"
+    return f"(m,k),{right}->({','.join(['m'] * (input.ndim > 1) + ['n'] * (other.ndim > 1))})"
 
 
 @matmul.vjp("input", native=LEFT_COTANGENT)
