@@ -1,4 +1,4 @@
-"""Which of the caller's arrays share memory: a program holds for arrays that share it as those of the recording did."""
+"""Shared memory among the caller's arrays: a program holds only if they share memory as in the recording."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from adjoint.compilation.programs.views import View
 
 
 class Aliasing:
-    """The pairs of external arrays whose relation decides what a program does.
+    """The pairs of external arrays whose memory relation a program depends on.
 
-    together: pairs in one piece of memory, with their distance in bytes; apart: pairs that share none, of which one is
-    written. Pairs of Tensors that the function sees are compared again only where they have other memory than before.
+    together: pairs in one piece of memory, with their distance in bytes. apart: pairs without shared memory, one of
+    them written. Pairs of Tensors that the function sees are compared again only if their memory changed.
     """
 
     def __init__(self, views: list[View], arrays: list[Any], n_written: set[int], arguments: set[int]) -> None:
@@ -35,7 +35,7 @@ class Aliasing:
         return any(self._pairs.values())
 
     def holds(self, arrays: list[Any]) -> bool:
-        """True if these arrays share memory as those of the recording."""
+        """True if these arrays share memory as in the recording."""
         if not all(_is_related(arrays[i], arrays[j], distance) for i, j, distance in self._pairs[True]):
             return False
         visible = [arrays[k] for k in self._visible]
@@ -52,7 +52,7 @@ def _is(first: Any, second: Any) -> bool:
 
 
 def _is_related(first: Any, second: Any, distance: int | None) -> bool:
-    """True if one array lies at a distance from the other, or, without a distance, apart from it."""
+    """True if one array lies at the given distance from the other, or, without a distance, shares no memory with it."""
     if distance is None:
         return type(first) is not type(second) or not namespace(first).may_share_memory(first, second)
     return bool(address(second) - address(first) == distance)

@@ -17,7 +17,7 @@ OUTSIDE = (
 
 
 class _Calls(threading.local):
-    """How many compiled functions the calling thread runs as they are, one inside the other."""
+    """The number of nested compiled functions that the calling thread runs eagerly."""
 
     depth = 0
 
@@ -35,17 +35,16 @@ def call_as_is(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 class region_activation_memory_budget(ModeBlock, contextlib.ContextDecorator):
-    """A with block, or a decorator, that bounds what a region of a compiled function saves for its backward pass.
+    """A with block, or a decorator, that bounds the bytes that a region of a compiled function saves for backward.
 
-    budget: the part of the bytes that the region would save, from 0.0 to 1.0. The backward pass computes again what is
-    not saved, from saved values and from the function's arguments; values that cost least for their size go first.
-    Gradients are the same to the last bit. Regions have budgets of their own; of nested ones the innermost holds.
-    With 0.0 what stays saved are results of random draws, of functions that read memory which the function writes, and
-    the function's own results. The first call of a compiled function runs as always, and saves all; replays keep to the
-    budget. `explain` of the compiled function shows how much is saved.
+    budget: the fraction of the region's bytes to save, from 0.0 to 1.0. The backward pass recomputes the other values
+    from saved values and from the function's arguments. Values with the lowest cost for their size are dropped first.
+    Gradients are equal to the last bit. Each region has its own budget; the innermost of nested ones applies. With 0.0
+    three kinds of values stay saved: results of random draws, results of functions that read memory that the function
+    writes, and the function's own results. The first call of a compiled function runs eagerly and saves all values;
+    replays keep to the budget. `explain` of the compiled function shows the saved bytes.
 
-    An argument that is read in the backward pass must not be modified in between; the pass then raises the error of
-    saved tensors that were modified.
+    Do not modify an argument that the backward pass reads: the pass then raises the error for modified saved tensors.
 
     Raises ValueError for a budget outside of [0, 1], TypeError if it is no number, RuntimeError outside of a compiled
     function.

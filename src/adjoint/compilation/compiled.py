@@ -33,7 +33,7 @@ from adjoint.runtime.pytree import flatten
 _ndarray = numpy.ndarray
 #: So many recordings has a function; calls of further kinds run it as it is.
 MOST_RECORDINGS = 8
-#: So many kinds of calls are told from those that run as they are.
+#: The number of kinds of calls with recordings; further kinds run eagerly.
 MOST_REFUSED = 1024
 #: A piece of a function with fewer steps of arrays is as quick without a replay.
 FEWEST_STEPS = 16
@@ -45,7 +45,7 @@ _every: weakref.WeakSet[Compiled] = weakref.WeakSet()
 class Compiled:
     """A function that is recorded once for each kind of arguments, and replayed.
 
-    is_piece: it is a piece of a function, which warns of nothing and is replayed only where that pays. gives_variables:
+    is_piece: it is a piece of a function; it gives no warnings and is replayed only if that is faster. gives_variables:
     its results are variables of that function.
     """
 
@@ -98,7 +98,7 @@ class Compiled:
         else:
             leaves, structure = flatten((args, kwargs))
             if any(isinstance(leaf, TensorHolder) for leaf in leaves):
-                # what holds them, a transformation or a solver, is what can be compiled
+                # compile the enclosing transformation or solver instead
                 return call_as_is(self.function, args, kwargs)
         entries = self.entries
         for entry in entries:
@@ -114,7 +114,7 @@ class Compiled:
                     except CheckFailed as failed:
                         if failed.function_line is not None:
                             self._failures[failed.function_line] += 1
-        # a profiler sees the operations of a call that nothing was recorded for; one thread records at a time
+        # under a profiler nothing is recorded, so that it sees the operations; one thread records at a time
         if not is_plain:
             return call_as_is(self.function, args, kwargs)
         if self.is_refused(leaves, structure):
@@ -138,7 +138,7 @@ class Compiled:
         return not entry.is_on_trial
 
     def _try(self, entry: Entry, leaves: list[Any], structure: Any, args: tuple[Any, ...]) -> Any:
-        """Call the function as it is, and compare the numbers that it gives with those of its recording."""
+        """Call the function eagerly, and compare its numbers with the recorded ones."""
         results = call_as_is(self.function, args, {})
         if all(same_value(results[k], value) for k, value in entry.constants):
             entry.is_on_trial = False
@@ -155,7 +155,7 @@ class Compiled:
         return None
 
     def record(self, leaves: list[Any], structure: Any, call: Any) -> Any:
-        """Call the function, and record what it does."""
+        """Call the function and record it."""
         key = key_of(leaves, structure)
         reach = Reach(self.function)
         for leaf in leaves:
@@ -226,7 +226,7 @@ class Compiled:
         self._failures.clear()
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What the recording for these arguments does, and how long; it is made if there is none. The function runs.
+        """A text with the program for these arguments and its times. The function runs, and is recorded if needed.
 
         >>> import adjoint
         >>> f = adjoint.compile(lambda x: (x * 2).tanh())
@@ -305,11 +305,11 @@ def count(n: int, noun: str) -> str:
 
 
 class _Bypass(Interceptor):
-    """Makes a thread's state unusual, in which compiled functions run as they are; it changes nothing else."""
+    """Makes a thread's state unusual, so that compiled functions run eagerly; it has no other effect."""
 
 
 class bypassing(ModeBlock):
-    """A with block in which compiled functions run as they are."""
+    """A with block in which compiled functions run eagerly."""
 
     def _changes(self) -> Any:
         return ((INTERCEPT, "interceptors", (PROGRAM, _Bypass(PROGRAM))),)
@@ -330,21 +330,21 @@ def compile(
     options: dict[str, Any] | None = None,
     disable: bool = False,
 ) -> Any:
-    """A function that records what `model` does at its first call, and replays it at the next ones without Python.
+    """A function that records `model` at its first call, and replays it at later calls without Python.
 
-    model: a function of Tensors, or of NumPy's arrays and numbers; or a whole step, which computes a loss, calls
-    `backward` or a gradient, and writes to parameters; or a module, for which a module around it comes back. Arguments
-    and results may be trees. Without it, a decorator.
-    fullgraph: raise `adjoint.compiler.Unsupported`, which names the line, where a call cannot be recorded; otherwise
-    the function then runs as it is, after one warning. disable: give the model back as it is. dynamic, backend, mode
-    and options: accepted as torch has them, without an effect: each shape gets a recording of its own, up to eight, and
-    no compiler makes it.
+    model: a function of Tensors, or of NumPy arrays and numbers. It may also be a whole training step that computes a
+    loss, calls `backward` or a gradient, and writes to parameters. For a module, a module that wraps it is returned.
+    Arguments and results may be trees. Without a model, a decorator is returned.
+    fullgraph: if a call cannot be recorded, raise `adjoint.compiler.Unsupported`, which names the line; otherwise the
+    function runs eagerly, after one warning. disable: return the model unchanged. dynamic, backend, mode and options:
+    accepted for programs written for torch, without effect. Each shape gets its own recording, up to eight, and no
+    compiler is used.
 
-    The first call runs the function as always and records it: forward, and backward. Each further call with the same
-    kinds of arguments (shapes, dtypes, strides, modes) replays the recording, and gives the same results, gradients,
-    writes and random numbers. Tensors that the function sees, such as parameters, are read where they are at each
-    call. Where a value that the function looked at, a variable or an attribute is another one, another recording is
-    made. Python's own effects, such as printing, happen in the recorded call alone.
+    The first call runs the function and records it, forward and backward. Each further call with the same kinds of
+    arguments (shapes, dtypes, strides, modes) replays the recording. Its results, gradients, writes and random numbers
+    equal those of the function. Each call reads the present values of Tensors that the function uses, such as
+    parameters. If a variable, an attribute or a value that the function read has changed, a new recording is made.
+    Effects of Python code, such as printing, happen only in the recorded call.
 
     Raises TypeError if `model` is no function, or a generator or coroutine, and for a backend that is a function;
     RuntimeError for a mode that torch does not have.
@@ -403,7 +403,7 @@ def reset() -> None:
 
 
 def disable(fn: Callable[..., Any] | None = None) -> Any:
-    """A function in which compiled functions run as they are; also a decorator. Without a function, a decorator.
+    """A function in which compiled functions run eagerly. Without an argument, a decorator.
 
     >>> import adjoint
     >>> f = adjoint.compiler.disable(adjoint.compile(lambda x: x * 2))

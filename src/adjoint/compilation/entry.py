@@ -1,4 +1,4 @@
-"""One recording of a function, made ready for replays: what goes in, what comes out, and what it changes."""
+"""One recording of a function, prepared for replays: its inputs, results and effects."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ from adjoint.tensor.differentiate import grad
 
 _ndarray = numpy.ndarray
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
-#: How a member of a result is made: it is the same value at each call; a Tensor, a view of one, a leaf, or a NumPy
-#: array, of memory that the program makes; a Tensor or array that was there before; a container among the arguments.
+#: The kinds of members of a result: a constant value; a Tensor, a view, a leaf, or a NumPy array, in memory of the
+#: program; an existing Tensor or array; a container among the arguments.
 CONSTANT, TENSOR, VIEW, LEAF, ARRAY, SAME = "constant", "tensor", "view", "leaf", "array", "same"
 CONTAINER = "container"
 
 
-#: So many gradients with a history of their own tell nothing yet.
+#: The number of gradients with their own history that is too small for a decision.
 _FEW = 4
 
 
@@ -71,9 +71,9 @@ class Refused(Exception):
 
 
 class External:
-    """A Tensor whose memory a program reads and writes: an argument, or one that the function can see.
+    """A Tensor whose memory a program reads and writes: an argument, or a Tensor that the function can see.
 
-    position: the number of the argument, or None. The rest: what it held before the recording.
+    position: the number of the argument, or None. Other fields: its state before the recording.
     """
 
     __slots__ = (
@@ -90,7 +90,7 @@ class External:
         self.grad_version = 0 if self.grad is None else version_of(self.grad)
 
     def forget(self) -> None:
-        """Let go of what the recorded call had; what the function sees stays."""
+        """Release the arguments of the recorded call; keep the Tensors that the function sees."""
         self.array = self.grad = None
         self.history = ()
         if self.position is not None:
@@ -98,10 +98,10 @@ class External:
 
 
 def history_of(tensor: TensorBase) -> tuple[Any, ...]:
-    """What decides where the gradient of a Tensor goes, and for a view what decides it for its base."""
+    """The facts that decide where the gradient of a Tensor goes; for a view also the facts of its base."""
     view = tensor._view
     history = (tensor._node, tensor._requires)
-    # a view learns of a write through another view of its base when it is asked for its node
+    # `node_of` updates a view after a write through another view of its base
     return history if view is None else (*history, view.rewritten, view.base._node, view.base._requires)
 
 
@@ -159,9 +159,9 @@ class Entry:
         )
         self.random = random_state()
         self.has_history = False
-        #: The bytes that are saved, and those that would be without budgets; None where there are no budgets.
+        #: The saved bytes, and the saved bytes without budgets; None if there are no budgets.
         self.saved_bytes: tuple[int, int] | None = None
-        #: The numbers of replays, and of gradients with a history of their own, for which the function ran again.
+        #: The numbers of replays, and of gradients with their own history, for which the function ran again.
         self.n_replays = self.n_histories = 0
 
     # recording --------------------------------------------------------------------------------------------------------
@@ -237,21 +237,21 @@ class Entry:
         return given_back(result)
 
     def _look_around(self, members: list[Any], tensors: list[Any]) -> None:
-        """Note what the function returns and changes, up to the first thing that cannot be replayed."""
+        """Record the results and effects of the function, up to the first that cannot be replayed."""
         self._look_at_outputs(members, tensors)
         for look in (self._look_at_effects, self._count_versions, self._derive):
             if self.recording.reason is None:
                 look()
 
     def _argument(self, k: int, leaf: Any) -> Any:
-        """What the function gets for an argument: for an array of NumPy one that is differentiable, or recorded."""
+        """The argument that the function gets: a NumPy array is replaced by a differentiable or a recorded one."""
         tensor = self.of_arrays.get(k)
         if tensor is None:
             return leaf
         return Array._wrap(tensor) if leaf.dtype.kind in "fc" else self.recording.capture(leaf)
 
     def _tensor_of(self, member: Any) -> Any:
-        """The Tensor under a member of the result; what is no array is given back."""
+        """The Tensor under a member of the result; other objects are returned unchanged."""
         if isinstance(member, Array):
             return member._tensor
         if type(member) is not RecordedArray:
@@ -310,7 +310,7 @@ class Entry:
         self.effects = [self._effect(external) for external in self.externals]
 
     def _effect(self, external: External) -> Any:
-        """The new gradient of a Tensor: None if it is as it was, a text if it is gone."""
+        """The new gradient of a Tensor: None if it is unchanged, a text if it was removed."""
         tensor = external.tensor
         if any(map(is_not, history_of(tensor), external.history)):
             self.recording.stop("gave a tensor that was there before another history")
@@ -328,7 +328,7 @@ class Entry:
 
     def _count_versions(self) -> None:
         """Note how often each piece of memory was modified in place."""
-        #: As (number of the external Tensor, is it its gradient, times); memory that several share is counted once.
+        #: As (number of the external Tensor, is it its gradient, times); shared memory is counted once.
         self.bumps: list[tuple[int, bool, int]] = []
         counted: set[int] = set()
         for k, external in enumerate(self.externals):
@@ -339,12 +339,12 @@ class Entry:
                 self.bumps.append((k, tensor is external.grad, version_of(tensor) - before))
 
     def _look_at_outputs(self, members: list[Any], tensors: list[Any]) -> None:
-        """Note how each member of the result is made, and the arrays that are made anew."""
-        #: The arrays that are made anew, and the versions of their memory.
+        """Record how each member of the result is made, and the new arrays."""
+        #: The new arrays, and the versions of their memory.
         self.results: list[Any] = []
         self.versions: list[int] = []
-        #: The Tensors with a history among them, and their numbers; the numbers of those whose history was freed
-        #: already, with the Tensors that it leads to.
+        #: The Tensors with a history among them, and their numbers; the numbers of Tensors whose history is already
+        #: freed, with the Tensors behind it.
         self.outputs: list[Any] = []
         self.with_history: list[int] = []
         self.freed: list[tuple[int, list[int]]] = []
@@ -364,7 +364,7 @@ class Entry:
             elif id(member) in self.containers:
                 self.returned.append((CONTAINER, self.containers[id(member)]))
             elif is_container(type(member)):
-                # it is one that the function sees, with the members that are compared
+                # the function sees this container, so its members are compared
                 self.returned.append((CONSTANT, member))
             elif isinstance(tensor, TensorBase):
                 why = self._why_not_returned(tensor, member, before, bases)
@@ -378,7 +378,7 @@ class Entry:
                 self.recording.stop(f"returned a {type(member).__name__}")
 
     def _why_not_returned(self, tensor: TensorBase, member: Any, before: dict[int, int], bases: set[int]) -> str | None:
-        """What is wrong with a result that no replay can make, or None."""
+        """The reason why no replay can make a result, or None."""
         view = tensor._view
         if tensor.is_inference():
             return "an inference tensor"
@@ -412,7 +412,7 @@ class Entry:
         return LEAF if is_leaf(tensor) else TENSOR, self._add_result(tensor, numbers)
 
     def _add_result(self, tensor: TensorBase, numbers: dict[int, int]) -> int:
-        """The number of a Tensor among those that are made; numbers: those of Tensors that were added before."""
+        """The number of a Tensor among the new ones; numbers: the numbers of Tensors added before."""
         number = numbers.setdefault(id(tensor), len(self.results))
         if number == len(self.results):
             self.results.append(self.recording.in_main_memory(tensor._array))
@@ -434,7 +434,7 @@ class Entry:
             self.outputs = []
         #: The Tensors whose gradients the program reads.
         if self.gives_variables and len(self.outputs) > ALL_CHOICES:
-            # where some have no cotangent, the others' gradients would be added up in another order
+            # if some have no cotangent, the gradients of the others would be summed in another order
             self.recording.stop("has too many variables with a gradient")
         self.grads_read = [k for k, external in enumerate(self.externals) if external.has_grad]
         self.by = [k for k, external in enumerate(self.externals) if external.needs_grad]
@@ -448,7 +448,7 @@ class Entry:
             for node in nodes_behind([output._node for output in self.outputs])
             if node._ad_sequence_nr >= self.recording.first_node
         ]
-        #: True if eager nodes free what they saved, so that a second pass is an error.
+        #: True if eager nodes free their saved values, so that a second pass is an error.
         self.runs_once = any(node._ad_runs_once() for node in nodes)
         #: The memory that eager nodes save, so that a write to it is an error.
         self.saved_memory = [byte_bounds(array) for node in nodes for array in saved_arrays(node)]
@@ -468,7 +468,7 @@ class Entry:
                     [None if g is None else self.recording.in_main_memory(g._array) for g in pulled]
                 )
         except Exception as error:
-            # the caller may never ask for the gradient, or give cotangents for which there is one
+            # the caller may never request the gradient, or may give cotangents with a program
             self.recording.stop(f"has a gradient that cannot be computed for all cotangents ({error})")
 
     # making the programs ----------------------------------------------------------------------------------------------
@@ -502,7 +502,7 @@ class Entry:
 
     def _add_gradients(self) -> None:
         """Add the new gradients to the results."""
-        #: New gradients, as (Tensor, number of the array that is made, or None).
+        #: New gradients, as (Tensor, number of the new array, or None).
         self.grads: list[tuple[External, int | None]] = []
         for external, effect in zip(self.externals, self.effects, strict=True):
             if isinstance(effect, str):
@@ -581,7 +581,7 @@ class Entry:
         return Budgets(shares, lowering.regions, {view.buffer.number for view in values}, unsteady)
 
     def _unsaved(self, values: list[View], halves: Halves, memory: Memory) -> tuple[list[View], list[Any]]:
-        """The results and instructions that copy some: those that the first part saves, but no eager node."""
+        """The results, and instructions that copy results that the first part saves but no eager node does."""
         saved = {view.buffer.number for view in halves.saved}
         shared: dict[int, list[int]] = {}
         for k, view in enumerate(values):
@@ -613,7 +613,7 @@ class Entry:
 
     @property
     def is_idle(self) -> bool:
-        """True if the function neither returns nor changes anything."""
+        """True if the function has no result and no effect."""
         returns = any(each != (CONSTANT, None) for each in self.returned)
         return not (returns or self.targets or self.grads or self.draws or self.bumps)
 
@@ -656,7 +656,7 @@ class Entry:
 
     @property
     def pays(self) -> bool:
-        """False if most replays were followed by a gradient for which the function had to run again."""
+        """False if after most replays the function had to run again for a gradient."""
         return self.n_histories < _FEW or 2 * self.n_histories < self.n_replays
 
     def timed(self, leaves: list[Any], repeats: int) -> list[float | None]:
@@ -739,11 +739,11 @@ class Entry:
         for k, view in enumerate(values):
             first.setdefault(view.buffer.number, k)
         owners = [first[view.buffer.number] for view in values]
-        #: (number of a result, that of the first one in its memory) for those that are not the first.
+        #: (number of a result, number of the first result in its memory) for results that are not the first.
         self._in_memory_of = [(k, owner) for k, owner in enumerate(owners) if owner != k]
-        #: (number of a result, version) for those that the function has modified.
+        #: (number of a result, version) for results that the function has modified.
         self._changed = [(k, n) for k, n in enumerate(self.versions) if n and owners[k] == k]
-        #: For each saved value the number of the result in whose memory it lies, or None.
+        #: For each saved value the number of the result that shares its memory, or None.
         self.saved_in_memory = [first.get(view.buffer.number) for view in saved]
         self.has_containers = any(kind is CONTAINER for kind, _ in self.returned)
         #: True if a replay does no more than to make Tensors.
@@ -770,7 +770,7 @@ def has_lost_history(tensor: TensorBase) -> bool:
 
 
 def has_own_history(tensor: TensorBase) -> bool:
-    """True for a view by a custom function, or with hooks: its gradient is not that of its steps from the base."""
+    """True for a view by a custom function, or with hooks: its steps from the base do not give its gradient."""
     node, end = node_of(tensor), node_of(tensor._view.base)
     while node is not None and node is not end:
         if not isinstance(node, OpNode) or is_hooked(node):

@@ -1,4 +1,4 @@
-"""What a compiled function does: its program as a person would write it, with the time of each part."""
+"""Explains a compiled function: its program in readable form, with the time of each part."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def program_size(program: Any) -> str:
 
 
 def guards_of(entry: Any) -> list[str]:
-    """What must be as it was for a replay."""
+    """The conditions for a replay."""
     guards = [described(slot) for slot in entry.reach.slots]
     for part in entry.program.order:
         if isinstance(part, Check):

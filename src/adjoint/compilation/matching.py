@@ -1,7 +1,8 @@
-"""Does a recording hold for a call? Compares the arguments, what the function sees, and modes, quickly.
+"""Checks whether a recording holds for a call: a fast comparison of arguments, visible values and modes.
 
-A `Matcher` belongs to one recording. It compares each argument with the one of the recorded call: a Tensor or array by
-its layout, other values by themselves. Then it compares the slots of what the function sees (`recordings/reach.py`).
+A `Matcher` belongs to one recording. It compares each argument with the argument of the recorded call: Tensors and
+arrays by layout, others by value. Then it compares the slots of the values that the function sees
+(`recordings/reach.py`).
 """
 
 try:
@@ -119,9 +120,9 @@ class Matcher:
     """The conditions under which a recording holds.
 
     leaves: the arguments of the recorded call. visible: the Tensors that the function sees. slots: (kind, owner, key,
-    value) for each place that it sees. fixed: (position, Tensor) for arguments that it also sees by another way.
-    externals: for each Tensor that the program reads, the position of the argument, or the Tensor itself; with_grad:
-    which of these have a gradient that it reads.
+    value) for each slot that it reads. fixed: (position, Tensor) for arguments that are also visible. externals: for
+    each Tensor that the program reads, the position of the argument, or the Tensor itself. with_grad: the externals
+    whose gradient it reads.
     """
 
     def __init__(self, leaves, visible, slots, fixed, externals, with_grad):
@@ -169,7 +170,7 @@ class Matcher:
         return not self.several or self.pairs == repeated(leaves)
 
     def holds(self, leaves: list):
-        """True if what the function sees is as it was, for arguments that fit."""
+        """True if the visible values are unchanged, for arguments that fit."""
         for position, tensor in self.fixed:
             if leaves[position] is not tensor:
                 return False

@@ -1,12 +1,13 @@
-"""Functions in pieces: a statement that cannot be replayed runs as it is, and the code around it is compiled.
+"""Functions in pieces: a statement that cannot be replayed runs eagerly, and the code around it is compiled.
 
-Such a statement makes a plain NumPy array of a value, prints one, or reads a number that differs at each call. The
-statements before it, the statement, and those after it become three functions. The variables that they share are their
-arguments and results. The first and the last are compiled functions, with all their checks.
+Such a statement makes a plain NumPy array of a value, prints a value, or reads a number that differs at each call. The
+function is split into three: the statements before it, the statement, and the statements after it. Shared variables
+become their arguments and results. The first and the last are compiled functions, with all checks.
 
-A function is divided only where nobody can tell: its source compiles to its own code again, and no function inside it
-shares its variables. A replay adds up the cotangents of an input before other cotangents arrive. So the first piece is
-replayed only if the later ones use no Tensor of it that requires a gradient: the order of sums stays, to the last bit.
+A function is split only if its behaviour stays equal: its source must compile to its own code again, and no inner
+function may share its variables. A replay sums the cotangents of an input before other cotangents arrive. So the first
+piece is replayed only if later pieces use none of its Tensors that require a gradient. Then the order of sums, and
+every bit, stays.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 class Piece:
     """Some statements of a function as a function.
 
-    plain: runs them. takes: the variables that are its arguments; gives: those that are its results, None for the piece
-    that returns what the function returns. replayed: the same as a compiled function, or None.
+    plain: runs them. takes: the variables that are its arguments. gives: the variables that are its results, None for
+    the piece that returns the function's result. replayed: `plain` as a compiled function, or None.
     """
 
     def __init__(self, plain: Any, takes: list[str], gives: list[str] | None, replayed: Any) -> None:
@@ -109,9 +110,9 @@ def grad_tensors_seen_by(function: Any) -> set[int]:
 
 
 def pieces_of(function: Any, line: int, compiled: Callable[[Any, bool], Any]) -> Pieces | None:
-    """The pieces around the statement that has a line; None for a function that has to stay whole.
+    """The pieces around the statement on a line; None for a function that cannot be split.
 
-    compiled: makes a compiled function of one, and is told whether its results are variables.
+    compiled: makes a compiled function of a piece; its second argument says whether the results are variables.
     """
     definition = definition_of(function)
     if definition is None:
@@ -122,7 +123,7 @@ def pieces_of(function: Any, line: int, compiled: Callable[[Any, bool], Any]) ->
         return None
     before, middle, behind = body[:number], body[number : number + 1], body[number + 1 :]
     if _returns(middle):
-        # what is behind it may not be reached
+        # the code after it may not be reached
         middle, behind = middle + behind, []
     if not before and not behind:
         return None
@@ -130,7 +131,7 @@ def pieces_of(function: Any, line: int, compiled: Callable[[Any, bool], Any]) ->
 
 
 class _Taken:
-    """A function that is taken apart."""
+    """A function split into pieces."""
 
     def __init__(self, function: Any, definition: ast.FunctionDef, compiled: Callable[[Any, bool], Any]) -> None:
         self.function, self.definition, self.compiled = function, definition, compiled
@@ -237,7 +238,7 @@ class _Taken:
 
 
 def definition_of(function: Any) -> ast.FunctionDef | None:
-    """The definition of a function, if its source is at hand and is what the function was made of."""
+    """The definition of a function, if its source is available and compiles to the function."""
     if type(function) is not FunctionType:
         return None
     try:
@@ -261,7 +262,7 @@ def definition_of(function: Any) -> ast.FunctionDef | None:
 def compiled_code(
     model: CodeType, definition: ast.FunctionDef, arguments: ast.arguments, body: list[ast.stmt]
 ) -> CodeType:
-    """The code of a function in the place of another one, in which the variables around it are free, too."""
+    """Compile a body as a replacement for the code of a function, with the same free variables."""
     inner = ast.FunctionDef(definition.name, arguments, body, [], None, None)
     outer = ast.FunctionDef(
         "_", ast.arguments([], [ast.arg(name) for name in model.co_freevars], None, [], [], None, []), [inner], [], None
@@ -294,7 +295,7 @@ def imports_of(file: str) -> list[ast.stmt]:
     return [ast.Import([ast.alias(name)]) for name in sorted(set(names)) if name.isidentifier()]
 
 
-#: What code consists of, besides its constants.
+#: The fields of code objects without constants.
 _CONTENTS = (
     "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount", "co_posonlyargcount",
     "co_kwonlyargcount",
@@ -314,7 +315,7 @@ def is_same_code(one: CodeType, other: CodeType) -> bool:
 
 
 def is_tied(definition: ast.FunctionDef, code: CodeType) -> bool:
-    """True for a function whose frame can be told from those of its pieces."""
+    """True for a function that could notice the split, by its frame or by variables of inner functions."""
     for statement in definition.body:
         for node in ast.walk(statement):
             if isinstance(node, _TIES) or (isinstance(node, ast.Name) and node.id in _FRAME_FUNCTIONS):

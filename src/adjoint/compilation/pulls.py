@@ -14,7 +14,7 @@ from adjoint.compilation.programs.partition import Halves, needed
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import View
 
-#: Of so many results each choice is recorded; of more all together, and each alone.
+#: Up to this number of results every set of results is recorded; for more, all together and each alone.
 ALL_CHOICES = 3
 
 
@@ -50,11 +50,11 @@ class Pull:
         pulled: list[View],
         pack: Pack,
     ) -> None:
-        """Keep what the program is made of.
+        """Store the parts of the program.
 
-        make: makes a program of instructions, externals, results and pack. cotangents: those of the choice. others:
-        what the first part saved, and what the second reads again. pulled: the gradients. pack: where small values are
-        that were saved.
+        make: makes a program of instructions, externals, results and pack. cotangents: the cotangents of the set.
+        others: the values that the first part saved or the second reads again. pulled: the gradients. pack: the
+        position of small saved values.
         """
         self._parts = (make, halves.backward, [*cotangents, *others], [halves.gradient(view) for view in pulled], pack)
 
@@ -69,7 +69,7 @@ class Pull:
         return self._program
 
     def run(self, arrays: list[Any]) -> list[Any]:
-        """The gradients of all inputs, None for those that the results do not depend on."""
+        """The gradients of all inputs, None for an input on which no result depends."""
         results = iter(self.program.run(arrays))
         return [next(results) if is_there else None for is_there in self.is_there]
 
@@ -91,7 +91,7 @@ class Pulls:
         return self.of[tuple(range(self.n))]
 
     def run(self, cotangents: list[Any], others: list[Any]) -> list[Any]:
-        """The gradients by cotangents, of which some are None; a choice that is not recorded is summed."""
+        """The gradients from cotangents, some of them None; for a set that is not recorded, gradients are summed."""
         choice = tuple([k for k, g in enumerate(cotangents) if g is not None])
         if choice in self.of:
             return self.of[choice].run([*[cotangents[k] for k in choice], *others])

@@ -82,7 +82,7 @@ class ReplayBackward(ContextNode):
         self._ad_saved = tuple([slot if type(slot) is SavedTensor else function(slot) for slot in slots])
 
     def _ad_runs_once(self) -> bool:
-        """True if eager nodes free what they saved."""
+        """True if eager nodes free their saved values."""
         return self.entry.runs_once
 
     def _ad_free(self) -> None:
@@ -100,10 +100,10 @@ class ReplayBackward(ContextNode):
 
 
 def connect(entry: Entry, results: list[Any], saved: list[Any], tensors: list[Any], call: Any) -> None:
-    """Let the results of a program have a node, which saves what the second program reads.
+    """Give the results of a program a node, which saves the values that the second program reads.
 
-    results: those of the program. saved: the arrays that the first program made for the second one. tensors: the
-    Tensors that the first program read. call: the arguments of the call.
+    results: the results of the program. saved: the arrays of the first program for the second one. tensors: the Tensors
+    that the first program read. call: the arguments of the call.
     """
     node = node_over(entry, [tensors[k] for k in entry.by], [results[k] for k in entry.with_history])
     if entry.grads_read:
@@ -174,7 +174,7 @@ def viewed(base: Any, steps: Any, origin: str | None) -> Any:
 
 
 def shared_bases(tensors: list[Any]) -> set[int]:
-    """The ids of the Tensors in whose memory several of a function's results lie, as views or themselves."""
+    """The ids of the Tensors whose memory several of a function's results share."""
     results = {id(tensor): tensor for tensor in tensors if isinstance(tensor, TensorBase)}
     owners = [id(tensor) if tensor._view is None else id(tensor._view.base) for tensor in results.values()]
     return {owner for owner, n in Counter(owners).items() if n > 1}
@@ -200,7 +200,7 @@ def versions_of(tensors: list[Any]) -> list[int]:
 
 
 def pull(node: ReplayBackward, cotangents: list[Any], saved: list[Any]) -> list[Any]:
-    """The gradients, by the second program; None for inputs on which no result with a cotangent depends."""
+    """The gradients from the second program; None for an input on which no result with a cotangent depends."""
     return gradients(node.entry, [plain_array(g) for g in cotangents], saved)
 
 
@@ -225,7 +225,7 @@ def gradients(entry: Entry, cotangents: list[Any], saved: list[Any]) -> list[Any
 
 
 def _stacked(arrays: Any, axis: int = 0) -> Any:
-    """Arrays along a new axis; those of another batch have theirs in front."""
+    """Stacks arrays along a new axis; arrays of another batch have their axis in front."""
     if type(arrays[0]) is BatchedArray:
         return BatchedArray(arrays[0].level, _stacked([array.data for array in arrays], axis + 1))
     return namespace(arrays[0]).stack(arrays, axis)
@@ -295,7 +295,7 @@ class PassEnds(Interceptor):
 
 
 class pass_ends_at(ModeBlock):
-    """A block in which backward passes end at inputs: one of them may depend on another."""
+    """A block in which backward passes end at the inputs: an input may depend on another."""
 
     def __init__(self, inputs: Sequence[TensorBase]) -> None:
         self.nodes = {tensor._node for tensor in inputs if tensor._node is not None}

@@ -1,4 +1,4 @@
-"""What a recording depends on besides its arguments and guards: modes, hidden Tensors, and random numbers."""
+"""Further conditions of a recording: modes, hidden Tensors, and random numbers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from adjoint.runtime.threads import get_num_threads
 
 
 def has_hidden_tensor(references: list[Any], ids: Container[int], nodes: list[Any]) -> bool:
-    """True if something holds a Tensor that was used, and that a replay neither reads nor makes.
+    """True if a used Tensor is still alive that a replay neither reads nor makes.
 
-    references: weak ones to the Tensors that were used. ids: those of the Tensors that a replay knows. nodes: those of
-    the results, whose graph may hold Tensors, too.
+    references: weak references to the used Tensors. ids: the ids of the Tensors that a replay knows. nodes: the nodes
+    of the results; their graph may hold Tensors, too.
     """
     saved = times_saved(nodes)
     for _ in range(2):
         if not any(is_held(reference(), saved) for reference in references if id(reference()) not in ids):
             return False
-        # a circle of references holds what it holds until it is collected
+        # a reference cycle keeps its objects until it is collected
         gc.collect()
     return True
 
@@ -55,7 +55,7 @@ def _n_holders_of_a_call(tensor: Any) -> int:
     return _n_holders(tensor)
 
 
-#: How many references are counted, from a function that has it as an argument, for an object that nothing holds.
+#: The reference count, seen by a function that gets it as an argument, of an object without other owners.
 _OF_A_CALL = _n_holders_of_a_call(new_tensor(numpy.empty(0)))
 
 

@@ -1,7 +1,7 @@
-"""How many members of a batch run at a time, from a budget of memory.
+"""The number of batch members that run at a time, from a budget of memory.
 
 The first two chunks have one and two members, and the arrays that they make are measured. The difference is the memory
-of one member, which gives the number of members that fit into the budget.
+of one member. From it follows the number of members that fit into the budget.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _metered(ModeBlock):
 
 
 def measured(function: Callable[..., Any], *args: Any) -> tuple[Any, int]:
-    """The result of a function, and the largest number of bytes of arrays that it made and that were there at once."""
+    """The result of a function, and the peak of bytes in arrays that it made."""
     meter = interceptor_at(current().interceptors, METER)
     if meter is not None:
         # inside of a measured run: the outer one counts on
@@ -98,9 +98,10 @@ _UNSEEN = 1.5
 
 
 class Chunks:
-    """The members 0 to n of a batch in chunks, as (start, stop), one if there are none; each is to be run by `run`.
+    """The members 0 to n of a batch in chunks (start, stop), for `run`; one empty chunk if n is 0.
 
-    size: of each chunk; "auto" for as many as fit into the budget. budget: in bytes, by default the one that is set.
+    size: the size of each chunk; "auto" for as many as fit into the budget. budget: in bytes, by default the set
+    budget.
     """
 
     def __init__(self, n: int, size: int | Literal["auto"], budget: int | None = None) -> None:
@@ -139,7 +140,7 @@ class Chunks:
 def check_chunk_size(
     name: str, chunk_size: Any, message: str = "{name}: `chunk_size` should be greater than 0."
 ) -> None:
-    """Raise ValueError unless members can be taken so many at a time."""
+    """Raise ValueError unless this is a valid chunk size."""
     if isinstance(chunk_size, str):
         if chunk_size != "auto":
             raise ValueError(f"{name}: `chunk_size` should be a number, 'auto' or None, got {chunk_size!r}")

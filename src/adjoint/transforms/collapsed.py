@@ -1,9 +1,9 @@
-"""Collapsed Taylor mode: first derivatives along many directions travel with the sum of the second ones alone.
+"""Collapsed Taylor mode: first derivatives along many directions, and only the sum of the second derivatives.
 
-The tangent of a Tensor at such a level has n + 1 rows: its derivatives along n directions, and the sum over these of
-the second derivatives. Only the last row has terms of second order, which need no more than sums over the directions:
+The tangent of a Tensor at such a level has n + 1 rows: its derivatives along n directions, and the sum of its second
+derivatives along them. Only the last row has terms of second order. They need only sums over the directions:
 
-    kind           what the last row has beyond the derivative along the last row of the arguments
+    kind           terms of the last row besides the derivative along the last row of the arguments
     linear         nothing
     multilinear    2 times the sum of the products of rows of two factors
     elementwise    the second derivative times the sum of the squares of the rows
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class NotCollapsed(Exception):
-    """A custom function is called, whose jvp says nothing of sums of second derivatives."""
+    """A custom function was called; its jvp cannot give sums of second derivatives."""
 
 
 def sum_of_seconds(func: Callable[..., Any], x: Tensor, directions: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ def sum_of_seconds(func: Callable[..., Any], x: Tensor, directions: Tensor) -> T
 
 
 class CollapsedLevel(TaylorLevel):
-    """Propagation of rows of first derivatives, and of the sum of second ones, at one level."""
+    """Propagation of rows of first derivatives, and of the sum of second derivatives, at one level."""
 
     of_series = False
 
@@ -101,7 +101,7 @@ def whole(rows: Tensor, y: Tensor) -> Tensor:
 
 
 def with_last(rows: Tensor, more: Tensor | None) -> Tensor:
-    """Rows of which the last one gets another term."""
+    """Adds a term to the last row."""
     if more is None:
         return rows
     if is_alone(rows) and is_alone(more) and rows._array.base is None and rows._array[-1].shape == more._array.shape:

@@ -32,7 +32,7 @@ def normal(x: Tensor, samples: int) -> tuple[Tensor, float]:
 
 
 def signs(x: Tensor, samples: int) -> tuple[Tensor, float]:
-    """Random directions of elements 1 and -1, of which the estimate varies least (Hutchinson, 1990)."""
+    """Random directions with elements 1 and -1, which give the estimate of least variance (Hutchinson, 1990)."""
     return 1 - 2 * (rand(samples, x.numel()) < 0.5).to(x.dtype), 1 / samples
 
 
@@ -61,17 +61,17 @@ def laplacian(
 ) -> Function:
     """A function that gives the Laplacian of `func`: the sum of its second derivatives by each element of an argument.
 
-    One pass of Taylor mode of order 2 along all axes at once, without gradients or Hessians; from 8 directions on with
-    the sum of the second derivatives instead of each (a forward Laplacian). In high dimensions an
-    estimate from a few random directions: the mean of v^T H v over them has the Laplacian as its expectation.
+    It takes one pass of Taylor mode of order 2 along all axes at once, without gradients or Hessians. From 8 directions
+    on the pass carries only the sum of the second derivatives (a forward Laplacian). In high dimensions, a few random
+    directions v give an estimate: the expectation of v^T H v is the Laplacian.
 
     Args:
-        func: gives a Tensor; each of its elements has a Laplacian.
+        func: returns a Tensor; each of its elements has a Laplacian.
         argnums: the argument to differentiate by, a real Tensor.
-        samples: estimate from so many random directions, drawn anew at each call; None for all axes, exactly.
-        directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once), where a
-            second derivative along an axis is cheap or the off-diagonal elements of the Hessian are large.
-        chunk_size: so many directions at once, as in `jacrev`.
+        samples: the number of random directions of the estimate, drawn at each call; None for the exact sum over all
+        axes. directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once). Axes
+        are best if a second derivative along an axis is cheap, or if the off-diagonal elements of the Hessian are
+        large. chunk_size: the number of directions at once, as in `jacrev`.
 
     Raises:
         TypeError: the argument is no Tensor of real floating-point numbers.
@@ -180,9 +180,9 @@ def ggn(model: Function, loss: Function, primals: tuple[Tree, ...], tangents: tu
 def fisher(log_likelihoods: Function, primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> tuple[Tree, ...]:
     """The Fisher matrix times a vector: the mean over samples of g (g^T v), g the gradient of a log-likelihood.
 
-    Of observed samples it is the empirical Fisher matrix; of samples drawn from the model an estimate of the Fisher
-    matrix itself. For models whose loss is a negative log-likelihood in natural parameters, `ggn` is that matrix
-    without sampling. No matrix is formed, and no gradient of a single sample.
+    With observed samples it is the empirical Fisher matrix. With samples drawn from the model it is an estimate of the
+    Fisher matrix itself. If the loss is a negative log-likelihood in natural parameters, `ggn` gives the Fisher matrix
+    without sampling. No matrix and no gradient of a single sample is formed.
 
     Args:
         log_likelihoods: from the primals to a vector with the log-likelihood of each sample.

@@ -1,8 +1,8 @@
-"""Forward mode at each operation: the value is computed as usual, and the tangent beside it.
+"""Forward mode at each operation: it computes the value as usual, and then the tangent.
 
-Most operations at the only level have one or two plain arrays and no history. For those, `DualLevels.quick` computes
-value and tangent on raw arrays. All others go through `apply`, in which the same derivatives run on raw arrays where
-nothing records them, and on Tensors otherwise.
+Most operations have one or two plain arrays without history, at a single level. For them `DualLevels.quick` computes
+value and tangent on raw arrays. All others go through `apply`. It runs the same derivatives on Tensors if they are
+recorded, and on raw arrays otherwise.
 """
 
 try:
@@ -40,7 +40,7 @@ _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
 
 def tangent_of(tensor: TensorBase, number):
-    """The tangent of a tensor at a level; a view of a base that has one shares in it. None while switched off."""
+    """The tangent of a tensor at a level; a view shares the tangent of its base. None while forward mode is off."""
     if tensor._tangents is None and tensor._view is None:
         return None
     if cython.cast(ThreadState, current()).forward_off:
@@ -58,12 +58,12 @@ def tangent_of(tensor: TensorBase, number):
 
 
 def is_hidden(tensor: TensorBase, number):
-    """True if a tensor has no part in the tangent of its base: the primal that was taken from a dual."""
+    """True if a tensor does not share the tangent of its base: the primal unpacked from a dual."""
     return tensor._tangents is not None and number in tensor._tangents and tensor._tangents[number] is None
 
 
 def tangents_of(operation: Operation, values: list, number):
-    """The tangents of the inputs that have one, by name (for a sequence a list with None for the others)."""
+    """The tangents of inputs by name, of those that have one (for a sequence a list, None for members without)."""
     tangents: dict = {}
     for position in operation.arguments.inputs:
         value = values[position]
@@ -88,8 +88,9 @@ _CONSTANT, _SUM, _LINEAR, _MULTILINEAR = range(4)
 class Partial:
     """One partial derivative: a function of (ops, tangent, *values).
 
-    name, place: of the input among all arguments. places: of the arguments that it needs, -1 for the result.
-    fused: the same on NumPy's arrays, as programs. is_elementwise: a program pays for small arrays too.
+    name, place: the input, and its position among all arguments. places: the positions of the needed arguments, -1 for
+    the result. fused: the partial as programs on NumPy's arrays. is_elementwise: a program is faster for small arrays
+    too.
     """
 
     def __init__(self, rule, formula, name, position, places) -> None:
@@ -137,9 +138,9 @@ def is_all_plain(values: list):
 @cython.final
 @cython.cclass
 class Derivative:
-    """The tangent of an operation with one result from those of its inputs, by positions.
+    """The tangent of an operation with one result from its inputs' tangents, by positions.
 
-    kind: none, a sum of products with partial derivatives, the operation on the tangent, or a sum of that over inputs.
+    kind: none, a sum of products with partial derivatives, the operation on the tangent, or a sum of these over inputs.
     """
 
     def __init__(self, operation: Operation, kind, partials) -> None:
@@ -148,7 +149,7 @@ class Derivative:
         self.partials = partials
 
     def on_arrays(self, arrays: list, tangents: list, result):
-        """The tangent from those of the first inputs, None for those without one; all plain arrays or numbers."""
+        """The tangent from the tangents of the first inputs, or None each; all are plain arrays or numbers."""
         operation: Operation = self.operation
         a = tangents[0]
         b = tangents[1]
@@ -240,7 +241,7 @@ def sum_of_replaced(operation: Operation, tangents: dict, values: list):
 
 
 def sum_of_products(derivative: Derivative, tangents: dict, values: list, result):
-    """The jvp as a sum of products with partial derivatives: on raw arrays where nothing is recorded."""
+    """The jvp as a sum of products with partial derivatives, on raw arrays unless it is recorded."""
     raw = raw_values(values, tangents, result)
     ops_of_raw = None if raw is None else ops_for(raw, tangents)
     total = None
@@ -259,15 +260,15 @@ def sum_of_products(derivative: Derivative, tangents: dict, values: list, result
         total = term if total is None else total + term
     if isinstance(total, numpy.generic):
         return new_tensor(numpy.asarray(total))
-    # a number stands for an array of it
+    # a number replaces a constant array
     return total if raw is None or total is None or isinstance(total, (int, float)) else new_tensor(total)
 
 
 def raw_values(values: list, tangents: dict, result: TensorBase):
-    """The arguments with arrays instead of Tensors; None where Tensors have to be computed with.
+    """The arguments with arrays instead of Tensors, or None if the jvp must run on Tensors.
 
-    Arrays are NumPy's, perhaps batched, and of one floating type, none has a history that is recorded, and nothing but
-    the operation itself goes on.
+    Arrays must be NumPy's, perhaps batched, and of one floating dtype. None may have a recorded history, and no other
+    mode may be on.
     """
     state: ThreadState = current()
     if state.unusual or not is_raw(result, result, state.grad_enabled):
@@ -299,7 +300,7 @@ def is_raw(tensor: TensorBase, result: TensorBase, grad_enabled):
 
 
 def ops_for(raw: list, tangents: dict):
-    """The operations on raw arrays, of which some may be batched."""
+    """The operations on raw arrays, some of them batched."""
     model = None
     for t in tangents.values():
         model = cython.cast(TensorBase, t)._array
@@ -434,7 +435,7 @@ class DualLevels(QuickSeries):
         return op.proceed(values, self.position)
 
     def in_place(self, operation, values: list):
-        """The same for an operation in place: value and tangent are written."""
+        """As `apply`, for an operation in place: it writes value and tangent."""
         op: Operation = operation
         if cython.cast(ThreadState, current()).forward_off:
             return op.proceed_in_place(values, self.position)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class level(ModeBlock):
-    """A derivation for the duration of a with block, in which tangents are passed on even if that is switched off."""
+    """A derivation for the duration of a with block; tangents propagate in it even if forward mode is off."""
 
     def __init__(self, propagation: Propagation | None = None) -> None:
         self.propagation = propagation
@@ -53,7 +53,7 @@ class level(ModeBlock):
 class Propagation:
     """Propagation of the tangents of a level: here as tangents, in Taylor mode as series.
 
-    number: that of the level.
+    number: the number of the level.
     """
 
     number = 0
@@ -61,11 +61,11 @@ class Propagation:
     of_series = False
 
     def derived(self, operation: Operation, tangents: dict[str, Any], values: list[Any], result: Any) -> Any:
-        """The tangent of a result (a tuple for several) from those of inputs by name."""
+        """The tangent of a result (a tuple for several) from tangents of inputs by name."""
         raise NotImplementedError
 
     def of_view(self, replay: Any, tangent: Any) -> Any:
-        """The tangent of a view, which `replay` makes of its base, from that of the base."""
+        """The tangent of a view from its base's tangent; `replay` makes the view from the base."""
         raise NotImplementedError
 
     def constant(self, tensor: TensorBase, coming: Any) -> Any:
@@ -93,7 +93,7 @@ def is_open(level: int) -> bool:
 
 
 class outside(ModeBlock):
-    """Run with only these levels open: values at an inner level are made from values of the outer ones."""
+    """Run with only these levels open: values at an inner level are computed from values of outer levels."""
 
     def __init__(self, levels: tuple[int, ...]) -> None:
         self.levels = levels
@@ -112,7 +112,7 @@ def copy_tangents(source: Tensor, target: Tensor) -> None:
 
 
 def apply_in_place(operation: Operation, values: list[Any]) -> bool:
-    """The same for an operation in place: writes value and tangent; False if no argument has a tangent."""
+    """For an operation in place: writes value and tangent; False if no argument has a tangent."""
     state = current()
     *outer, number = state.dual_stack
     target = values[0]
@@ -149,9 +149,9 @@ def write(operation: Operation, values: list[Any]) -> None:
 
 
 def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) -> Tensor | None:
-    """Zeros as the tangent of a tensor that had none, and of the base whose memory it is part of.
+    """Set zeros as the tangent of a tensor without one, and of its base.
 
-    `coming` is the tangent that will be written there: the zeros are batched as it is.
+    coming: the tangent that will be written there; the zeros get the same batches.
     """
     base: Any = tensor if tensor._view is None or is_hidden(tensor, number) else tensor._view.base
     propagation = propagations.get(number)
@@ -160,7 +160,7 @@ def make_zero_tangent(tensor: TensorBase, number: int, coming: Tensor | None) ->
     elif base._tangents is None or base._tangents.get(number) is None:
         zeros = ops.zeros_like(base)
         if is_shared(base._array):
-            # a write through one view shows in the other views; the same holds for tangents
+            # a write through one view is visible in all others, also in their tangents
             zeros = ops.clone_with_strides(zeros, steps_of_axes(base._array))
         set_tangent(base, number, zeros if coming is None else batched_as(coming, zeros))
     return tangent_of(tensor, number)
@@ -209,7 +209,7 @@ def dual(primal: Tensor, tangent: Tensor, number: int) -> Tensor:
 
 
 def around(number: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The open levels outside of a level and inside of it; all are outside of one that is closed for the moment."""
+    """The open levels outside of a level and inside of it; for a temporarily closed level all are outside."""
     stack = current().dual_stack
     if number not in stack:
         return stack, ()
@@ -241,7 +241,7 @@ def put_together(
 def completed(
     primal: Tensor, tangent: Tensor | None, primal_tangent: Any, of_tangent: Any, level: int
 ) -> tuple[Any, Any]:
-    """The tangents of a primal and of its tangent at an inner level, of which one may be missing."""
+    """The tangents of a primal and of its tangent at an inner level; one may be missing."""
     propagation = propagations.get(level)
     if propagation is None:
         return (ops.zeros_like(of_tangent) if primal_tangent is None else primal_tangent), of_tangent

@@ -1,7 +1,7 @@
 """Forward mode under torch.autograd.forward_ad's names: dual levels, dual tensors.
 
-A backward pass inside a level computes cotangents with tangents from duals, which is forward over reverse mode: the
-results of `grad` have tangents and, unlike in torch, so has each `.grad` that `backward` stores.
+A backward pass inside a level computes cotangents with tangents from duals: forward over reverse mode. The results of
+`grad` have tangents. Unlike in torch, each `.grad` that `backward` stores has one, too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 from adjoint.transforms.forward import around, dual, forget_level, new_level, opening, taken_apart, tangent_of
 
-# torch counts levels from 0, and here the count ends there; -1 is no level. The number that the one open level has
-# among all derivations of the thread is kept with its other modes.
+# torch counts levels from 0; here only level 0 exists, and -1 means no level. A mode of the thread holds the number of
+# the open level among all derivations.
 _LEVEL, _NONE = 0, -1
 
 
@@ -48,9 +48,9 @@ def _opened() -> Any:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Leave the forward grad level: the tangents made in it are dropped.
+    """Leave the forward grad level and drop its tangents.
 
-    Raises RuntimeError if no level is open, or another one than that which was entered last is named.
+    Raises RuntimeError if no level is open, or if the given level is not the last one entered.
     """
     state = current()
     if state.public_level == _NONE:
@@ -160,7 +160,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _asked_for(level: int | None) -> int:
-    """The number of a level as the caller counts: by default the one that is open, -1 if none is."""
+    """The number of a level in torch's count: by default the open level, -1 if none is open."""
     if level is not None:
         return level
     return _NONE if current().public_level == _NONE else _LEVEL

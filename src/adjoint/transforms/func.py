@@ -1,13 +1,13 @@
-"""Derivatives of functions as functions, under torch.func's names: grad, vjp, jvp, Jacobians, to any depth.
+"""Derivatives of functions as functions, under torch.func's names: grad, vjp, jvp, Jacobians, nested to any depth.
 
-Reverse mode differentiates a recorded run; each transformation runs its function on aliases of the arguments, which
-are leaves of their own, or views where an outer transformation (or the user) already follows the argument. Forward mode
-opens a level. So the two nest in any order, and with vmap.
+Reverse mode differentiates a recorded run. Each transformation runs its function on aliases of the arguments. An alias
+is a new leaf, or a view if an outer transformation (or the user) already tracks the argument. Forward mode opens a
+level. So both modes nest in any order, also with vmap.
 
 Arguments and results are pytrees: tensors in tuples, lists, dicts, named tuples and dataclasses.
 
-Under `no_grad` results have no history; recording inside a function that is differentiated goes on all the same,
-unless the function itself turns it off.
+Under `no_grad` results have no history. Inside a differentiated function recording stays on, unless the function itself
+turns it off.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Argnums = int | tuple[int, ...]
 
 
 def alias(tensor: TensorBase) -> Tensor:
-    """The same value with the same tangents, but without history."""
+    """An alias with the same value and tangents, but without history."""
     result = new_tensor(tensor._array)
     # an inference tensor is a plain value to a derivative
     result._counter = None if tensor.is_inference() else tensor._counter
@@ -59,7 +59,7 @@ def alias(tensor: TensorBase) -> Tensor:
 
 def followed(tensor: Tensor) -> Tensor:
     """An alias to differentiate by: a new leaf, or a view that keeps the history that the tensor has."""
-    # a view that was made while nothing was recorded shows the flag of its base, and has no history
+    # a view made without recording shows the flag of its base, but has no history
     if tensor.requires_grad and (tensor._requires or not tensor.is_leaf):
         with enable_grad():
             return with_plain_results(ops.view, (tensor, tensor._array.shape))
@@ -123,7 +123,7 @@ class Recording:
         for tensor, edge in zip(self.inputs, self.edges, strict=True):
             if gradient_edge(tensor) is not edge:
                 raise errors.LEAF_IN_PLACE.error()
-        # the function may have kept its arguments
+        # the function may have stored its arguments
         self.inputs = [twin(tensor) for tensor in self.inputs]  # type: ignore[misc]
 
     def finish(self, tree: Tree, call: str) -> None:
@@ -145,11 +145,10 @@ class Recording:
     def pull(
         self, outputs: list[Tensor], cotangents: list[Any], retain_graph: bool, batched: bool = False
     ) -> list[Tensor]:
-        """The cotangents of the inputs for those of some outputs; zeros for inputs that nothing depends on.
+        """The cotangents of the inputs from cotangents of outputs; zeros for inputs on which no output depends.
 
-        cotangents: Tensors, or None for 1, of a scalar.
-        batched: cotangents and results have one more axis in front, and all their members are pulled back in one pass;
-        an input that nothing depends on gets None.
+        cotangents: Tensors, or None for 1, for a scalar. batched: cotangents and results have one more axis in front,
+        and one pass pulls back all members; an input on which no output depends gets None.
         """
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:
@@ -205,7 +204,7 @@ def zeros_like(tensor: Tensor) -> Tensor:
 
 
 def places_of(argnums: Argnums, n: int) -> tuple[int, ...]:
-    """The numbers of the arguments to differentiate by. Raises RuntimeError for those that are not there."""
+    """The numbers of the arguments to differentiate by. Raises RuntimeError for a missing argument."""
     if type(argnums) is int and 0 <= argnums < n:
         return (argnums,)
     if not isinstance(argnums, (int, tuple)):
@@ -240,12 +239,12 @@ def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 
 @for_calls
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
-    """A function that gives the gradient of `func`, and its value: (gradient, value), or (gradient, (value, aux)).
+    """A function that returns the gradient of `func` and its value: (gradient, value), or (gradient, (value, aux)).
 
     Args:
-        func: gives a scalar Tensor (real), or (scalar, aux) with has_aux.
-        argnums: which arguments to differentiate by; a tuple gives a tuple of gradients.
-        compile: run a recording of the function and its gradient from the second call on (`adjoint.compile`).
+        func: returns a real scalar Tensor, or (scalar, aux) with has_aux.
+        argnums: the arguments to differentiate by; a tuple gives a tuple of gradients.
+        compile: replay a recording of the function and its gradient from the second call on (`adjoint.compile`).
 
     Raises:
         RuntimeError: the result is no real scalar Tensor; there is no argument of such a number.
@@ -260,9 +259,9 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False, 
 
 @for_calls
 def value_and_grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
-    """A function that gives the value of `func` and its gradient: (value, gradient), or ((value, aux), gradient).
+    """A function that returns the value of `func` and its gradient: (value, gradient), or ((value, aux), gradient).
 
-    Arguments and errors are those of `grad_and_value`.
+    Arguments and errors are as in `grad_and_value`.
 
     >>> import adjoint, numpy
     >>> adjoint.value_and_grad(lambda x: numpy.sum(x**2))(numpy.array([1.0, 2.0]))
@@ -303,7 +302,7 @@ def with_gradient(func: Function, argnums: Argnums, has_aux: bool, has_value: bo
 
 @for_calls
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, compile: bool = False) -> Function:
-    """A function that gives the gradient of `func`; see `grad_and_value`. With has_aux: (gradient, aux).
+    """A function that returns the gradient of `func`; see `grad_and_value`. With has_aux: (gradient, aux).
 
     >>> import adjoint
     >>> adjoint.func.grad(adjoint.func.grad(adjoint.sin))(adjoint.tensor(1.0))
@@ -474,9 +473,9 @@ def check_tangents(tangents: list[Any], kinds: list[tuple[Size, Any]]) -> None:
 
 
 def linear_transpose(func: Function, *primals: Tree) -> Function:
-    """The transpose of a linear function: takes a cotangent of its result, gives a tuple of those of its arguments.
+    """The transpose of a linear function: from a cotangent of its result to a tuple of cotangents of its arguments.
 
-    The values of the primals do not matter, only their structure, shapes and dtypes.
+    Only the structure, shapes and dtypes of the primals matter, not their values.
 
     >>> import adjoint
     >>> back = adjoint.func.linear_transpose(lambda x: 3 * x, adjoint.zeros(2))
@@ -492,7 +491,7 @@ def linear_transpose(func: Function, *primals: Tree) -> Function:
 def in_structures(
     rows: list[list[Tensor]], outer: TreeDef, inner: Callable[[list[Tensor]], list[Tree]], argnums: Argnums
 ) -> Tree:
-    """Blocks as the caller gets them: the result's structure outside, that of the arguments inside."""
+    """The blocks in nested structures: the result's structure outside, the arguments' structure inside."""
     parts = [inner(row) for row in rows]
     return outer.unflatten(part[0] if isinstance(argnums, int) else tuple(part) for part in parts)
 
@@ -506,15 +505,16 @@ def jacrev(
     chunk_size: ChunkSize = None,
     compile: bool = False,
 ) -> Function:
-    """A function that gives the Jacobian of `func` by reverse mode, all elements of a result in one batched pass.
+    """A function that returns the Jacobian of `func` by reverse mode, in one batched pass for each result.
 
-    chunk_size: how many elements at once. "auto": as many as fit into the budget that `adjoint.memory.set_batch_budget`
-        sets (32 MB), or into an eighth of the Jacobian; passes of one and of two elements are measured. By default the
-        same, but all at once without measuring where the argument is small. compile: as in `grad_and_value`.
+    chunk_size: the number of elements at once. "auto": as many as fit into the budget of
+        `adjoint.memory.set_batch_budget` (32 MB), or into an eighth of the Jacobian; passes of one and of two elements
+        are measured. The default is "auto", but for a small argument all elements run at once, without measurement.
+        compile: as in `grad_and_value`.
 
-    For a result of shape R and an argument of shape A the Jacobian has shape R + A; trees give trees of these, the
-    result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines the entries for
-    complex numbers, which take two directions for each element.
+    For a result of shape R and an argument of shape A the Jacobian has shape R + A. For trees it is a tree of such
+    blocks, with the result's structure outside. With has_aux: (Jacobian, aux). `adjoint.transforms.jacobians` defines
+    the entries for complex numbers, which need two directions for each element.
 
     Raises:
         RuntimeError: a result is no floating-point or complex Tensor; there is no argument of such a number.
@@ -565,10 +565,10 @@ def jacobian(
     chunk_size: ChunkSize = None,
     compile: bool = False,
 ) -> Function:
-    """A function that gives the Jacobian of `func`, by reverse or forward mode, whichever takes fewer passes.
+    """A function that returns the Jacobian of `func`, by reverse or forward mode, whichever takes fewer passes.
 
-    Where the results have more elements than the arguments, `func` is run again, in forward mode. Structure, shapes,
-    errors, chunk_size, compile and the meaning of complex entries are those of `jacrev`. With has_aux: (Jacobian, aux).
+    If the results have more elements than the arguments, `func` runs again, in forward mode. Structure, shapes, errors,
+    chunk_size, compile and complex entries are as in `jacrev`. With has_aux: (Jacobian, aux).
 
     >>> import adjoint, numpy
     >>> adjoint.jacobian(lambda x: x**2)(numpy.array([1.0, 2.0]))
@@ -602,13 +602,14 @@ def jacfwd(
     chunk_size: ChunkSize = None,
     compile: bool = False,
 ) -> Function:
-    """A function that gives the Jacobian of `func` by forward mode, for all elements of an argument in one mapped run.
+    """A function that returns the Jacobian of `func` by forward mode, in one mapped run for each argument.
 
-    The structure and the meaning of complex entries are those of `jacrev`. The function gets copies of the arguments,
-    which it may change in place. It runs under `vmap`, once for each argument; with has_aux, or without elements to
-    differentiate by, also once as it is, which gives aux and the shapes of the results.
+    Structure and complex entries are as in `jacrev`. The function gets copies of the arguments, so it may modify them
+    in place. It runs under `vmap`, once for each argument. With has_aux, or without elements to differentiate by, it
+    also runs once without vmap, for aux and the shapes of the results.
 
-    randomness: of numbers drawn in `func`, as in `vmap`. chunk_size: as in `jacrev`. compile: as in `grad_and_value`.
+    randomness: for random numbers drawn in `func`, as in `vmap`. chunk_size: as in `jacrev`. compile: as in
+    `grad_and_value`.
 
     Raises:
         RuntimeError: a result is no Tensor; there is no argument of such a number; randomness is not one of "error",

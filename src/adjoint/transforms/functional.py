@@ -1,10 +1,10 @@
-"""Derivatives of functions: products with Jacobians and Hessians, and these matrices themselves.
+"""Derivatives of functions: Jacobians, Hessians, and their products with vectors.
 
 Inputs, outputs and vectors are trees (see `adjoint.runtime.pytree`) of Tensors: a Tensor, a tuple of Tensors, or
-dictionaries, lists, dataclasses and so on of them, in any depth. A function is called with the members of a tuple as
-its arguments, and with any other tree as its only argument.
+dictionaries, lists, dataclasses and so on of them, in any depth. The members of a tuple become the arguments of the
+function; any other tree is its only argument.
 
-Complex numbers. A vector product is that of `grad`: `vjp` multiplies with the conjugate transpose, and `jvp` is the
+Complex numbers. Products with vectors follow `grad`: `vjp` multiplies with the conjugate transpose, and `jvp` is the
 change of the outputs along v, for any function. `adjoint.transforms.jacobians` defines the entries of a Jacobian; a
 Hessian is the Jacobian of the gradient.
 """
@@ -112,17 +112,17 @@ def vjp(
 
     Args:
         func: takes Tensors (a tree of them, see this module) and returns Tensors.
-        inputs: where the Jacobian is taken; a tuple is spread over the arguments of func.
-        v: the vectors to multiply from the left, one Tensor for each output and of its shape; may be left out if func
-            returns one Tensor of one element.
+        inputs: the point of the Jacobian; the members of a tuple are the arguments of func.
+        v: the vectors to multiply from the left, one Tensor for each output, with its shape; optional if func returns
+            one Tensor of one element.
         create_graph: results can be differentiated.
-        strict: raise where a result does not depend on an input, instead of giving zeros.
+        strict: raise an error, instead of zeros, if a result does not depend on an input.
 
     Returns:
         The outputs of func, and the products in the structure of the inputs, of their shapes and dtypes.
 
     Raises:
-        TypeError: something else than a Tensor is among inputs, outputs or v.
+        TypeError: an input, an output or a member of v is no Tensor.
         RuntimeError: v does not fit the outputs; in strict mode, an output is independent of an input.
 
     >>> import adjoint
@@ -156,10 +156,10 @@ def jvp(
 
     Args:
         func, inputs, create_graph, strict: as in `vjp`.
-        v: the vectors to multiply from the right, in the structure of the inputs and of their shapes; may be left out
-        if there is one input of one element.
-        strategy: "reverse-mode" differentiates a backward pass, which is linear in its cotangent, once more;
-            "forward-mode" carries tangents through func, which is quicker.
+        v: the vectors to multiply from the right, with the structure and shapes of the inputs; optional if there is one
+        input of one element.
+        strategy: "reverse-mode" differentiates a backward pass, which is linear in its cotangent; "forward-mode"
+            propagates tangents through func, which is faster.
 
     Returns:
         The outputs of func, and the products in the structure of the outputs, of their shapes and dtypes.
@@ -234,8 +234,8 @@ def hvp(
 ) -> tuple[Any, Any]:
     """The dot product of the Hessian of a scalar function with a vector v.
 
-    The same numbers as `vhp` wherever the Hessian is symmetric, which it is for every twice continuously differentiable
-    function; `vhp` is quicker, unless strategy is "forward-mode", which carries tangents through the backward pass.
+    If the Hessian is symmetric, as for every twice continuously differentiable function, the result equals `vhp`. `vhp`
+    is faster, unless strategy is "forward-mode", which propagates tangents through the backward pass.
 
     Args:
         func, inputs, v, create_graph, strict: as in `vhp`.
@@ -292,16 +292,16 @@ def jacobian(
         func, inputs, create_graph, strict: as in `vjp`.
         vectorize: compute many rows (or columns) in one pass, by vmap, instead of one pass for each.
         strategy: "reverse-mode", row by row; "forward-mode", column by column; "auto", whichever are fewer.
-        chunk_size: with vectorize, how many rows at a time, as in `adjoint.func.jacrev`, which bounds the memory that a
-            pass takes.
+        chunk_size: with vectorize, the number of rows at a time, as in `adjoint.func.jacrev`; it bounds the memory of a
+            pass.
 
     Returns:
-        In the structure of the outputs, for each output in the structure of the inputs, a Tensor of shape
-        output.shape + input.shape. One Tensor if func maps one Tensor to one. For complex numbers see
+        For each output and input a Tensor of shape output.shape + input.shape, nested: the structure of the outputs
+        outside, the structure of the inputs inside. One Tensor if func maps one Tensor to one. For complex numbers see
         `adjoint.transforms.jacobians`.
 
     Raises:
-        TypeError: something else than a Tensor is among inputs or outputs.
+        TypeError: an input or an output is no Tensor.
         RuntimeError: in strict mode, an output is independent of an input; strict together with vectorize or
             forward mode.
         ValueError: chunk_size is not positive, or given without vectorize.
@@ -419,7 +419,7 @@ def read_vectors(name: str, v: Any, like: Tree, reason: str) -> list[Tensor]:
 
 
 def arranged_like(name: str, like: TreeDef, v: Any) -> list[Tensor]:
-    """The vectors in the order of a structure. One Tensor and a tuple of one are taken for each other."""
+    """The vectors in the order of a structure. One Tensor and a tuple of one Tensor are equivalent."""
     if not is_flat(like):
         try:
             parts = like.flatten_up_to(v)
@@ -499,7 +499,7 @@ def pull(
 def filled(
     products: Sequence[Tensor | None], like: list[Tensor], strict: bool, create_graph: bool, missing: str, constant: str
 ) -> list[Tensor]:
-    """Zeros for None. In strict mode it is an error instead, and with create_graph so is a result without history."""
+    """Replace None by zeros. strict: None is an error, and with create_graph so is a result without history."""
     for index, value in enumerate(products):
         if strict and value is None:
             raise RuntimeError(missing.format(index))
@@ -623,7 +623,7 @@ def full_jacobian(evaluate: Evaluation, arguments: Tree, by_columns: bool | None
 
 
 def rows(job: Job, primals: list[Tensor], outputs: list[Tensor], settings: Settings) -> list[list[Tensor]]:
-    """The blocks by reverse mode: for each output those of all inputs."""
+    """The blocks by reverse mode: for each output the blocks of all inputs."""
     check_differentiable(outputs, settings.strict)
     jacobian_rows = []
     for number, blocks in enumerate(job.by_rows(puller(outputs, primals, settings), outputs, primals)):

@@ -1,4 +1,4 @@
-"""Whole Jacobians, assembled from batches of vectors that are pulled back or pushed forward.
+"""Whole Jacobians, assembled from batches of pulled back cotangents or pushed forward tangents.
 
 Complex numbers. An entry of a Jacobian is, in every mode and strategy, with z = x + iy,
 
@@ -6,7 +6,7 @@ Complex numbers. An entry of a Jacobian is, in every mode and strategy, with z =
     ∂f/∂z = (∂f/∂x - i ∂f/∂y)/2   where both are complex: the derivative of a holomorphic function,
     ∂f/∂x + i ∂f/∂y               where the input is complex and the output real: the gradient, as `grad` gives it.
 
-The second is half of the derivative of a function that is not holomorphic, and a warning says so. The other half,
+For a function that is not holomorphic, ∂f/∂z is only half of the derivative, and a warning says so. The other half,
 ∂f/∂z̄, is the conjugate of the Jacobian of the conjugated function. A block has the dtype of the input, or its complex
 counterpart if the output is complex.
 """
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 #: A Tensor of shape output.shape + input.shape, or None where the output does not depend on the input.
 Block: TypeAlias = "Tensor | None"
-#: From the number of an output and a batch of its cotangents to those of each input, None where it does not matter.
+#: From the number of an output and a batch of its cotangents to cotangents of each input, None if it does not matter.
 Pull: TypeAlias = "Callable[[int, Tensor], Sequence[Tensor | None]]"
-#: From the number of an input and a batch of its tangents to those of each output.
+#: From the number of an input and a batch of its tangents to tangents of each output.
 Push: TypeAlias = "Callable[[int, Tensor], Sequence[Tensor]]"
 
 NOT_HOLOMORPHIC = (
@@ -47,10 +47,10 @@ NOT_HOLOMORPHIC = (
 
 
 class Job:
-    """The making of one Jacobian.
+    """The assembly of one Jacobian.
 
     name: its name in messages. step: the number of vectors in a batch, "auto" or None for as many as fit. mixed: an
-    output and an input of which both ∂f/∂z and ∂f/∂z̄ differ from zero, if there are such.
+    output and an input with both ∂f/∂z and ∂f/∂z̄ different from zero, or None.
     """
 
     def __init__(self, name: str, step: ChunkSize) -> None:
@@ -137,7 +137,7 @@ class Job:
         return block.to(zero_block(output.new_empty(0), x.new_empty(0)).dtype)
 
     def _check_holomorphic(self, where: tuple[int, int], first: Tensor, second: Tensor) -> None:
-        """Note where derivatives along 1 and along i are not those of a holomorphic function, for which they cancel."""
+        """Check the derivatives along 1 and i: for a holomorphic function they cancel; otherwise set `mixed`."""
         rest = first.detach() + second.detach() * 1j
         if largest(rest) > math.sqrt(finfo(rest.dtype).eps) * largest(first):
             self.mixed = self.mixed or where
@@ -153,9 +153,9 @@ _ARRAYS_OF_A_RUN = 16
 
 
 def within_budget(tensor: Tensor, n: int, size: ChunkSize) -> Chunks:
-    """n directions from a tensor in chunks that fit into the budget, or into an eighth of n such tensors, if larger.
+    """n directions from a tensor, in chunks within the budget or an eighth of n such tensors, the larger of the two.
 
-    size: as the user asks. With None all run at once where a quarter of the budget is surely enough.
+    size: the user's chunk size. With None all run at once if a quarter of the budget is surely enough.
     """
     of_one = tensor.numel() * tensor._array.dtype.itemsize
     budget = batch_budget.get()
@@ -165,9 +165,9 @@ def within_budget(tensor: Tensor, n: int, size: ChunkSize) -> Chunks:
 
 
 class Rows:
-    """Batches one behind the other, written into one array as they come where nothing is recorded.
+    """Concatenates batches; without recording it writes them into one array as they come.
 
-    n: the number of rows in all.
+    n: the total number of rows.
     """
 
     def __init__(self, n: int) -> None:
@@ -220,7 +220,7 @@ def basis(tensor: Tensor, start: int, stop: int, unit: complex) -> Tensor:
 
 
 def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor | None:
-    """Batches one behind the other, zeros of the shape that stands beside it for one that is None; None if all are."""
+    """Concatenates (batch, shape) pairs, with zeros of that shape for None; None if all batches are None."""
     model = next((chunk for chunk, _ in chunks if chunk is not None), None)
     if model is None:
         return None
@@ -228,7 +228,7 @@ def filled_up(chunks: Sequence[tuple[Tensor | None, tuple[int, ...]]]) -> Tensor
 
 
 def joined(chunks: Sequence[Tensor]) -> Tensor:
-    """Batches one behind the other."""
+    """Concatenates batches."""
     return chunks[0] if len(chunks) == 1 else ops.cat(tuple(chunks))
 
 

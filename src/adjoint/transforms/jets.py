@@ -31,15 +31,15 @@ _FORWARD_ON = ((SET, "forward_off", False),)
 
 @for_primals
 def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> tuple[Tree, Tree]:
-    """The value of a function along a curve, and its derivatives of all orders: (value, series).
+    """The value of a function along a curve, and its derivatives up to the given order: (value, series).
 
     The curve is t -> primals + t * series[.][0] + t**2 / 2 * series[.][1] + ..., and the results are the value and the
-    derivatives of func along the curve at t = 0. The convention is JAX's: series are derivatives and not coefficients.
-    All orders together cost about d**2 / 2 times what func does. At a point where a function has no derivatives the
-    series is the one that its formulas give there: one-sided, as for relu at 0, or NaN or infinite, as for sqrt at 0.
+    derivatives of func along the curve at t = 0. As in JAX, series hold derivatives, not coefficients. All d orders
+    together cost about d**2 / 2 times the cost of func. At a point without derivatives the series follows the formulas:
+    one-sided, as for relu at 0, or NaN or infinite, as for sqrt at 0.
 
     Args:
-        func: takes the primals; gives Tensors, alone or in containers.
+        func: takes the primals and returns Tensors, alone or in containers.
         primals: the arguments, floating point or complex, as a tuple of trees.
         series: for each Tensor among the primals a list or tuple of Tensors of its shape: the derivatives of order 1, 2
             and so on of the curve. All have the same length.
@@ -49,7 +49,7 @@ def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> 
 
     Raises:
         TypeError: primals is no tuple; a primal is no Tensor, or one of integers.
-        ValueError: series has another structure, another length or other shapes than it should.
+        ValueError: the structure, the length or a shape of series is wrong.
 
     The recurrences are those of Griewank and Walther, Evaluating Derivatives, chapter 13.
 
@@ -80,20 +80,20 @@ def jet(func: Function, primals: tuple[Tree, ...], series: tuple[Tree, ...]) -> 
 def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
     """The Taylor coefficients of t -> func(x + t), up to an order, along a new first axis.
 
-    Coefficient k is the derivative of order k divided by k!. Of an x with several elements, t is added to each: for an
-    elementwise function the coefficients are those of each element.
+    Coefficient k is the derivative of order k divided by k!. t is added to every element of x, so an elementwise
+    function has its own coefficients at each element.
 
     Args:
-        func: takes x; gives Tensors, alone or in containers.
+        func: takes x and returns Tensors, alone or in containers.
         x: a floating point or complex Tensor, or a tree of these.
         order: the highest order, 0 or more.
 
     Returns:
-        For each Tensor that func gives, one of shape (order + 1, *shape).
+        For each Tensor of the result a Tensor of shape (order + 1, *shape).
 
     Raises:
-        TypeError: x holds something else than Tensors of floating-point or complex numbers, order is no int.
-        ValueError: order is negative.
+        TypeError: a member of x is no floating-point or complex Tensor, or order is no int. ValueError: order is
+        negative.
 
     >>> import adjoint
     >>> adjoint.func.taylor(adjoint.exp, adjoint.tensor(0.0), order=4)
@@ -136,8 +136,7 @@ def propagate(
 ) -> tuple[Tree, list[Tensor], TreeDef]:
     """The result of a function, the coefficients of its Tensors, and their tree.
 
-    structure: that of the tuple of arguments; LEAF for one Tensor. propagation: how coefficients pass through
-    operations.
+    structure: the structure of the tuple of arguments; LEAF for one Tensor. propagation: the rules for coefficients.
     """
     propagation = TaylorLevel() if propagation is None else propagation
     inputs: list[Tensor] = []

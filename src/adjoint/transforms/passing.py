@@ -62,7 +62,7 @@ def to_tensors(tree: Any, name: str) -> Any:
 def tensor_arguments(args: tuple[Any, ...], positions: tuple[int, ...], name: str) -> tuple[list[Any], bool] | None:
     """Arguments in which Tensors replace arrays and numbers, and whether these included differentiable arrays.
 
-    None if there are no arrays, or Tensors, which transformations want alone.
+    None if there are no arrays, or if there are Tensors, which transformations take alone.
     """
     arguments = list(args)
     if len(positions) == 1:
@@ -107,7 +107,7 @@ def to_results(result: Any, has_aux: bool = False) -> Any:
 
 
 class Leaving:
-    """The form of the results of one call: differentiable arrays if some went in, otherwise plain ones."""
+    """The form of the results of one call: differentiable arrays if any argument is one, otherwise plain arrays."""
 
     def __init__(self, is_held: bool) -> None:
         self.is_held = is_held
@@ -135,7 +135,7 @@ class Leaving:
         return of_arrays
 
 
-#: Inference mode around a transformation has no effect on what that differentiates; outside nothing is recorded.
+#: Inference mode around a transformation does not affect its own derivative; outside it nothing is recorded.
 OUTSIDE_INFERENCE = ((SET, "inference", False),)
 
 

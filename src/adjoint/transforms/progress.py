@@ -1,4 +1,4 @@
-"""A progress bar for work that lasts: nothing is shown, or even imported, before `SHOW_AFTER` seconds have passed."""
+"""A progress bar for long work: it appears, and its library is imported, after `SHOW_AFTER` seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjoint.runtime.forks import new_lock
 
 #: Seconds until the bar appears; set to math.inf to see none.
 SHOW_AFTER = 2.0
-# a terminal has room for one bar: that of the outermost block that lasts
+# a terminal has room for one bar: the outermost block shows it
 _lock = new_lock()
 
 

@@ -10,7 +10,7 @@ from adjoint.core.graph import TensorBase
 from adjoint.tensor.table import ops
 from adjoint.tensor.tensor import Tensor
 
-#: A side of a pattern: for each axis the names that it is made of, "..." alone for those that are not named.
+#: A side of a pattern: the names in each axis; "..." stands for all unnamed axes.
 Side = list[list[str]]
 
 
@@ -23,12 +23,12 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
 
     Args:
         tensor: a tensor, or several of one shape, which are stacked along a new first axis.
-        pattern: names of axes on both sides of an arrow; parentheses hold the axes that one is split into or merged
-            from, 1 is an axis of that length, ... means all axes without names.
-        axes_lengths: lengths of named axes; of those that one axis is split into, all but one are needed.
+        pattern: names of axes on both sides of an arrow. Parentheses hold the axes into which one axis is split, or
+            from which it is merged; 1 is an axis of length one; ... means all axes without names.
+        axes_lengths: lengths of named axes; for an axis that is split, all but one are needed.
 
-    Raises ValueError for a pattern that does not hold together or does not fit the tensor, DimensionBindError, which is
-    one, for lengths that do not fit, and TypeError for lengths that are no ints.
+    Raises ValueError for an inconsistent pattern or one that does not fit the tensor. Raises DimensionBindError, a
+    ValueError, for lengths that do not fit, and TypeError for lengths that are no ints.
 
     >>> import adjoint
     >>> x = adjoint.arange(6)
@@ -49,7 +49,7 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     order = [name for axis in left for name in axis]
     ways = [order.index(name) for axis in right for name in axis if name != "1"]
     split = whole.reshape([lengths[name] for name in order])
-    # axes of length one that the right side does not name
+    # axes of length one that are missing on the right side
     axes = [i for i in range(len(order)) if i in ways]
     split = split.reshape([lengths[order[i]] for i in axes]).permute([axes.index(i) for i in ways])
     return split.reshape([prod(lengths[name] for name in axis) for axis in right])
@@ -94,7 +94,7 @@ def check_name(token: str) -> None:
 
 
 def check(left: Side, right: Side, pattern: str, sizes: dict[str, int]) -> None:
-    """Raise ValueError unless both sides have the same names, and those with a length; TypeError for no length."""
+    """Raise ValueError unless both sides have the same names, and lengths are of these; TypeError for other lengths."""
     if any("..." in axis and len(axis) > 1 for axis in left):
         raise ValueError(f"Ellipsis is parenthesis in the left side is not allowed: {pattern}")
     here, there = ({name for axis in side for name in axis} - {"1"} for side in (left, right))
@@ -115,9 +115,9 @@ def check(left: Side, right: Side, pattern: str, sizes: dict[str, int]) -> None:
 
 
 def unfolded(left: Side, right: Side, ndim: int) -> tuple[Side, Side]:
-    """Both sides with names in place of the ellipsis, and for axes of length 1 on the left.
+    """Both sides with names for the ellipsis, and for axes of length 1 on the left.
 
-    Raises ValueError for another number of axes than the tensor has.
+    Raises ValueError if the number of axes differs from the tensor's.
     """
     n_named = len([axis for axis in left if axis != ["..."]])
     hidden = ndim - n_named

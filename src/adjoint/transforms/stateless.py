@@ -1,7 +1,7 @@
 """Objects with parameters as functions of these parameters.
 
-An object takes part if it can be called, has `named_parameters()` and `named_buffers()`, which give pairs of a dotted
-name and a Tensor, and has its tensors as attributes under these names.
+An object must be callable. Its `named_parameters()` and `named_buffers()` return pairs of a dotted name and a Tensor,
+and its tensors are attributes under these names.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call an object with other tensors in place of its parameters and buffers, which it has again afterwards.
+    """Call an object with other parameters and buffers; afterwards it has its own again.
 
     Args:
-        module: can be called, has named_parameters() and named_buffers(), and its tensors as attributes.
+        module: a callable object with named_parameters(), named_buffers() and its tensors as attributes.
         parameter_and_buffer_dicts: tensors by their dotted names, or several such dictionaries. A single dictionary
         receives the values that the object assigns to these attributes during the call.
-        args: the positional arguments, a tuple, or the only one.
+        args: a tuple of the positional arguments, or a single one.
         kwargs: the keyword arguments.
-        tie_weights: a tensor that stands under several names is replaced under all of them.
-        strict: the dictionaries name all parameters and buffers and nothing else.
+        tie_weights: a tensor with several names is replaced under all of them.
+        strict: the dictionaries must name exactly all parameters and buffers.
 
     Raises:
         ValueError: a name is in several dictionaries, or tied names get several tensors; there is no dictionary.
-        TypeError: a value is no Tensor, or the attribute of that name is none.
+        TypeError: a value, or the attribute of that name, is no Tensor.
         RuntimeError: with strict, names are missing or unexpected.
-        AttributeError: the object that a dotted name leads through is not there.
+        AttributeError: an object along a dotted name is missing.
 
     >>> import adjoint
     >>> class Line:
@@ -109,7 +109,7 @@ def _all_of(method: Callable[..., Any]) -> list[tuple[str, Tensor]]:
 def tied(values: Tensors, members: Tensors) -> Tensors:
     """Tensors by name, each also under the other names of the tensor that it replaces.
 
-    Raises ValueError where names of one tensor get several.
+    Raises ValueError if names of one tensor get several tensors.
     """
     groups: dict[int, list[str]] = {}
     for name, tensor in members.items():
@@ -183,7 +183,7 @@ def _holder(owner: Any, name: str) -> Any:
 
 
 class replaced(ModeBlock):
-    """A block in which attributes of an object, under dotted names, are others."""
+    """A block that replaces attributes of an object, given by dotted names."""
 
     def __init__(self, module: Any, values: Tensors) -> None:
         self.module, self.values = module, values
@@ -194,12 +194,11 @@ class replaced(ModeBlock):
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[Tensors, Tensors]:
-    """The parameters and the buffers of objects of one class, each name's stacked: for `vmap` over `functional_call`.
+    """The parameters and buffers of objects of one class, stacked by name, for `vmap` over `functional_call`.
 
-    The stacked parameters are leaves that require grad where those of the objects do.
+    The stacked parameters are leaves; they require grad if the objects' parameters do.
 
-    Raises RuntimeError without objects, and for objects of several classes, some training and some not, with tensors
-    of several shapes, or where only some require grad.
+    Raises RuntimeError without objects, and if the objects differ in class, training mode, shapes or requires_grad.
 
     >>> import adjoint
     >>> class Line:

@@ -1,8 +1,7 @@
-"""Levels of forward mode and the tangents of tensors at them; and the fast path of series through operations.
+"""Levels of forward mode, the tangents of tensors at them, and the fast path of series through operations.
 
-Most operations in a function whose Taylor series is wanted have one or two plain arrays with series, and nothing else
-follows them. For those, `QuickSeries` computes the value and the series on raw arrays, by the functions in
-`arrays/kernels/series/elementwise.py`.
+In Taylor mode most operations have one or two plain arrays with series, and no other mode is on. For them `QuickSeries`
+computes the value and the series on raw arrays, by the functions in `arrays/kernels/series/elementwise.py`.
 """
 
 try:
@@ -32,7 +31,7 @@ _numbers = count(1)
 holders = _holders = {}
 #: How tangents pass through operations (`forward.Propagation`), for the levels that are not of the usual kind.
 propagations = _propagations = {}
-#: The same for the levels whose tangents are Taylor series.
+#: The propagations of levels whose tangents are Taylor series.
 series_levels = _series_levels = {}
 
 
@@ -62,7 +61,7 @@ def forget_level(number) -> None:
 
 
 def set_tangent(tensor: TensorBase, number, tangent) -> None:
-    """Give a tensor its tangent at a level; None hides that of a view's base."""
+    """Set the tangent of a tensor at a level; None hides the tangent of a view's base."""
     tangents = tensor._tangents
     if tangents is None:
         tangents = tensor._tangents = Tangents()
@@ -73,7 +72,7 @@ def set_tangent(tensor: TensorBase, number, tangent) -> None:
 
 
 def is_alone(tensor: TensorBase):
-    """True for a Tensor of NumPy's array that is no view and has neither history nor tangents."""
+    """True for a Tensor of a NumPy array that is no view and has neither history nor tangents."""
     if type(tensor._array) is not _ndarray or tensor._tangents is not None or tensor._view is not None:
         return False
     return not tensor._requires and tensor._node is None and not current().dual_stack
@@ -105,9 +104,9 @@ def taken_series(tensor: TensorBase, number):
 
 
 def plain_tangent(operand, value, number, grad_enabled):
-    """The array of an operand's tangent (or series); None for a constant, `value` for one that the general way has.
+    """The array of an operand's tangent (or series); None for a constant, `value` if the general path must handle it.
 
-    value: the array of the operand, or the number that it is.
+    value: the array of the operand, or the number itself.
     """
     if not isinstance(operand, TensorBase):
         return None
@@ -130,7 +129,7 @@ def plain_series(operand, value, number, grad_enabled):
     series = plain_tangent(operand, value, number, grad_enabled)
     if series is None or series is value or not version_of(operand):
         return series
-    # it may have been written to through an alias that has no series
+    # an alias without series may have modified it
     return series if numpy.array_equal(series[0], value) else value
 
 
@@ -143,7 +142,7 @@ class QuickSeries(Interceptor):
         self.has_quick = bool(OF_ONE)
 
     def quick(self, operation, operands: list):
-        """The operation on one or two Tensors or numbers, of which one has a series at the only level."""
+        """The operation on one or two Tensors or numbers, with a series at the only level."""
         state: ThreadState = current()
         op: Operation = operation
         if len(state.dual_stack) != 1 or state.forward_off:

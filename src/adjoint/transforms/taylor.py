@@ -1,8 +1,8 @@
-"""Taylor mode: truncated series travel beside values, as the tangents of forward mode do.
+"""Taylor mode: truncated series propagate with values, like the tangents of forward mode.
 
 A Taylor level is a level of forward mode (`forward.py`) whose tangents are series: Tensors of coefficients along a new
-first axis. Values, nesting with other levels, graphs and vmap are those of forward mode; how series pass through an
-operation is declared in `rules/recurrences.py`.
+first axis. Values, nesting with other levels, graphs and vmap are as in forward mode; `rules/recurrences.py` declares
+the series of each operation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from adjoint.transforms.tangents import is_alone, own_series, with_series
 class TaylorLevel(forward.Propagation):
     """Propagation of series at one level.
 
-    number: that of the level.
+    number: the number of the level.
     """
 
     of_series = True
@@ -58,7 +58,7 @@ class TaylorLevel(forward.Propagation):
         return ops.cast(series, output.dtype)
 
     def of_view(self, replay: Any, series: Any) -> Any:
-        """The series of a view of a tensor that has one."""
+        """The series of a view from the series of its base."""
         steps = []
         while replay:
             replay, step = replay
@@ -94,9 +94,9 @@ class TaylorLevel(forward.Propagation):
         return [None if rows is None else ops.stack(rows, 0) for rows in coefficients]
 
     def dual(self, primal: Any, series: Any) -> Any:
-        """A view of a Tensor that has a series, which leads to the Tensor's history at outer levels.
+        """A view for a series, with the Tensor's history at outer levels.
 
-        It is made while the level is not open yet; who makes it forgets its series.
+        It is made before the level opens; its maker must remove its series.
         """
         if is_alone(primal):
             return with_series(primal._array, counter_of(primal), self.number, self.fit(series, primal))
@@ -142,7 +142,7 @@ class TaylorLevel(forward.Propagation):
         return self.series_of(lambda *_: function(*tensors), n)
 
     def over_orders(self, rule: Any, values: dict[str, Any], slots: list[Slot]) -> Any:
-        """The operation on each coefficient of some arguments; results have them along the first axis."""
+        """The operation on each coefficient of some arguments; results have the coefficients along the first axis."""
         special = _OVER_ORDERS.get(rule.name)
         if special is not None:
             return special(values)

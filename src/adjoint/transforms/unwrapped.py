@@ -51,16 +51,16 @@ def _owner_of(tensor: TensorBase) -> int:
 
 
 def is_view_of(value: Any, owners: set[int]) -> bool:
-    """True for a tensor that is a view of one of those with these ids."""
+    """True for a view of a tensor with one of these ids."""
     return isinstance(value, TensorBase) and value._view is not None and id(value._view.base) in owners
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The value inside a tensor that a transform made, for inspection: all members of a batch instead of one.
+    """The value inside a transformed tensor, for inspection: all members of a batch instead of one.
 
     recurse: through all nested batches. The result has no history; computing with it inside the transform is wrong.
 
-    Raises TypeError for anything but a Tensor.
+    Raises TypeError unless the argument is a Tensor.
 
     >>> import adjoint
     >>> seen = []

@@ -1,7 +1,7 @@
-"""Programs whose memory is a device's: each region is one CUDA kernel, and calls are CuPy's functions.
+"""Programs in device memory: each region is one CUDA kernel, and calls are CuPy's functions.
 
-The instructions are those of any recording. Regions are groups of elementwise instructions on one shape; a reduction is
-a region of its own, which CuPy computes. A value that only its kernel uses is a variable of it.
+The instructions are the same as on the host. Regions are groups of elementwise instructions on one shape. A reduction
+is a separate region, which CuPy computes. A value that only its kernel uses is a variable of the kernel.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Elements:
         self.last_writes: dict[Place, tuple[View, int]] = {}
         self._numbers: list[Number] = []
         self._operands: list[list[tuple[str, int]]] = []
-        #: Where the value of a place is: an input, or the result of a step.
+        #: The register of a value: an input, or the result of a step.
         self._values: dict[Place, tuple[str, int]] = {}
         self._constants: dict[Any, int] = {}
         self._instructions = group.instructions
@@ -133,7 +133,7 @@ class DeviceProgram(Program):
     """
 
     machine = device_region
-    # memory that is kept would be another stream's, too
+    # reused memory would be shared with other streams
     kept_bytes = -1
 
     def __init__(
@@ -145,7 +145,7 @@ class DeviceProgram(Program):
         super().__init__(instructions, externals, results, pack)
 
     def schedule(self, instructions: Sequence[Any]) -> list[Any]:
-        """The instructions in their order, in groups of which each is one kernel."""
+        """The instructions in order, in groups; each group is one kernel."""
         order = schedule(instructions, KernelGroup)
         while True:
             scratch = self._scratch_of(order)
@@ -191,11 +191,11 @@ class DeviceProgram(Program):
         frame.set(block, copy, 0)
 
     def function_of(self, call: Call) -> Callable[..., Any]:
-        """CuPy's function for that of a call."""
+        """CuPy's function for the function of a call."""
         return on_device(call.function, self.xp)
 
     def runner(self, frame: Any, parts: list[Any], *rest: Any) -> Any:
-        """What runs the parts on the device."""
+        """Objects that run the parts on the device."""
         runner = device_region.Runner(frame, parts, *rest)
         runner.number = self.device.index
         return runner
@@ -246,7 +246,7 @@ def reduction_name(instruction: Elementwise) -> str:
 
 
 def parts_of(entry: Any, scratch: set[int]) -> list[Any]:
-    """A group in two halves where a kernel cannot have so many arguments; anything else as it is."""
+    """A group, split into halves if it has too many arguments for a kernel; other instructions are unchanged."""
     if not isinstance(entry, KernelGroup) or entry.is_alone or len(entry.instructions) < 2:
         return [entry]
     if Elements(entry, scratch).n_bytes <= MOST_BYTES:
@@ -267,7 +267,7 @@ def widened(view: View, shape: tuple[int, ...]) -> View:
 
 
 def missing_function(instructions: Sequence[Any], xp: Any) -> str | None:
-    """What CuPy's arrays lack of that which some instructions call; None if there is nothing."""
+    """A text about the first function of the instructions that CuPy lacks, or None."""
     try:
         for instruction in instructions:
             if isinstance(instruction, Call):

@@ -1,8 +1,8 @@
 """From the steps of a recording to instructions on views of buffers.
 
-Steps that only give views cost nothing and vanish. Kernels of operations become the ufuncs that they consist of, by a
-trace (program/trace.py); all other functions stay calls. Then constants are folded, equal instructions become one,
-copies become names for the same memory, and instructions that lead to no result are dropped.
+Steps that only make views vanish. A trace (program/trace.py) turns kernels of operations into their ufuncs; all other
+functions stay calls. Then constants are folded, equal instructions merge, copies become names for the same memory, and
+dead instructions are dropped.
 """
 
 from __future__ import annotations
@@ -115,16 +115,16 @@ class Reduce(Elementwise):
 class Call:
     """An instruction: a function of NumPy's arrays.
 
-    args, kwargs: with views in the place of arrays. results: for each array that it returns the view where it is kept,
-    or None for one that lies in memory of an argument; in the shape of the result. targets: views that it writes into.
-    waits: as of `Elementwise`.
+    args, kwargs: the arguments, with views instead of arrays. results: in the structure of the result, for each array
+    the view that stores it, or None if it lies in memory of an argument. targets: views that it writes into. waits: as
+    in `Elementwise`.
     """
 
     __slots__ = ("args", "function", "kwargs", "reads", "results", "targets", "waits", "writes")
 
     def __init__(self, function: Any, args: Any, kwargs: Any, results: Any, targets: list[View]) -> None:
         self.function, self.args, self.kwargs, self.results, self.targets = function, args, kwargs, results, targets
-        #: The views that it reads, and those that it writes.
+        #: The views that it reads, and the views that it writes.
         self.reads = list(leaves((args, kwargs)))
         self.writes = [*leaves(results), *targets]
         self.waits = False
@@ -202,8 +202,8 @@ def mapped(tree: Any, function: Callable[[View], View]) -> Any:
 class Lowering:
     """The instructions of a recording.
 
-    externals: the arrays that are read and written where they are at each call. results: groups of arrays that are made
-    anew together. constants: arrays of the caller's whose values are the same at each call.
+    externals: arrays of the caller that each call reads and writes in place. results: groups of new arrays, each group
+    made together. constants: arrays of the caller with fixed values.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Lowering:
         self._coming: dict[int, int] = {}
         self._part_sums = PartSums(self._n_writes, self._n_reads, self._is_final)
         self._equal: dict[Any, View] = {}
-        #: By number, the regions with a budget in which buffers were filled.
+        #: By buffer number, the region with a budget that filled the buffer.
         self.regions: dict[int, int] = {}
         self._region = -1
         has_regions = bool(recording.budgets)
@@ -305,18 +305,18 @@ class Lowering:
         return view if buffer is None else view.replace(buffer)
 
     def _results(self, arrays: list[Any]) -> list[View]:
-        """Arrays that are made together, as views."""
+        """Arrays made together, as views."""
         buffers = [self.memory.view(array, CONSTANT).buffer for array in arrays]
-        # one that has its values in its own buffer keeps it, also where others have theirs there
+        # an array with its values in its own buffer keeps it, also if others have values there
         owners = {buffer.number: buffer for buffer in buffers if buffer.number not in self._alias}
         copies: dict[int, Buffer] = {}
         return [self._result(array, owners, copies) for array in arrays]
 
     def _result(self, array: Any, owners: dict[int, Buffer], copies: dict[int, Buffer]) -> View:
-        """A result as a view; results that were apart in the recording have memory of their own.
+        """A result as a view; results without shared memory in the recording get separate memory.
 
-        owners: by the number of a buffer with values of results the one that the recording had for them. copies: by
-        the number of a constant its copy.
+        owners: by the number of a buffer with results, the buffer in the recording. copies: by the number of a
+        constant, its copy.
         """
         recorded_view = self.memory.view(array, CONSTANT)
         view = self.resolve(recorded_view)
@@ -599,7 +599,7 @@ class Lowering:
         self._emit(Elementwise(kernel, operands, out))
 
     def _note_copy(self, source: Any, out: View) -> None:
-        """Note zeros, and what is copied to a part of them."""
+        """Remember buffers of zeros, and copies into a part of them."""
         is_number = type(source) is Number and source.dtype.char in FLOATS
         if is_number and out.is_whole and source.value == 0 and not numpy.signbit(source.value):
             self._part_sums.note_fill(out)
@@ -607,7 +607,7 @@ class Lowering:
             self._part_sums.note_copy(source, out)
 
     def _emit(self, instruction: Any) -> None:
-        """Add an instruction, behind those of sums that it needs."""
+        """Add an instruction, after the instructions of sums that it needs."""
         if self._part_sums.waiting:
             self._emit_due([*instruction.reads, *instruction.writes])
         self.instructions.append(instruction)
@@ -748,12 +748,12 @@ def beginning_of(reduction: Reduce, is_all: bool = False) -> Elementwise:
     return Elementwise(COPY, [zero_of(out.dtype)], out)
 
 
-#: What NumPy's sums begin with: 0.0, or -0.0 in later versions.
+#: The first value of NumPy's sums: 0.0, or -0.0 in later versions.
 _SUM_BEGINS_WITH = float(numpy.add.reduce(numpy.array([-0.0])))
 
 
 def zero_of(dtype: Any) -> Number:
-    """What NumPy's sums begin with."""
+    """The first value of NumPy's sums."""
     return Number(_SUM_BEGINS_WITH, dtype)
 
 
@@ -795,7 +795,8 @@ def _unchanged(kernel: Any, operands: list[Any]) -> Any:
     return operands[0] if kernel is numpy.positive else None
 
 
-# what is known of functions -------------------------------------------------------------------------------------------
+# known properties of functions
+# -------------------------------------------------------------------------------------------
 
 #: How a step may become instructions: besides these, COPY and WHERE.
 FILL, PRODUCT_OF, CONCATENATE, OTHERWISE = "fill", "product", "concatenate", "otherwise"
@@ -831,13 +832,13 @@ _LIMIT = 4096
 
 
 def inputs_of(step: Step) -> Iterator[Any]:
-    """The arguments of a kernel that are inputs of its form, those in tuples too."""
+    """The arguments of a kernel that are inputs of its form, also inside tuples."""
     for value in (*step.args, *step.kwargs.values()):
         yield from arrays_in(value)
 
 
 def form_of_kernel(step: Step) -> Form | None:
-    """The form of a kernel for the arguments of a step, or None for one that has no form."""
+    """The form of a kernel for the arguments of a step, or None if it has no form."""
     names = tuple(step.kwargs)
     values = (*step.args, *step.kwargs.values())
     for level in (NOTHING, RANKS, SHAPES):
@@ -897,7 +898,7 @@ _templates: dict[Any, Template | None] = {}
 
 
 def template_of(step: Step, out: View) -> Template | None:
-    """The instructions of a kernel for the arguments of a step and its result, or None for one that stays a call."""
+    """The instructions of a kernel for the arguments of a step and its result, or None if it stays a call."""
     try:
         parts = [_part_of_key(value, SHAPES) for value in (*step.args, *step.kwargs.values())]
     except TypeError:

@@ -1,8 +1,9 @@
-"""Sums of arrays that are zero but for a part, as the cotangents of slices are: each part is added where it lies.
+"""Sums of arrays that are zero except in a part, such as cotangents of slices: each part is added in place.
 
-Such an array is filled with zeros, a part of it gets values, and a sum reads it. Instead the sum's memory is filled
-once, and the values are added to its parts. That is the same to the last bit if no element lies in all the parts: the
-others had 0.0 added, which turns -0.0 into 0.0, and the zeros of the beginning do that, too.
+Without this module such an array is filled with zeros, a part gets values, and a sum reads the whole. Instead the sum's
+memory is filled with zeros once, and the values are added to its parts. The result is equal to the last bit if no
+element lies in all parts. Then each element has 0.0 added, which turns -0.0 into 0.0; the initial zeros have the same
+effect.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ Plan = tuple[Any, list[Any], View]
 
 
 class Sum(NamedTuple):
-    """A sum whose instructions wait for what comes next.
+    """A sum whose instructions wait for further terms.
 
-    terms: what is added, as (part, values or a number); the part is None for a whole array. plans: the sum as it is
-    without this.
+    terms: the terms, as (part, values or a number); the part is None for a whole array. plans: the plain form of the
+    sum.
     """
 
     terms: list[tuple[View | None, Any]]
@@ -39,7 +40,7 @@ class PartSums:
 
     def __init__(self, n_writes: dict[int, int], n_reads: dict[int, int], is_final: Callable[[Any], bool]) -> None:
         self._n_writes, self._n_reads, self._is_final = n_writes, n_reads, is_final
-        #: The buffers that hold zeros alone; for those of which a part got values, the part and the values.
+        #: The buffers that hold only zeros; for buffers with values in a part, the part and the values.
         self._zeros: set[int] = set()
         self._parts: dict[int, tuple[View, Any]] = {}
         #: The sums that wait, by the numbers of their buffers.
@@ -97,7 +98,7 @@ class PartSums:
         return Sum([(None, first)], []) if not in_place and self._is_final(first.buffer) else None
 
     def due(self, views: list[View]) -> Iterator[Plan]:
-        """The instructions of sums that wait, of which some views are part."""
+        """The instructions of waiting sums that contain some of the views."""
         for view in views:
             waiting = self.waiting.pop(view.buffer.number, None)
             if waiting is not None:
@@ -124,9 +125,9 @@ class PartSums:
 
 
 def box_of(part: View, whole: View) -> list[tuple[int, int]] | None:
-    """The first and the last index along each axis of a whole array between which a slice of it lies.
+    """The first and last index of a slice along each axis of the whole array.
 
-    None where that is not found: with steps backwards, and where an axis goes on from one row to the next.
+    None for backward steps, and for an axis that continues from one row to the next.
     """
     if 0 in part.shape:
         return None

@@ -16,12 +16,12 @@ class Dependent(Exception):
 class Halves:
     """The two parts.
 
-    saved: the buffers that the first part makes and the second reads, as views of bytes. forward, backward: the
-    instructions. externals: the numbers of the external arrays that the second part reads besides. again: what the
-    second part computes again, None without budgets.
+    saved: the buffers that the first part fills and the second reads, as views of bytes. forward, backward: the
+    instructions. externals: the numbers of further external arrays that the second part reads. again: the recomputed
+    values of the second part, None without budgets.
 
-    A gradient that depends on no cotangent may be memory of the first part. The second part copies it: what was saved
-    serves further passes, and the caller may write to a gradient.
+    A gradient that depends on no cotangent may lie in memory of the first part. The second part copies it, because
+    further passes read the saved values, and the caller may write to a gradient.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class Halves:
         early = {view.buffer.number: view for view in gradients if view.buffer.number in outputs}
         copies = {number: whole_copy(view, memory) for number, view in early.items()}
         second += copies.values()
-        #: By the number of a buffer of the first part, the one that has its gradient.
+        #: By the number of a buffer of the first part, the buffer of its gradient.
         self._copied = {number: copy.out.buffer for number, copy in copies.items()}
         buffers_read = read_by(second)
-        #: Memory that the second part writes on, too, was made by the first.
+        #: Memory that the first part allocates, also if the second part writes to it.
         saved = {number: buffer for number, buffer in buffers_read.items() if number in outputs}
         self.again = None if budgets is None else Recomputation(self.forward, saved, budgets)
         if self.again is not None:
@@ -139,6 +139,6 @@ def needed(instructions: list[Any], buffers: set[int]) -> set[int]:
 
 
 def _external(buffer: Buffer) -> Buffer:
-    """The same memory, as memory that was there before."""
+    """The same memory, as existing memory."""
     kind = CONSTANT if buffer.kind == CONSTANT else EXTERNAL
     return Buffer(buffer.number, kind, buffer.array, buffer.address, buffer.n_bytes)

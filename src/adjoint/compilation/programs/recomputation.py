@@ -1,7 +1,7 @@
-"""Saved values that the second part of a program computes again, so that those of a region keep to a budget.
+"""Saved values that the second part of a program recomputes, so that a region keeps to its budget.
 
-A value can be computed again from saved values and from memory that was there before, if no instruction on the way
-draws random numbers or reads memory that the first part writes. Values that cost least for their size go first.
+A value can be recomputed from saved values and from earlier memory, if no instruction on the way draws random numbers
+or reads memory that the first part writes. Values with the lowest cost for their size are dropped first.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _OF_PRODUCT = 8
 class Budgets(NamedTuple):
     """The budgets of regions.
 
-    shares: for each region the part of its saved bytes that is kept, or None for all. regions: the region of a buffer,
-    by number. fixed: the buffers that are there anyway, as results. unsteady: those that have other values later.
+    shares: for each region the fraction of its saved bytes to keep, or None for all. regions: the region of a buffer,
+    by number. fixed: buffers that exist anyway, such as results. unsteady: buffers whose values change later.
     """
 
     shares: list[float | None]
@@ -60,7 +60,7 @@ class Recomputation:
         return {number: buffer for number, buffer in self.saved.items() if number not in self.chains}
 
     def _choose(self, numbers: list[int], share: float) -> None:
-        """Have values of a region computed again until the others keep to its share."""
+        """Select values of a region for recomputation until the others fit its share."""
         n_bytes = sum([self.saved[number].n_bytes for number in numbers])
         allowed = share * n_bytes
         chains = {number: chain for number in numbers if (chain := self._chain(number)) is not None}
@@ -74,7 +74,7 @@ class Recomputation:
                 n_bytes -= self.saved[number].n_bytes
 
     def _spread(self, numbers: list[int], excess: float) -> list[int]:
-        """As many of some equal values as have so many bytes, evenly apart, so that few are there at a time."""
+        """Evenly spaced members of equal values with the given number of bytes, so that few exist at a time."""
         sizes = [self.saved[number].n_bytes for number in numbers]
         if sum(sizes) <= excess:
             return numbers
@@ -85,7 +85,7 @@ class Recomputation:
         return [numbers[(2 * i + 1) * n // (2 * count)] for i in range(count)]
 
     def _chain(self, number: int) -> list[int] | None:
-        """The instructions that make a value from other saved values and what was there before; None if none can."""
+        """The instructions that make a value from other saved values and earlier memory; None if this is impossible."""
         chain: set[int] = set()
         visited, waiting = {number}, [number]
         while waiting:
@@ -117,7 +117,7 @@ class Recomputation:
         return not any(view.buffer.number in self._unsteady for view in instruction.reads)
 
     def placed(self, second: list[Any]) -> list[Any]:
-        """The instructions of the second part, with what is computed again right before its first use."""
+        """The instructions of the second part, with each recomputation right before its first use."""
         ready: set[int] = set()
         instructions: list[Any] = []
         for instruction in second:

@@ -44,21 +44,20 @@ TILE, SHORTEST_TILE, SCRATCH = 2048, 128, 1 << 18
 ALIGNMENT = 64
 #: Saved values of at most so many bytes lie together, in the buffer with this number.
 LARGEST_PACKED, PACK = 1 << 16, -1
-#: Memory between steps that is kept from one run to the next, at most, in bytes.
+#: The largest memory between steps, in bytes, that is kept from one run to the next.
 KEPT = 1 << 20
 
 
 class Program:
-    """What a recording became.
+    """The program of a recording.
 
     order: groups of elementwise instructions, and calls. blocks: for each buffer, by its number, the memory block and
-    the offset in it. makers: for each block what gives its memory: an array, a function, or None.
+    the offset in it. makers: for each block the source of its memory: an array, a function, or None.
 
-    `device_program.py` has the one for arrays of a device: what it does otherwise are the methods under "memory of its
-    kind".
+    `device_program.py` has the program for arrays of a device. It overrides the methods under "memory of its kind".
     """
 
-    #: What runs the instructions, and how much memory between steps is kept from one run to the next.
+    #: The runner of the instructions, and the memory between steps that is kept from one run to the next.
     machine = machine
     kept_bytes = KEPT
 
@@ -224,7 +223,7 @@ class Program:
         return region_from(self, group)
 
     def runner(self, frame: Any, parts: list[Any], *rest: Any) -> Any:
-        """What runs the parts in a frame."""
+        """Objects that run the parts in a frame."""
         return self.machine.Runner(frame, parts, *rest)
 
     # running ----------------------------------------------------------------------------------------------------------
@@ -367,7 +366,7 @@ class Pack:
 
     @staticmethod
     def packable(saved: list[View], instructions: Sequence[Any], results: list[View]) -> list[View]:
-        """The saved values that are small, and that neither are results nor the caller's nor come out of calls."""
+        """The small saved values that are no results, no memory of the caller and no results of calls."""
         call_results = [view for instruction in instructions for view in made_by_call(instruction)]
         others = {view.buffer.number for view in (*results, *call_results)}
         views = [
@@ -395,9 +394,9 @@ class Arena:
         self._ends: list[int] = []
 
     def take(self, n_bytes: int, first: int, last: int) -> int:
-        """The offset of a value that is needed from one entry of the order to another: the lowest one that is free.
+        """The lowest free offset for a value that lives from one entry of the order to another.
 
-        Values are taken in the order of their first entries.
+        Values come in the order of their first entries.
         """
         if not n_bytes:
             return 0
@@ -531,7 +530,7 @@ def reader(tree: Any, program: Program) -> Any:
 
 
 class Comparison(NamedTuple):
-    """Compares what a check gave with what it gave in the recording."""
+    """Compares the result of a check with its result in the recording."""
 
     expected: Any
     function_line: int | None
@@ -551,19 +550,19 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 class Keepers(NamedTuple):
-    """Keeps the members of what a call returned."""
+    """Stores the members of a call's result."""
 
     members: list[Any]
 
     def keep(self, frame: Any, result: Any) -> None:
-        """Keep those that are used."""
+        """Store the members that are used."""
         for member, part in zip(self.members, result, strict=True):
             if member is not None:
                 member.keep(frame, part)
 
 
 def keeper_of(results: Any, program: Program) -> Any:
-    """An object that keeps what a call returned in its blocks; None where nothing of it is used."""
+    """An object that stores the result of a call in its blocks; None if the result is unused."""
     if isinstance(results, (tuple, list)):
         members = [keeper_of(member, program) for member in results]
         return Keepers(members) if any(member is not None for member in members) else None
@@ -629,11 +628,11 @@ class Registers:
         self.program, self.group = program, group
         self.table: list[Register] = []
         self._numbers: dict[Register, int] = {}
-        #: The same by the id of the operand, where the instruction is on all elements.
+        #: The registers by the id of the operand, for an instruction on all elements.
         self._of_all: dict[int, int] = {}
 
     def number(self, operand: Any, shape: tuple[int, ...]) -> int:
-        """The register of an operand of an instruction on a shape: that of all elements, or of the rows."""
+        """The register of an operand of an instruction on a shape: the shape of all elements, or of the rows."""
         whole = self.group.shape
         if shape is not whole and shape != whole:
             return self.enter(operand, shape)

@@ -26,9 +26,9 @@ LONGEST_ROW = 2048
 class Group:
     """A region: instructions in order, each on all elements, on one number for each row, or a reduction of rows.
 
-    shape: that of all elements. n_columns: how many last axes are the columns of a row; None where nothing asks for
-    rows. is_alone: a reduction that takes no other instruction, since its rows are long, lie along other axes, or are
-    no one axis in memory.
+    shape: the shape of all elements. n_columns: the number of last axes that are the columns of a row; None if rows are
+    not needed. is_alone: a reduction without further instructions, since its rows are long, lie along other axes, or
+    are no single axis in memory.
     """
 
     #: True if the result of a reduction that is alone gets its first value before.
@@ -41,7 +41,7 @@ class Group:
         self.is_alone = isinstance(first, Reduce) and not self._can_begin_with(first)
         self._reads: dict[int, list[View]] = {}
         self._writes: dict[int, list[View]] = {}
-        #: The buffers that have one number for each row.
+        #: The buffers with one number for each row.
         self.of_rows: set[int] = set()
 
     @property
@@ -72,7 +72,7 @@ class Group:
         return instruction.out.shape in (rows, (*rows, *(1,) * n))
 
     def takes(self, instruction: Any) -> bool:
-        """True if an instruction can run together with those that are there: tile by tile, in this order."""
+        """True if an instruction can run together with the present ones: tile by tile, in this order."""
         if self.is_alone or not isinstance(instruction, Elementwise) or len(self.instructions) >= LONGEST:
             return False
         if isinstance(instruction, Reduce):
@@ -106,7 +106,7 @@ class Group:
         return not any(broadcast_strides(view, self.shape)[len(self.shape) - n :])
 
     def _is_in_order(self, instruction: Elementwise) -> bool:
-        """True if each element, or row, depends on no other one that this region writes."""
+        """True if each element, or row, depends on no other element, or row, that this region writes."""
         out = instruction.out
         writes, reads = self._writes, self._reads
         for view in instruction.reads:
@@ -157,9 +157,9 @@ def _note(table: dict[int, list[View]], view: View) -> None:
 
 
 def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
-    """For each instruction the numbers of those that must come before it.
+    """For each instruction the numbers of instructions that must precede it.
 
-    What follows from others may be missing: a write that covers an earlier view stands for it.
+    Implied dependencies may be missing: a write that covers an earlier view represents it.
     """
     #: How many writes to a buffer are to come.
     coming = Counter([view.buffer.number for instruction in instructions for view in instruction.writes])
@@ -200,12 +200,12 @@ def dependencies(instructions: Sequence[Any]) -> list[set[int]]:
 
 
 def is_ordered(instruction: Any) -> bool:
-    """True for an instruction that keeps its place among others of its kind: one that draws random numbers."""
+    """True for an instruction that must keep its order among others of its kind: a random draw."""
     return isinstance(instruction, Call) and instruction.draws
 
 
 def schedule(instructions: Sequence[Any], kind: type[Group] = Group) -> list[Any]:
-    """The instructions in the order in which they run: groups of a kind, and calls."""
+    """The instructions in the order of execution: groups, and calls."""
     before = dependencies(instructions)
     after: list[list[int]] = [[] for _ in instructions]
     missing = [len(needs) for needs in before]
@@ -220,7 +220,7 @@ def schedule(instructions: Sequence[Any], kind: type[Group] = Group) -> list[Any
         if group is not None:
             choice = next((k for k in ready if group.takes(instructions[k])), None)
         if choice is None:
-            # calls first: what follows from them may join the regions behind
+            # calls first: instructions that depend on them may join the next regions
             choice = next((k for k in ready if not isinstance(instructions[k], Elementwise)), ready[0])
             instruction = instructions[choice]
             group = None
@@ -243,9 +243,9 @@ def schedule(instructions: Sequence[Any], kind: type[Group] = Group) -> list[Any
 
 
 def scratch_buffers(order: Sequence[Any], results: set[int]) -> set[int]:
-    """The numbers of the buffers that lie in scratch memory: whole values that one region alone writes and reads.
+    """The numbers of the buffers in scratch memory: whole values that only one region writes and reads.
 
-    results: the numbers of those that are results.
+    results: the numbers of the buffers that are results.
     """
     homes: dict[int, Any] = {}
     excluded: set[int] = set()
@@ -268,9 +268,9 @@ def scratch_buffers(order: Sequence[Any], results: set[int]) -> set[int]:
 class Layout:
     """A shape with axes merged where all operands allow it: outer axes, rows and columns.
 
-    n_columns: how many last axes are the columns; None if any may be merged. in_order: the elements must be visited in
-    the order of the axes, as a reduction of all asks for. Otherwise the longest axis is that of rows where rows and
-    columns together are short.
+    n_columns: the number of last axes that are the columns; None if all axes may be merged. in_order: the elements must
+    be visited in the order of the axes, as for a reduction of all elements. Otherwise, if rows and columns together are
+    short, the longest axis becomes the rows.
     """
 
     def __init__(

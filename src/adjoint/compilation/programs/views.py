@@ -1,7 +1,7 @@
-"""Buffers and views: where the arrays of a recording lie.
+"""Buffers and views: the memory of the arrays of a recording.
 
-Each piece of memory that the recorded function used is a buffer. An array is a view of one: an offset, a shape, strides
-and a dtype. So slices, transposes and broadcasts cost nothing in a replay.
+Each piece of memory that the recorded function used is a buffer. An array is a view of a buffer: an offset, a shape,
+strides and a dtype. So slices, transposes and broadcasts cost nothing in a replay.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Memory:
         self._starts: list[int] = []
         self._sorted: list[Buffer] = []
         self._empty: dict[int, Buffer] = {}
-        #: Views by the arrays that they were made of, which are held so that their numbers stay theirs.
+        #: Views by the ids of their arrays; the arrays are held so that the ids stay unique.
         self.views: dict[int, View] = {}
         self._arrays: list[Any] = []
 
@@ -232,7 +232,7 @@ class Memory:
         return view, is_new
 
     def release(self) -> None:
-        """Let go of the arrays of the recording; those of constants stay."""
+        """Release the arrays of the recording, except constants."""
         for buffer in self.buffers:
             if buffer.kind != CONSTANT:
                 buffer.array = None

@@ -1,1 +1,1 @@
-"""The recording of one call: arrays whose uses are noted, the steps, and what a function sees besides its arguments."""
+"""The recording of one call: arrays that record their uses, the steps, and the values visible to the function."""

@@ -1,4 +1,4 @@
-"""The functions of CuPy's arrays that do what the functions of NumPy's arrays do in the steps of a recording."""
+"""CuPy's equivalents of the NumPy functions in the steps of a recording."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ REDUCTIONS = {
 
 
 def on_device(function: Any, xp: Any) -> Callable[..., Any]:
-    """The function of CuPy's arrays that does what a function of NumPy's arrays does in a step.
+    """CuPy's equivalent of a NumPy function in a step.
 
-    Raises MissingFunction where CuPy has none.
+    Raises MissingFunction if CuPy has none.
     """
     if isinstance(function, RuleKernel):
         return function.rule.kernel_on(xp)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""Outlines: arrays that stand in the steps of a recording for large ones, so that the memory of these may go.
+"""Outlines: they replace large arrays in the steps of a recording, so that the memory can be freed.
 
-A recording tells pieces of memory apart by their addresses, so all arrays in its steps would have to stay to its end.
-An outline has the shape, strides and dtype of an array, at an address where nothing lies. The array itself lives as
-long as the function needs it. Nobody may read the elements of an outline.
+A recording identifies pieces of memory by their addresses, so all arrays in its steps would have to live until its end.
+An outline has the shape, strides and dtype of an array, at an unused address. The array itself lives as long as the
+function needs it. The elements of an outline must not be read.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from adjoint.program.plain_region import Memory
 
 #: Arrays of so many bytes get outlines.
 LARGE = 1 << 16
-#: The first address of outlines, beyond those of any processor's memory, and what they are multiples of.
+#: The first address of outlines, beyond any processor's memory, and the alignment of their addresses.
 FIRST, ALIGNMENT = 1 << 62, 1 << 12
 
 
 class Outlines:
     """The outlines of the arrays that own memory.
 
-    Only what a step makes of memory that the caller has, or of an array with an outline, gets one: all else may be a
-    constant, whose values are read.
+    An array gets an outline only if a step made it from memory of the caller or from an array with an outline. Any
+    other array may be a constant, whose values are read.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Outlines:
         self._callers.add(id(root_of(array)))
 
     def add(self, arrays: Sequence[Any], sources: Sequence[Any]) -> None:
-        """Give outlines to large arrays that a step made of sources."""
+        """Give outlines to large arrays that a step made from sources."""
         owners = [root_of(array) for array in arrays]
         new = [owner for owner in owners if owner.nbytes >= LARGE and id(owner) not in self._of]
         if new and any(id(root_of(source)) in self._of or id(root_of(source)) in self._callers for source in sources):

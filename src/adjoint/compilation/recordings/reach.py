@@ -1,7 +1,7 @@
-"""What a function can see besides its arguments: variables of enclosing functions, globals, attributes, members.
+"""The values visible to a function besides its arguments: closure variables, globals, attributes, members.
 
-A recording holds for these as they were. Each one that a replay cannot read anew is compared before a replay, so that a
-variable that is bound to another value, a changed flag or a longer list leads to another recording.
+A recording holds for their recorded state. A value that a replay cannot read again is compared before each replay. So a
+rebound variable, a changed flag or a longer list leads to a new recording.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_of_users(code: CodeType) -> bool:
 
 @cached()
 def names_in(code: CodeType) -> tuple[str, ...]:
-    """All names of globals and attributes that code uses, that of inner functions too."""
+    """All names of globals and attributes that code uses, also in inner functions."""
     names = list(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -56,9 +56,9 @@ def names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-#: Classes whose objects do what another object does, and the name under which they have that: recordings are no state.
+#: Classes whose objects wrap another object, and the attribute that holds it: recordings are no state.
 STAND_INS: dict[type, str] = {}
-#: A place that holds a value: how it is read, of what, under which name or number, and the value.
+#: A place that holds a value: the way to read it, its owner, its name or number, and the value.
 Slot = tuple[int, Any, Any, Any]
 _WORDS = {
     CELL: "the variable {key}", ENTRY: "the variable or entry {key!r}", ATTRIBUTE: "the attribute {key} of a {kind}",
@@ -111,7 +111,7 @@ class Reach:
         return [value for value, _ in self.contents if isinstance(value, numpy.ndarray)]
 
     def why_not(self) -> str | None:
-        """What a replay could not give, or could not compare; None if there is nothing."""
+        """The reason why the function's surroundings prevent a replay, or None."""
         for slot in self.changes():
             return f"changed {described(slot)}"
         if not self.is_unchanged():
@@ -126,7 +126,7 @@ class Reach:
         return id(value) in self._visited
 
     def add(self, value: Any) -> None:
-        """Look at a value, and at what can be seen from it."""
+        """Visit a value and everything reachable from it."""
         self._todo.append(value)
         while self._todo:
             self._look(self._todo.pop())
@@ -234,7 +234,7 @@ class Reach:
                 self._classes.setdefault(each, set())
 
     def _look_at_methods(self) -> None:
-        """Look at the methods that code calls by name, at those that Python calls itself, and at attributes."""
+        """Visit the methods that code calls by name, the methods that Python calls itself, and attributes."""
         for kind, looked in self._classes.items():
             for name, method in vars(kind).items():
                 is_called = name in self._names or (name.startswith("__") and _is_written(method))
@@ -248,7 +248,7 @@ class Reach:
 
 
 def contents_of(value: Any) -> Any:
-    """What is compared of an array or a set."""
+    """The comparable content of an array or a set."""
     if isinstance(value, numpy.ndarray):
         return value.shape, value.strides, value.dtype, value.tobytes()
     return bytes(value) if type(value) is bytearray else frozenset(value)

@@ -1,10 +1,9 @@
-"""The arrays under Tensors while a function is recorded: a NumPy array, and the recording that notes its uses.
+"""The arrays of Tensors during a recording: a NumPy array, and the recording of its uses.
 
-The array may be the twin of one on a device (`twins.py`), or have a value in main memory beside such twins.
+The array may be the twin of a device array (`twins.py`), or lie in main memory beside such twins.
 
-A `RecordedArray` computes at once, so that the first call of a function gives its results, and each computation is
-added to the recording. Whatever looks at values is noted too, or stops the recording: nothing becomes a constant in
-silence.
+A `RecordedArray` computes immediately, so the first call of a function returns its results. Each computation is added
+to the recording. Reading a value is recorded too, or stops the recording. So no value becomes a constant silently.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ OF_FUNCTIONS = frozenset(
     ("sum", "sum_all", "mean", "mean_all", "amax", "amin", "embed_view", "written_at", "cat", "stack", "logsumexp")
     + ("linear", "addmm", "addmv", "moved")
 )
-#: Attributes that hold no values: they are those of the array.
+#: Attributes without values, which are read from the array.
 _LAYOUT_ATTRIBUTES = (
     "shape",
     "dtype",
@@ -72,7 +71,7 @@ class RecordedArray:
         self.recording = recording
         self.is_on_host = is_on_host
 
-    # what follows from the layout -------------------------------------------------------------------------------------
+    # properties of the layout -----------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         if name in _ARRAY_ATTRIBUTES:
@@ -231,7 +230,7 @@ for _name in _LAYOUT_ATTRIBUTES:
 
 
 def concrete(value: Any) -> Any:
-    """A tree of arguments with NumPy's arrays in the place of recorded ones."""
+    """A tree of arguments with NumPy arrays instead of recorded ones."""
     kind = type(value)
     if kind is RecordedArray:
         return value.array
@@ -317,7 +316,7 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
         recording = argument_recording or current_recording()
         if recording is None or function in OF_LAYOUT:
             return function(*concrete(args), **concrete(kwargs))
-        # what a kernel makes of no array lies where its arguments lie
+        # a result without array arguments lies where the arrays of the function lie
         return recording.call(function, args, kwargs, (), argument_recording is None)
 
     return call
@@ -327,12 +326,12 @@ def _recorded(function: Callable[..., Any]) -> Callable[..., Any]:
 current_recording: Callable[[], Recording | None] = lambda: None
 
 
-#: For functions of NumPy's arrays the part of the namespace that has them, and their names there.
+#: The location of NumPy functions in the namespace: the part, and the name there.
 _NAMES: dict[Any, tuple[str, str]] = {}
 
 
 def name_in_namespace(function: Any) -> tuple[str, str]:
-    """The part of the namespace in which a function of NumPy's arrays is, and its name there.
+    """The part of the namespace that has a NumPy function, and its name there.
 
     >>> name_in_namespace(numpy.linalg.inv), name_in_namespace(numpy.tanh)
     (('linalg', 'inv'), ('', 'tanh'))
@@ -366,7 +365,7 @@ class Namespace(_Functions):
 
     __name__ = __name__
     views = True
-    # what another namespace has, and this one is asked for at each operation
+    # an attribute of other namespaces, which each operation reads
     check_alive = None
 
     def __init__(self) -> None:
@@ -376,7 +375,7 @@ class Namespace(_Functions):
 
     @staticmethod
     def kernel_of(rule: Any) -> Callable[..., Any]:
-        """The kernel of a rule; one that takes an array into a batch, or calls functions, is no step itself."""
+        """The kernel of a rule. A kernel that puts an array into a batch, or calls functions, is no step itself."""
         if isinstance(rule, LevelRule):
             return rule.kernel_on(None)
         if rule.name in OF_FUNCTIONS:
@@ -395,7 +394,7 @@ class Namespace(_Functions):
 
     @staticmethod
     def device_of(array: Any) -> Any:
-        """Where the array of the function lies."""
+        """The device of the function's array."""
         return array.recording.device_of(array)
 
     @staticmethod

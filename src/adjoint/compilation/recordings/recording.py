@@ -63,7 +63,7 @@ def name_of(function: Any) -> str:
 
 
 class Look(Step):
-    """A computation whose result decided what the function did next: a replay compares it with `result`."""
+    """A computation whose result determined the control flow: a replay compares it with `result`."""
 
     __slots__ = ()
 
@@ -82,9 +82,9 @@ class Drawing:
 
 
 class Unsupported(RuntimeError):
-    """A function compiled with fullgraph=True did something that cannot be replayed.
+    """A function compiled with fullgraph=True cannot be replayed.
 
-    The message names what it did, and the line.
+    The message names the reason and the line.
     """
 
 
@@ -116,12 +116,12 @@ class Recording(Interceptor):
         self.captures: dict[int, RecordedArray] = {}
         #: Copies of constants that the function writes into, as they were before.
         self.originals: dict[int, Any] = {}
-        #: What stands in steps for large arrays.
+        #: The placeholders of large arrays in steps.
         self.outlines = Outlines()
         #: The twins of a device's arrays, of a function that takes or sees some.
         self.twins: Twins | None = None
         self._is_on_host = False
-        #: Where each region begins, and its budget of memory, None for what has none; the budgets of open blocks.
+        #: The beginning of each region with its budget of memory, or None; the budgets of open blocks.
         self._starts: list[int] = []
         self.budgets: list[float | None] = []
         self._open: list[float | None] = [None]
@@ -158,7 +158,7 @@ class Recording(Interceptor):
     ) -> Any:
         """Call a function of arrays, and add the step.
 
-        beside_device: what it makes lies on a device, if the function's arrays do, although it takes none from there.
+        beside_device: its result lies on the device of the function's arrays, although it takes no array.
         """
         if self.twins is not None and self.is_running:
             args, kwargs = self._with_twins(tuple(args)), self._with_twins(kwargs or {})
@@ -215,7 +215,7 @@ class Recording(Interceptor):
             step.writes = outlines.of_all(step.writes)
 
     def _with_twins(self, value: Any) -> Any:
-        """A tree of arguments with recorded arrays in the place of those of a device."""
+        """A tree of arguments with recorded arrays instead of device arrays."""
         if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
             return type(value)([self._with_twins(member) for member in value])
         if isinstance(value, dict):
@@ -250,7 +250,7 @@ class Recording(Interceptor):
         if is_on_device(result):
             self.stop("moves a tensor from main memory to a device")
         if result is not None and self.reason is None and not is_array(result):
-            # a number that follows from values: what the function does next may depend on it
+            # a number computed from values: the control flow may depend on it
             look = Look(step.function, step.args, step.kwargs, (), step.arrays)
             look.result = result
             look.line, look.function_line = caller_of_libraries(), line_in(self.code)
@@ -301,9 +301,9 @@ class Recording(Interceptor):
     # Tensors ----------------------------------------------------------------------------------------------------------
 
     def can_capture(self, array: Any) -> bool:
-        """True for an array of NumPy, and for one of the device whose arrays have twins.
+        """True for a NumPy array, and for an array of the device whose arrays have twins.
 
-        What comes after the first thing that cannot be replayed may stay as it is.
+        After the recording has stopped, arrays may stay unrecorded.
         """
         if self.twins is None:
             return type(array) is _ndarray and self.reason is None
@@ -319,7 +319,7 @@ class Recording(Interceptor):
         return recorded
 
     def capture_new(self, array: Any) -> RecordedArray:
-        """The recorded array over one that stands for memory of the next call."""
+        """The recorded array over an array that represents memory of the next call."""
         recorded = self.captures[id(array)] = RecordedArray(array, self)
         self.outlines.note_caller(array)
         return recorded
@@ -348,17 +348,17 @@ class Recording(Interceptor):
         return operation.proceed(values, self.position)
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        """The same for an operation in place."""
+        """As `operation`, for an operation in place."""
         self.adopt_all(values)
         return operation.proceed_in_place(values, self.position)
 
     def node(self, run: Any, node: Any) -> Any:
-        """Let a node of a backward pass pull recorded cotangents back; one that was there before is not replayed."""
+        """Let a node of a backward pass pull recorded cotangents back. An earlier node stops the recording."""
         if not self.is_recording:
             return run.proceed(node, self.position)
         run.replace_received(node, self._cotangents(run.received(node)))
         pulled = run.proceed(node, self.position)
-        # nothing comes from a node at which the pass ends
+        # a node at which the pass ends returns no cotangents
         if pulled is not None and not isinstance(node, AccumulateGrad) and node._ad_sequence_nr < self.first_node:
             self.stop("ran backward through operations from before the call")
         return pulled
@@ -381,7 +381,7 @@ class Recording(Interceptor):
     # devices ----------------------------------------------------------------------------------------------------------
 
     def in_main_memory(self, array: Any) -> Any:
-        """The NumPy array on which the function runs: of a recorded one, or the twin of one on a device."""
+        """The NumPy array on which the function runs: inside a recorded array, or the twin of a device array."""
         if self.twins is not None and is_on_device(array):
             return self.twins.host_of(array)
         return plain_array(array)
@@ -397,7 +397,7 @@ class Recording(Interceptor):
         return CPU if self.twins is None or array.is_on_host else self.twins.device
 
     def move(self, array: RecordedArray, target: Any) -> Any:
-        """The values of an array at a target; itself where it lies there. Replays have one device alone."""
+        """A copy of an array at a target, or the array itself if it lies there. Replays have a single device."""
         if target == self.device_of(array):
             return array
         if self.twins is not None and target.type == "cuda" and target.index in (None, self.twins.device.index):
@@ -421,7 +421,7 @@ class Recording(Interceptor):
         return value
 
     def give_back(self) -> None:
-        """Let all Tensors, and the nodes that saved arrays, hold NumPy's arrays again, or those of the device."""
+        """Give all Tensors, and the nodes with saved arrays, plain NumPy or device arrays again."""
         if self.twins is not None:
             self.twins.write_back()
         nodes = []
@@ -440,14 +440,14 @@ class Recording(Interceptor):
 
 
 def line_in(code: Any) -> int | None:
-    """The line at which a call of a function with this code is, None if there is none."""
+    """The current line in a call of a function with this code, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return None if frame is None else frame.f_lineno
 
 
-#: Types of arguments that are no Tensors, nor hold any.
+#: Types of arguments that are no Tensors and hold none.
 _NO_TENSORS = frozenset((_ndarray, int, float, bool, complex, str, type(None), slice, numpy.dtype))
 
 
@@ -491,9 +491,9 @@ _NO_MEMBERS = _NO_TENSORS - _CONTAINERS
 
 
 def without_recorded(values: Iterable[Any], arrays: list[Any]) -> tuple[tuple[Any, ...], bool]:
-    """Arguments with NumPy's arrays in the place of recorded ones, which are added to a list.
+    """Arguments with NumPy arrays instead of recorded ones, which are added to a list.
 
-    Also returns whether some are neither arrays nor numbers and the like.
+    Also returns whether some arguments are neither arrays nor plain values.
     """
     members = []
     has_others = False
@@ -523,14 +523,14 @@ def has_device_array(value: Any) -> bool:
 
 
 def given_back(array: Any) -> Any:
-    """What a Tensor holds after a recording in the place of a recorded array."""
+    """The plain array for a recorded one that a Tensor holds after a recording."""
     if type(array) is BatchedArray and recording_of(array) is not None:
         return BatchedArray(array.level, given_back(array.data))
     return array.recording.given_back(array) if type(array) is RecordedArray else array
 
 
 def recording_of(array: Any) -> Any:
-    """The recording of arrays of a device whose values a batched array holds, or None: those of NumPy's may stay."""
+    """The recording of a batched array with device values, or None; NumPy values may stay."""
     inner = underlying(array)
     return inner.recording if type(inner) is RecordedArray and inner.recording.twins is not None else None
 
@@ -550,7 +550,7 @@ def plain_array(array: Any) -> Any:
 
 
 def release(tensor: Any) -> None:
-    """Let a Tensor, its gradient, and what it is a view of, hold the plain arrays of their recorded ones."""
+    """Give a Tensor, its gradient and its base the plain arrays of their recorded ones."""
     if not isinstance(tensor, TensorBase):
         return
     tensor._array = given_back(tensor._array)

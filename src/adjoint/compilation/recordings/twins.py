@@ -1,7 +1,7 @@
 """Arrays of a device while a function is recorded: each has a twin in main memory, and the function runs on the twins.
 
-A recording follows memory by the addresses of NumPy's arrays. So a function of CuPy's arrays is recorded on copies: one
-copy for each piece of memory, with the same views. What the function writes and makes goes to the device at the end.
+A recording identifies memory by the addresses of NumPy arrays. So a function of CuPy arrays is recorded on copies: one
+copy for each piece of memory, with the same views. At the end, written and new arrays are copied to the device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adjoint.compilation.recordings.outlines import root_of
 class Twins:
     """The arrays of one device and their twins.
 
-    device: the device. arrays: those that are known at the beginning, of which some may share memory.
+    device: the device. arrays: the arrays known at the beginning; some may share memory.
     """
 
     def __init__(self, device: Any, arrays: Sequence[Any]) -> None:
@@ -33,7 +33,7 @@ class Twins:
         #: The copies of the device's memory, as (array of the device, twin), by the id of the twin.
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._changed_hosts: set[int] = set()
-        #: What came to the device at the end, by the id of the owner in main memory.
+        #: The arrays copied to the device at the end, by the id of the owner in main memory.
         self._new_memory: dict[int, Any] = {}
         for piece in pieces_of(arrays):
             self._copy(piece)
@@ -76,14 +76,14 @@ class Twins:
         self._changed_hosts.add(id(root_of(host)))
 
     def write_back(self) -> None:
-        """Bring what was written to the device."""
+        """Copy modified arrays to the device."""
         for number in self._changed_hosts & self._copies.keys():
             memory, host = self._copies[number]
             memory[...] = self.cupy.asarray(host)
         self._changed_hosts.clear()
 
     def on_device(self, host: Any) -> Any:
-        """The array of a twin; of an array that the function made, one with its values and layout."""
+        """The device array of a twin; for a new array of the function, a device copy with its layout."""
         array = self._arrays.get(id(host))
         if array is not None:
             return array
@@ -112,7 +112,7 @@ def is_one_row(array: Any) -> bool:
 
 
 def bounds_of(array: Any) -> tuple[int, int]:
-    """The first address of the elements of an array, and the one behind the last."""
+    """The first address of an array's elements and the address after the last."""
     low = high = int(array.data.ptr)
     if 0 in array.shape:
         return low, low

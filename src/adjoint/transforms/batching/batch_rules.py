@@ -1,6 +1,6 @@
-"""The operations that put tensors into batches and take them out, and the edges of the graph between the two.
+"""The operations that move tensors into batches and out of them, and the edges of the graph between both.
 
-`batch_in` and `batch_out`, `batch_spread` and `batch_sum` are two pairs, each transposed to the other.
+`batch_in` and `batch_out` are each other's transpose, and so are `batch_spread` and `batch_sum`.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def batch_in(array: Any, level: int) -> BatchedArray:
 
 
 def batch_out(array: Any, level: int, size: int) -> Any:
-    """All members of a batch in one array, along its first axis; an array without the level is the same for all."""
+    """All members of a batch in one array, along its first axis; an array without the level is repeated."""
     if isinstance(array, BatchedArray) and array.level > level:
         return BatchedArray(array.level, exchanged(batch_out(array.data, level, size)))
     if isinstance(array, BatchedArray) and array.level == level:
@@ -47,7 +47,7 @@ def batch_sum(array: Any, batches: Batches) -> Any:
 
 
 def batch_spread(array: Any, batches: Batches) -> Any:
-    """The same value for all members of batches that the array is not batched over yet."""
+    """The array, repeated for all members of batches that it does not have yet."""
     there = dict(batches_of(array))
     for level, size in batches:
         if level not in there:
@@ -85,7 +85,7 @@ def _batch_sum(xp, input: Array, batches):  # type: ignore[no-untyped-def]
 
 
 def _batch_spread(xp, input: Array, batches):  # type: ignore[no-untyped-def]
-    """The same value for all members of batches that the input is not batched over."""
+    """The input, repeated for all members of batches that it does not have."""
     return batch_spread(input, batches)
 
 
@@ -99,10 +99,10 @@ _linear(_batch_spread, lambda ops, g, batches: batch_sum_over(ops, g, batches))
 
 
 class SumOverBatch(FunctionNode):
-    """On an edge that leads from a batched node to an input without the batch: the cotangents of all members add up.
+    """On an edge from a batched node to an input without the batch: sums the cotangents of all members.
 
-    Not while the batch is still being run: then the pass is part of the mapped function, which has a gradient for each
-    member. `levels` are those that the input lacks.
+    It does not sum while the batch still runs: the pass is then part of the mapped function, which has a gradient for
+    each member. levels: the levels that the input lacks.
     """
 
     __slots__ = ("levels",)

@@ -1,15 +1,15 @@
 """Batched arrays: the arrays that tensors hold under vmap.
 
-A `BatchedArray` represents one member of a batch and holds all of them, the batch axis in front; its shape is that of a
-member. Its namespace runs each declared operation in its batch form. Nested batches are batched arrays of batched
-arrays: the one with the highest level (made last, so the innermost vmap) is outermost, and an operation on it is an
-operation on its data, which may be batched at lower levels.
+A `BatchedArray` has the shape of one member of a batch, and holds all members with the batch axis in front. Its
+namespace runs each declared operation in its batch form. Nested batches are batched arrays of batched arrays: the one
+with the highest level (made last, so the innermost vmap) is outermost, and an operation on it is an operation on its
+data, which may be batched at lower levels.
 
-An operand without a level is the same for all members of that batch. If it needs a gradient, this is the sum over the
-members; so an edge of the graph that leads to it from a batched node goes through a `SumOverBatch`.
+An operand without a level is equal for all members of that batch. Its gradient is the sum over the members, so an edge
+to it from a batched node goes through a `SumOverBatch`.
 
-The operations on Tensors that lead in and out (see `batch_rules`) are declared like all others, so every mode of
-differentiation passes through them.
+The operations that move Tensors into batches and out of them (see `batch_rules`) are declared like all others, so every
+mode of differentiation passes through them.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class BatchedArray(BatchedBase):
         return BatchedArray(self.level, self.data.astype(dtype, copy=copy))
 
     def copy(self, order: str = "C") -> BatchedArray:
-        """The same members in memory of their own."""
+        """A copy of all members."""
         return BatchedArray(self.level, self.data.copy(order))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -198,11 +198,10 @@ class LevelRule(Linear):
 
 
 class BatchLevel:
-    """One level of batches, as the batch forms that stand beside the rules see it.
+    """One level of batches, the argument `batch` of batch forms.
 
-    strip: an argument with its batch axis shown, and the place of this axis (None: the argument has none).
-    join: makes the array whose batch axis is the first one of the data.
-    ops_for: the operations on arrays that strip() gave.
+    strip: an argument with its batch axis visible, and the position of this axis (None if it has none). join: makes the
+    array whose batch axis is the first axis of the data. ops_for: the operations on arrays that strip() returned.
     """
 
     __slots__ = ("join", "level", "strip")
@@ -298,7 +297,7 @@ def warn_of_loop(rule: Rule) -> None:
 
 
 def kernel_of(rule: Rule) -> Callable[..., Any]:
-    """The kernel of an operation on operands of which some may be batched."""
+    """The kernel of an operation on operands, some of them batched."""
     if isinstance(rule, LevelRule):
         return rule.kernel_on(None)
     return BatchedKernel(rule, _levels, other_form(rule))
@@ -312,7 +311,7 @@ class Namespace:
     kernel_of = staticmethod(kernel_of)
     check_alive = staticmethod(check_alive)
     float32, float64, int64 = numpy.float32, numpy.float64, numpy.int64
-    # results without operands are the same for all members
+    # results without operands are equal for all members
     zeros, ones, empty = staticmethod(numpy.zeros), staticmethod(numpy.ones), staticmethod(numpy.empty)
     full, eye, arange = staticmethod(numpy.full), staticmethod(numpy.eye), staticmethod(numpy.arange)
 
@@ -352,7 +351,7 @@ class Namespace:
         return batched_ops.sum(array if dtype is None else array.astype(dtype), axis, keepdims)
 
     def reshape(self, array: Any, shape: tuple[int, ...]) -> Any:
-        """The same elements under another shape."""
+        """The elements in another shape."""
         return batched_ops.reshape(array, shape)
 
     def broadcast_to(self, array: Any, shape: tuple[int, ...]) -> Any:

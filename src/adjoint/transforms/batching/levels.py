@@ -1,7 +1,7 @@
 """vmap at each operation: arrays with a hidden batch axis, and kernels on them.
 
-A `BatchedKernel` runs the same batch forms as `adjoint.rules.derive.batch`, by positions instead of names: those that
-put the batch axis in front of all operands and shift the axes that are counted. All others it leaves to a function.
+A `BatchedKernel` runs the batch forms of `adjoint.rules.derive.batch` by positions instead of names, if they only put
+the batch axis in front of all operands and shift axis parameters. It passes all others to a function.
 """
 
 try:
@@ -24,7 +24,7 @@ _ALL = slice(None)
 _NUMBERS = frozenset((int, float, bool, complex, type(None)))
 _ABSENT = object()
 numpy_ops = raw_ops(numpy.zeros(0))
-#: How the operands of a whole batch are made fit for one run: not at all, as rules of these kinds say.
+#: The ways to prepare the operands of a whole batch for one run, by the batching of the rule.
 _OTHER, _ALIGNED, _AXES = range(3)
 _WAYS = {"align": _ALIGNED, "core": _ALIGNED, "axes": _AXES}
 
@@ -143,10 +143,10 @@ def stripped(level, value):
 class BatchedKernel:
     """The kernel of an operation on operands of which some may be batched.
 
-    operands: the places of arrays in the signature; core: how many axes the operation itself takes of each.
-    levels: a `BatchLevel` for each number, which whole batch forms of rules take. others: the batch form where the ways
-    of this class do not fit; takes (level, arguments by name).
-    is_joint: the operands broadcast, so that the axes of all levels can stand in front of them at once.
+    operands: the positions of arrays in the signature. core: the number of core axes of each. levels: a `BatchLevel`
+    for each number, the argument of whole batch forms. others: the batch form for operations that the ways of this
+    class do not cover; it takes (level, arguments by name). is_joint: the operands broadcast, so the axes of all levels
+    can be put in front at once.
     """
 
     def __init__(self, rule, levels, others) -> None:
@@ -213,7 +213,7 @@ class BatchedKernel:
         return level
 
     def ops_of(self, values: list):
-        """The operations for the operands, of which none is batched."""
+        """The operations for operands without batches."""
         for position in self.operands:
             for value in values[position] if position == self.sequence else (values[position],):
                 if hasattr(value, "ndim"):
@@ -288,7 +288,7 @@ class BatchedKernel:
         else:
             result = kernel(*data[:n], **dict(zip(self.names[n:], data[n:])))
         if self.returns_one:
-            # what has no axis holds for all members
+            # an argument without the axis is equal for all members
             return batched(level, result) if type(result) is _ndarray or getattr(result, "ndim", 0) else result
         return tuple([batched(level, part) for part in result])
 
@@ -313,7 +313,7 @@ class BatchedKernel:
         return True
 
     def shift(self, data: list, is_batched: list, size, ndim: cython.Py_ssize_t):
-        """The batch axis on all inputs, and axes counted behind it; False for constants that have it."""
+        """Puts the batch axis on all inputs and shifts axis parameters; False if a constant has the batch axis."""
         if ndim == 0 and self.axes:
             # arrays without axes are treated as vectors when dim is given
             return False
@@ -381,8 +381,8 @@ def on_all(array, size):
 def joint(name, args: tuple, options: dict):
     """An operation whose operands broadcast, for all levels at once; None for other arrays than NumPy's.
 
-    The axes of a level, from the lowest on, stand in front of those of a member. Where an operand lacks an axis in
-    front of one that it has, it gets one of size 1.
+    The axes of the levels, from the lowest on, precede the axes of a member. If an operand lacks a level below one that
+    it has, it gets an axis of size 1 there.
     """
     operands: list = []
     operand_levels: list = []

@@ -76,12 +76,12 @@ def vmap(
 
     Args:
         func: takes and returns tensors, alone or in containers (pytrees).
-        in_dims: which axis of each positional argument is the batch: one number for all, or a tuple with a number, or a
-            container of numbers, for each. None: the argument is the same for all members. Keyword arguments are.
-        out_dims: where the batch axis is to be in each result; None: the result is the same for all members.
-        randomness: whether random numbers drawn in `func` are an "error", "different" for each member, or the "same".
-        chunk_size: run so many members at a time, to save memory. "auto": as many as fit into the budget that
-            `adjoint.memory.set_batch_budget` sets (32 MB); runs of one and of two members are measured.
+        in_dims: the batch axis of each positional argument: one number for all, or a tuple with a number, or a
+            container of numbers, for each. None: the argument is equal for all members, as keyword arguments always
+            are. out_dims: the batch axis of each result; None: the result is equal for all members. randomness: whether
+            random numbers drawn in `func` are an "error", "different" for each member, or the "same". chunk_size: the
+            number of members that run at a time, to save memory. "auto": as many as fit into the budget of
+            `adjoint.memory.set_batch_budget` (32 MB); runs of one and of two members are measured.
 
     Raises:
         ValueError: in_dims or out_dims do not fit arguments or results, sizes differ, there is no argument, a result
@@ -133,7 +133,7 @@ def narrowed(leaves: list[Any], dims: list[int | None], start: int, stop: int) -
 class Results:
     """The results of a function for a batch, without the batch axis.
 
-    outputs: the leaves. places: where the batch axis of each is, None where it is the same for all members.
+    outputs: the leaves. places: the batch axis of each, None if it is equal for all members.
     """
 
     def __init__(self, func: Callable[..., Any], results: Any, out_dims: Dims, batch: Batch) -> None:

@@ -51,8 +51,8 @@ TWO_WAYS_BACK = (
 class FunctionCtx:
     """The declarations that a custom function makes in `forward` or `setup_context`.
 
-    Which tensors are saved, which inputs are modified in place, which outputs have no derivative, and whether undefined
-    cotangents become zeros.
+    They name the saved tensors, the inputs modified in place and the outputs without derivative, and say whether
+    undefined cotangents become zeros.
     """
 
     to_save: tuple[Any, ...] | None
@@ -62,10 +62,11 @@ class FunctionCtx:
     _grad_dtypes: tuple[dtype | None, ...] | None
 
     def save_for_backward(self, *tensors: Tensor) -> None:
-        """Save tensors (inputs, outputs, others, or None) for backward, where they are `ctx.saved_tensors`.
+        """Save tensors (inputs, outputs, others, or None) for backward, which reads them as `ctx.saved_tensors`.
 
-        To be called at most once. Saved tensors are checked for changes in place, go through hooks on saved tensors,
-        and are freed with the graph; tensors kept as attributes of ctx are not, and an output kept so is never freed.
+        Call it at most once. Saved tensors are checked for changes in place, go through hooks on saved tensors, and are
+        freed with the graph. Tensors stored as attributes of ctx have none of this, and an output stored so is never
+        freed.
 
         >>> import adjoint
         >>> class Square(adjoint.autograd.Function):
@@ -119,10 +120,10 @@ class FunctionCtx:
         self.materialize_grads = value
 
     def set_output_grad_dtype(self, *dtypes: dtype | None) -> None:
-        """Say in which dtype backward wants the gradient of each returned value; None: in whichever it has.
+        """Declare the dtypes in which backward gets the gradients of the returned values; None for any dtype.
 
-        To be called at most once, with one argument for each returned value, None for one without a gradient.
-        Without this call gradients have the dtypes of the outputs.
+        Call it at most once, with one argument for each returned value, None for a value without a gradient. Without
+        this call gradients have the dtypes of the outputs.
 
         Raises TypeError for an object that is no dtype.
         """
@@ -134,7 +135,7 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Deprecated: shared memory is detected automatically.
 
-        The call causes a FutureWarning and changes nothing.
+        The call gives a FutureWarning and has no effect.
         """
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
@@ -292,7 +293,7 @@ class BackwardCFunction(ContextNode, FunctionCtx):
             if g is not None and not isinstance(g, TensorBase):
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
             if g is None or node is None:
-                # where nothing needs the gradient, hooks of this node see it all the same
+                # hooks of this node see the gradient even if nothing needs it
                 gradients.append(g if g is None or create_graph else g._array)
                 continue
             shape, kind = output_shape(node, nr), output_dtype(node, nr)
@@ -408,7 +409,7 @@ def check_constants(node: BackwardCFunction, gradients: tuple[Any, ...]) -> None
 
 
 def check_fit(node: BackwardCFunction, array: Any, shape: tuple[int, ...], kind: Any, i: int) -> None:
-    """Raise RuntimeError if a cotangent cannot be that of an input of this shape and dtype."""
+    """Raise RuntimeError if a cotangent does not fit an input of this shape and dtype."""
     message = f"Function {errors.name_of(node)} returned an invalid gradient at index {i} - "
     if array.shape != shape and not expands_to(shape, array.shape):
         raise RuntimeError(

@@ -1,8 +1,8 @@
 """`custom`: derivatives for a plain function, without a class.
 
-Rules are written as in this package's own table: the names of a rule's parameters are the saved values. Arguments and
-results may be trees of tensors. A missing rule follows by transposition: the jvp from the vjp, or the vjp from the
-jvp, each of which is linear.
+Rules are written as in adjoint's own table: the parameters of a rule name the saved values. Arguments and results may
+be trees of tensors. A missing rule follows by transposition: the jvp from the vjp, or the vjp from the jvp, each of
+which is linear.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RESULT = "y"
 
 
 class CustomFunction(KeptByName):
-    """A function with derivatives of its own, made by `custom`: call it like the plain one."""
+    """A function with its own derivatives, made by `custom`; call it like the plain function."""
 
     def __init__(self, function: Callable[..., Any], vjp: Rules | None, jvp: Rules | None) -> None:
         functools.update_wrapper(self, function)
@@ -43,7 +43,8 @@ class CustomFunction(KeptByName):
         self.signature = inspect.signature(function)
         self.names = tuple(self.signature.parameters)
         self.rules: dict[str, dict[str | None, Rule]] = {"vjp": {}, "jvp": {}}
-        #: The same for arrays, made when it is first called with some: in a differentiated function, and elsewhere.
+        #: The variants for arrays, made at the first call with arrays: one inside differentiated functions, one
+        #: elsewhere.
         self.of_arrays: dict[bool, CustomFunction] = {}
         title = "".join(part.title() for part in function.__name__.strip("<>_").split("_"))
         self.function_class: Any = FunctionMeta(title, (_ByRules,), {"custom": self, "__module__": function.__module__})
@@ -89,7 +90,7 @@ class CustomFunction(KeptByName):
         return self.adder("jvp", rule)
 
     def adder(self, kind: str, rule: Any) -> Any:
-        """Add a rule, or give the decorator that adds that of a named parameter."""
+        """Add a rule, or return the decorator that adds the rule of a named parameter."""
         if isinstance(rule, str):
             return lambda function: self.add(kind, rule, function)
         return self.add(kind, None, rule)
@@ -163,25 +164,26 @@ class CustomFunction(KeptByName):
 
 
 def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = None, jvp: Rules | None = None) -> Any:
-    """Give a function derivatives of its own; for the common case in which `Function` is more than is needed.
+    """Give a function its own derivatives; simpler than `Function` in common cases.
 
     Args:
         function: takes and returns tensors, alone or in trees (tuples, lists, dicts, named tuples, dataclasses), and
-            whatever else. It runs without recording, so it may leave the tensors, for NumPy or another library. Called
-            with differentiable arrays, it gets plain NumPy arrays, so it may call C, Fortran or a simulator; rules get
-            plain arrays, too, or differentiable ones where derivatives of them are taken.
-        vjp: gets the cotangent `g` of the result first, then the values that its parameters name: arguments of the
-        function, and the result as `y`; only these are saved. Returns the cotangent of the argument, a tuple of them if
-        there are several, or a dict by name; None where there is none. Or a dict of such rules, one for each argument
-        that has a derivative; only those that are needed are run.
-        jvp: gets the tangent `t` of the argument (a tuple for several) first, and returns that of the result. Or a dict
-            of such rules, whose results are added.
+            any other objects. It runs without recording, so it may compute with NumPy or another library. If it is
+            called with differentiable arrays, it gets plain NumPy arrays, so it may call C, Fortran or a simulator.
+            Rules get plain arrays, too, or differentiable arrays if the rules themselves are differentiated.
+        vjp: its first parameter is the cotangent `g` of the result. Its other parameters name the saved values:
+        arguments of the function, and the result as `y`. It returns the cotangent of the argument, a tuple for several
+        arguments, or a dict by name, with None for an argument without one. A dict of such rules, one for each argument
+        with a derivative, is accepted, too; only the needed rules run.
+        jvp: its first parameter is the tangent `t` of the argument (a tuple for several). It returns the tangent of the
+            result. The results of a dict of such rules are added.
 
     One of the two is enough, since each follows from the other by transposition. Rules of differentiable operations can
     be differentiated again. vmap runs function and rules on batched tensors.
 
-    Cotangents and tangents have the structure of their arguments and results. A missing one is zeros, and None for an
-    object that is no floating-point or complex tensor. Rules may also be added later: `@f.vjp`, `@f.jvp("x")`.
+    Cotangents and tangents have the structure of their arguments and results. A missing cotangent or tangent is zeros;
+    for an object that is no floating-point or complex tensor it is None. Rules may also be added later: `@f.vjp`,
+    `@f.jvp("x")`.
 
     Raises:
         TypeError: a rule has a parameter that the function does not have.
@@ -217,7 +219,7 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
 
 
 class _Recording(ModeBlock):
-    """A with block in which derivatives are followed, although a custom function is run."""
+    """A with block in which derivatives are tracked, although a custom function runs."""
 
     def _changes(self) -> Any:
         levels = current().open_levels
@@ -263,7 +265,7 @@ class _ByRules(Function):
 
     @classmethod
     def setup_context(cls, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what the rules need."""
+        """Save the values that the rules need."""
         structure, *leaves = inputs
         *outputs, shape = output
         arguments = structure.unflatten(leaves)
@@ -278,7 +280,7 @@ class _ByRules(Function):
         ctx.rest = [None if isinstance(leaf, TensorBase) else (leaf,) for leaf in saved]
         ctx.structure, ctx.shape = structure, shape
         ctx.are_tensors = [isinstance(leaf, TensorBase) for leaf in outputs]
-        # of the arguments, whose cotangents a transposed jvp gives, no more than that is kept
+        # a transposed jvp needs only the shapes and dtypes of the arguments
         ctx.kinds = [(x._array.shape, x._array.dtype) if is_differentiable(x) else None for x in leaves]
 
     @classmethod
@@ -333,7 +335,7 @@ def pulled(custom: CustomFunction, ctx: Any, gradients: Any) -> list[Any]:
 
 
 def wanted_by(ctx: Any) -> set[str]:
-    """The parameters of which a leaf needs a cotangent; all, where forward mode asks."""
+    """The parameters with a leaf that needs a cotangent; in forward mode all."""
     if ctx._ad_in_jvp:
         return set(ctx.structure.keys)
     names, start = set(), 1
@@ -385,7 +387,7 @@ def blank_like(tensor: Tensor) -> Tensor | None:
 
 
 def transposed(function: Callable[[], list[Any]], blanks: list[Any], drivers: Any, saved: Any) -> list[Any]:
-    """The transpose of a linear function of the blanks, applied to drivers of its results; saved: what it uses."""
+    """The transpose of a linear function of the blanks, applied to cotangents of its results; saved: its values."""
     with enable_grad():
         ends = function()
     pairs = [

@@ -1,8 +1,8 @@
-"""Custom functions: `Function`, whose subclasses say how they are computed and differentiated.
+"""Custom functions: subclasses of `Function` define a computation and its derivative.
 
-`apply` runs forward without recording, makes its returned values the outputs of one node (`record`), then runs the jvp
-at each level of forward mode at which an argument has a tangent (`evaluate`). Inside vmap a function that sets
-generate_vmap_rule runs on batched tensors like any code; `vmap_rules` calls a vmap rule of the function's own.
+`apply` runs forward without recording and makes its returned values the outputs of one node (`record`). Then it runs
+the jvp at each level of forward mode where an argument has a tangent (`evaluate`). Inside vmap a function that sets
+generate_vmap_rule runs on batched tensors like any code; `vmap_rules` calls the function's own vmap rule.
 """
 
 from __future__ import annotations
@@ -106,20 +106,20 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """A function with a derivative of its own: subclass it, and call `apply`.
+    """A function with its own derivative: subclass it, and call `apply`.
 
-    forward(ctx, *args) computes and returns a Tensor, or a tuple in which there may be other values too; or
-    forward(*args) does, and setup_context(ctx, inputs, output) makes the declarations on `ctx` (`FunctionCtx`).
-    It runs without recording; an input that it modifies must be passed to ctx.mark_dirty and returned.
+    forward(ctx, *args) computes and returns a Tensor, or a tuple that may also contain other values. In the other form,
+    forward(*args) computes, and setup_context(ctx, inputs, output) makes the declarations on `ctx` (`FunctionCtx`).
+    forward runs without recording. An input that it modifies must be passed to ctx.mark_dirty and returned.
 
-    backward(ctx, *grad_outputs) (or vjp) gets a gradient for each returned value, None for one that is no tensor, and
-    returns one for each argument, None for one without a gradient. With create_graph it is recorded, so a backward of
-    differentiable operations can be differentiated again.
+    backward(ctx, *grad_outputs) (or vjp) gets a gradient for each returned value, None for a value that is no tensor.
+    It returns one for each argument, None for an argument without a gradient. With create_graph it is recorded, so a
+    backward of differentiable operations can be differentiated again.
 
     jvp(ctx, *tangents) gets a tangent for each argument and returns one for each returned value.
 
-    vmap(info, in_dims, *args) gets whole batches and returns (output, out_dims); with generate_vmap_rule = True
-    forward, backward and jvp are run on batched tensors instead.
+    vmap(info, in_dims, *args) gets whole batches and returns (output, out_dims). With generate_vmap_rule = True,
+    forward, backward and jvp run on batched tensors instead.
 
     >>> import adjoint
     >>> class Exp(adjoint.autograd.Function):
@@ -143,7 +143,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
     #: ctx.saved_tensors can be read once, and is freed then, before the node has run.
     clear_saved_tensors_on_access = False
-    #: backward gets its gradients as one list, from which it may take them.
+    #: backward gets its gradients as one list, and may remove them from it.
     boxed_grads_call = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -466,9 +466,9 @@ def describe_outputs(node: Any, outputs: Sequence[Any]) -> None:
 
 
 def declared_dtypes(node: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The dtypes in which backward wants its gradients.
+    """The declared dtypes of backward's gradients.
 
-    Raises RuntimeError if their number is not that of the outputs, or for an output that has no gradient.
+    Raises RuntimeError for a number of dtypes other than the number of outputs, and for an output without a gradient.
     """
     dtypes = node._ad_grad_dtypes
     if len(dtypes) != len(kinds):
@@ -554,9 +554,9 @@ def note_series(
 
 
 def check_modified(returned: Tensor | None, expected: Tensor, version: int | None) -> None:
-    """Raise RuntimeError unless jvp modified the tangent of a modified input in place, and returned that very tensor.
+    """Raise RuntimeError unless jvp modified the tangent of a modified input in place and returned the same tensor.
 
-    As in torch, the first message is for a tensor with the version that the tangent had before, whatever tensor it is.
+    As in torch, the first message is for any tensor whose version is the tangent's earlier version.
     """
     if returned is None or (version_of(returned) == version and not expected.is_inference()):
         raise RuntimeError(DIRTY_TANGENT_AS_IT_WAS)
@@ -579,9 +579,9 @@ def check_tangent_shape(output: TensorBase, tangent: Tensor | None) -> None:
 def given_tangent(
     node: Any, value: Any, tangent: Tensor | None, is_dirty: bool, level: int, coming: Tensor
 ) -> Tensor | None:
-    """The tangent of one argument as jvp gets it; of one that was modified, the tensor to be modified.
+    """The tangent of one argument for jvp; for a modified argument, the tensor that jvp must modify.
 
-    `coming` is the tangent of another argument: the modified tensor is batched as it is.
+    coming: the tangent of another argument; the modified tensor gets the same batches.
     """
     if tangent is not None or not isinstance(value, TensorBase) or not is_inexact(value._array.dtype):
         return tangent
@@ -612,7 +612,7 @@ def pushed(node: Any, tangents: list[Any], n_outputs: int) -> tuple[Any, ...]:
 def note_tangent(
     node: Any, nr: int, output: Any, tangent: Tensor | None, level: int, args: Sequence[Any], tangents: Sequence[Any]
 ) -> None:
-    """Give an output its tangent; `tangents` are those of the arguments. Raises RuntimeError if it cannot be that."""
+    """Set the tangent of an output; tangents: the arguments' tangents. Raises RuntimeError for an invalid tangent."""
     constant = any(output is other for other in node.non_differentiable or ())
     if not isinstance(output, TensorBase) or constant or not is_inexact(output._array.dtype):
         if tangent is not None:
@@ -664,7 +664,7 @@ def base_of(tensor: TensorBase) -> TensorBase:
 
 
 def apply_in_transforms(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """Call a function where dual levels, batches or anything else unusual is on."""
+    """Call a function under dual levels, batches or other unusual modes."""
     profiler = current_profiler()
     if profiler is not None:
         return profiler.call(cls.__name__, functools.partial(apply_unobserved, cls), list(args), CUSTOM)
@@ -744,9 +744,9 @@ def refused(node: Error, cotangent: Any, create_graph: bool) -> list[Any]:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a backward that cannot itself be differentiated: it runs without recording.
+    """Decorate a backward that cannot be differentiated itself: it runs without recording.
 
-    With create_graph its results need a gradient if those given to it do, and differentiating them raises RuntimeError.
+    With create_graph its results require a gradient if its arguments do, and differentiating them raises RuntimeError.
 
     >>> import adjoint
     >>> from adjoint.autograd.function import once_differentiable
@@ -791,7 +791,7 @@ def guarded(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         None if array is None or not is_inexact(array.dtype) else needing_grad(output.detach())
         for array, output in zip(arrays, outputs, strict=True)
     ]
-    # nothing else holds the leaves: their nodes do
+    # only their nodes hold the leaves
     node._ad_set_edges(tuple([None if leaf is None else gradient_edge(leaf) for leaf in leaves]))
     node._ad_sequence_nr = next_sequence_nr()
     results = [output if array is None else output.detach() for array, output in zip(arrays, outputs, strict=True)]

@@ -31,7 +31,7 @@ def batch_level(args: tuple[Any, ...]) -> int:
 
 
 def differentiates_inside(level: int) -> bool:
-    """True if a derivative is being taken inside the batch of this level: then the function's own is to be used."""
+    """True if a derivative is taken inside the batch of this level; then the function's own derivative must be used."""
     transforms = current().transforms
     if ("vmap", level) not in transforms:
         return False
