@@ -162,6 +162,7 @@ def test_device_errors(args, error, message):
 
 def test_as_device(monkeypatch):
     assert as_device(None) == as_device("cpu") == as_device(device("cpu")) == device("cpu")
+    assert as_device("cpu:1") == as_device(device("cpu", 0)) == device("cpu") != device("cpu:0")
     with pytest.raises(TypeError, match=r"^zeros\(\): argument 'device' must be adjoint.device, not float$"):
         as_device(1.5, "zeros")
     with pytest.raises(RuntimeError, match="'mps' was asked for, but arrays live on 'cpu' or 'cuda' only"):

@@ -69,7 +69,8 @@ def test_history_stays_behind():
 
 def test_by_path(tmp_path):
     adjoint.save(adjoint.ones(2), tmp_path / "ones")
-    assert adjoint.load(str(tmp_path / "ones"), map_location="cpu").tolist() == [1, 1]
+    for place in ("cpu", "cpu:0", adjoint.device("cpu")):
+        assert adjoint.load(str(tmp_path / "ones"), map_location=place).tolist() == [1, 1]
 
 
 class Other:

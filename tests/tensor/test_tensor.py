@@ -98,6 +98,28 @@ def test_storage():
     assert x.clone().data_ptr() != x.data_ptr()
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: adjoint.tensor([1.0], device=place),
+        lambda place: adjoint.zeros(2, device=place),
+        lambda place: adjoint.arange(3, device=place),
+        lambda place: adjoint.randn(2, device=place),
+        lambda place: adjoint.as_tensor([1.0], device=place),
+        lambda place: adjoint.ones_like(adjoint.ones(2), device=place),
+        lambda place: adjoint.ones(2).new_zeros(2, device=place),
+        lambda place: adjoint.ones(2).to(place) + adjoint.ones(2),
+        lambda place: adjoint.nn.Linear(1, 1).to(place).weight,
+        lambda place: adjoint.nn.Linear(1, 1, device=place).weight,
+    ],
+)
+def test_a_cpu_with_a_number_is_main_memory(make):
+    for place in ("cpu:0", adjoint.device("cpu", 0), "cpu:1"):
+        assert str(make(place).device) == "cpu"
+        with adjoint.device(place):
+            assert str(make(None).device) == "cpu"
+
+
 def test_device():
     x = arange6()
     assert x.device == adjoint.device("cpu") and x.device.type == "cpu" and x.cpu() is x

@@ -317,14 +317,16 @@ CPU = device("cpu")
 
 
 def as_device(x: object, function: str = "tensor") -> device:
-    """Convert the ``device`` argument of ``function`` (None is the CPU); check that arrays can be placed there.
+    """Convert the ``device`` argument of ``function``; check that arrays can be placed there.
+
+    None and a CPU of any number are the CPU.
 
     Raises:
         AssertionError: the argument names a CUDA device, and there is none.
         RuntimeError: the device is of a kind that no array library here serves.
         TypeError: it is not a device, a string or a number.
 
-    >>> as_device("cpu"), as_device(None)
+    >>> as_device("cpu:0"), as_device(None)
     (device(type='cpu'), device(type='cpu'))
     """
     if x is None:
@@ -339,4 +341,5 @@ def as_device(x: object, function: str = "tensor") -> device:
         )
     if result.type not in ("cpu", "cuda"):
         raise RuntimeError(f"device '{result}' was asked for, but arrays live on 'cpu' or 'cuda' only")
-    return result
+    # main memory is one, whichever number it is given
+    return CPU if result.type == "cpu" else result

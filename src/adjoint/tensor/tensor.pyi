@@ -206,7 +206,7 @@ class Tensor(TensorBase):
 
     @property
     def output_nr(self) -> builtins.int:
-        """Which output of its node this tensor is."""
+        """The number of this tensor among the outputs of its node."""
 
     @property
     def _version(self) -> builtins.int: ...

@@ -59,7 +59,7 @@ def load(
     ['weight', 'bias']
     """
     by_storage = callable(map_location) or isinstance(map_location, dict)
-    if map_location is not None and not by_storage and str(map_location) != "cpu":
+    if map_location is not None and not by_storage and str(map_location).partition(":")[0] != "cpu":
         raise ValueError(f"load(): files are read to main memory, map_location='cpu', but got {map_location!r}")
     if mmap and not isinstance(f, (str, os.PathLike)):
         raise ValueError("f must be a file path in order to use the mmap argument")
