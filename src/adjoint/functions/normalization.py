@@ -217,10 +217,8 @@ def layer_norm(
     """
     require_tensors("layer_norm", input=input)
     shape, ndim = _check_normalized_shape("layer_norm", input, normalized_shape), input._array.ndim
-    scale = shift = None
-    if weight is not None or bias is not None:
-        scale, shift = _trailing("weight", weight, shape, ndim), _trailing("bias", bias, shape, ndim)
-        _check_dtypes(input, weight, bias)
+    scale, shift = _trailing("weight", weight, shape, ndim), _trailing("bias", bias, shape, ndim)
+    _check_dtypes(input, weight, bias)
     output = ops.native_layer_norm(input, scale, shift, tuple(range(ndim - len(shape), ndim)), eps).output
     return _in_type(output, input)
 
