@@ -175,6 +175,7 @@ BESIDE_CONSTANTS: dict[str, Any] = {
     "product": lambda x, c: c @ x,
     "ufunc": lambda x, c: np.maximum(c, x).sum() + np.multiply(x, c).sum(),
     "comparison": lambda x, c: ((c > x) * x).sum(),
+    "interpolation": lambda x, c: (np.interp(x, np.arange(-3.0, 4.0), np.arange(-3.0, 4.0) ** 2) * c).sum(),
     "in place": lambda x, c: (x * 1).__isub__(c).sum(),
 }
 

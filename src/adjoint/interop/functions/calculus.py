@@ -157,22 +157,20 @@ def interp(x: Array, xp: Array, fp: Array, left: Operand = None, right: Operand 
         raise ValueError("fp and xp are not of the same length.")
     if not xp.shape[0]:
         raise ValueError("array of sample points is empty")
-    knots, points = values_of(xp), values_of(x)
     left, right = [
         cast(tensor_of(each), kind) if each is not None else end for each, end in ((left, fp[0]), (right, fp[-1]))
     ]
-    if len(knots) == 1:
+    n = xp.shape[0]
+    if n == 1:
         value = ops.expand(fp[0], x.shape)
     else:
-        at = numpy.clip(numpy.searchsorted(knots, points, "right") - 1, 0, len(knots) - 2)
-        after = at + 1
-        x0, x1, f0, f1 = xp[new_tensor(at)], xp[new_tensor(after)], fp[new_tensor(at)], fp[new_tensor(after)]
+        at = ops.clamp(ops.sorted_places(xp, x, True, None) - 1, 0, n - 2)
+        x0, x1, f0, f1 = [ops.take(values, places) for values in (xp, fp) for places in (at, at + 1)]
         width = x1 - x0
         width = ops.where(width == 0, number(1, numpy.dtype(float)), width)
         value = f0 + (f1 - f0) / width * (x - x0)
-        value = ops.where(new_tensor(points == knots[-1]), fp[-1], value)
-    result = ops.where(new_tensor(points < knots[0]), left, value)
-    return ops.where(new_tensor(points > knots[-1]), right, result)
+        value = ops.where(x == xp[-1], fp[-1], value)
+    return ops.where(x > xp[-1], right, ops.where(x < xp[0], left, value))
 
 
 @function("unwrap")
