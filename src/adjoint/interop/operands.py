@@ -9,7 +9,7 @@ import numpy
 
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.dtypes import from_numpy_dtype
-from adjoint.arrays.namespace import is_array, namespace
+from adjoint.arrays.namespace import is_array, is_lazy, library_of, namespace
 from adjoint.core.graph import TensorBase, new_tensor, registry
 from adjoint.core.holders import TensorHolder, tensor_of_array
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -215,6 +215,21 @@ def values_of(tensor: Tensor) -> Any:
         raise RuntimeError(
             "vmap: this function of NumPy needs the values of a batched Tensor, which are others for each member; "
             "call it outside of the mapped function, or use adjoint's own function"
+        )
+    return array
+
+
+def known_values(tensor: Tensor, function: str) -> Any:
+    """`values_of` for a function whose result has a shape that depends on the values.
+
+    Raises NotImplementedError for an array that is not computed yet.
+    """
+    array = values_of(tensor)
+    if is_lazy(array):
+        library = library_of(array)
+        raise NotImplementedError(
+            f"numpy.{function}: the shape of the result depends on the values, so that on {library} arrays there is "
+            "none before they are computed: say tensor.compute() first"
         )
     return array
 

@@ -73,7 +73,7 @@ def lstsq(a: Array, b: Array, rcond=None):
     limit = numpy.finfo(kind_of(a)).eps if limit == -1 else limit
     singular = ops.linalg_svd(a, False)[1]
     sizes = values_of(singular)
-    rank = int((sizes > limit * sizes.max(initial=0)).sum())
+    rank = int((sizes > limit * sizes.max()).sum()) if sizes.size else 0
     solution = ops.matmul(ops.linalg_pinv(a, limit) if rank < columns else _of_full_rank(a), right)
     residuals = new_tensor(numpy.zeros(0, sizes.dtype))
     if rank == columns and rows > columns:

@@ -12,7 +12,7 @@ from adjoint.interop.functions.products import _convolved
 from adjoint.interop.functions.reductions import sum as total
 from adjoint.interop.functions.shapes import atleast_1d, vander
 from adjoint.interop.numpy_functions import Array, Operand, function
-from adjoint.interop.operands import inexact, kind_of, number, promoted, tensor_of, values_of
+from adjoint.interop.operands import inexact, kind_of, known_values, number, promoted, tensor_of, values_of
 from adjoint.tensor.table import ops
 
 
@@ -49,7 +49,7 @@ def polysub(a1: Array, a2: Array):
 def _trimmed(p):
     """Without leading zeros, of which one stays if there is nothing else."""
     p = atleast_1d(p)
-    nonzero = numpy.flatnonzero(values_of(p))
+    nonzero = numpy.flatnonzero(known_values(p, "polymul"))
     return p[int(nonzero[0]) :] if len(nonzero) else p[-1:]
 
 
@@ -138,7 +138,7 @@ def roots(p: Array):
     p = atleast_1d(p)
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    nonzero = numpy.flatnonzero(values_of(p))
+    nonzero = numpy.flatnonzero(known_values(p, "roots"))
     if not len(nonzero):
         return new_tensor(numpy.zeros(0))
     trailing = len(p) - nonzero[-1] - 1

@@ -21,6 +21,7 @@ from adjoint.interop.operands import (
     is_tensor,
     is_tracked,
     kind_of,
+    known_values,
     plain,
     promoted,
     tensor_of,
@@ -90,11 +91,11 @@ def extract(condition, arr: Array):
 @function("trim_zeros")
 def trim_zeros(filt: Array, trim="fb", axis=None):
     """Without the zeros at the ends."""
-    trimmed = numpy.trim_zeros(numpy.where(values_of(filt) != 0, 1, 0), trim, axis)
+    trimmed = numpy.trim_zeros(numpy.where(known_values(filt, "trim_zeros") != 0, 1, 0), trim, axis)
     if trimmed.size == filt.numel():
         return filt
     spots = [slice(None)] * filt.ndim
-    nonzero = numpy.argwhere(values_of(filt))
+    nonzero = numpy.argwhere(known_values(filt, "trim_zeros"))
     for dim in axes_of(axis, filt.ndim):
         n = filt.shape[dim]
         first, last = (nonzero[:, dim].min(), nonzero[:, dim].max() + 1) if len(nonzero) else (n, n)
@@ -158,7 +159,7 @@ def where(condition: Array, x: Operand = None, y: Operand = None, /):
     if (x is None) != (y is None):
         raise ValueError("either both or neither of x and y should be given")
     if x is None:
-        return tuple(new_tensor(each) for each in numpy.nonzero(values_of(condition)))
+        return tuple(new_tensor(each) for each in numpy.nonzero(known_values(condition, "where")))
     x, y = promoted(x, y)
     return ops.where(cast(condition, bool), x, y)
 
@@ -230,7 +231,7 @@ def unique(
     ar: Array, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True
 ):
     """The elements without repetitions; each one's gradient goes to where it first stands."""
-    parts = numpy.unique(values_of(ar), True, True, True, axis, equal_nan=equal_nan)
+    parts = numpy.unique(known_values(ar, "unique"), True, True, True, axis, equal_nan=equal_nan)
     first = parts[1]
     values = gathered([ar], first) if axis is None else ar[(slice(None),) * axis_of(axis, ar.ndim) + (first,)]
     requested = (True, return_index, return_inverse, return_counts)
@@ -240,7 +241,7 @@ def unique(
 
 
 def _unique(kind, x):
-    results = numpy.unique(values_of(x), True, True, True, equal_nan=False)
+    results = numpy.unique(known_values(x, "unique"), True, True, True, equal_nan=False)
     parts = dict(zip(("values", "indices", "inverse_indices", "counts"), results, strict=True))
     parts = {name: gathered([x], results[1]) if name == "values" else new_tensor(each) for name, each in parts.items()}
     return kind(**{name: parts[name] for name in kind._fields})
@@ -267,13 +268,13 @@ def unique_values(x: Array):
     return unique(x, equal_nan=False)
 
 
-def _among(a, b, of_sets):
+def _among(a, b, of_sets, *options):
     """The result of a function of two sets, with the gradient of each element at its first occurrence."""
     a, b = promoted(a, b)
     both = [ops.reshape(each, (-1,)) for each in (a, b)]
-    arrays = [values_of(each) for each in both]
+    arrays = [known_values(each, of_sets.__name__) for each in both]
     values, first = numpy.unique(numpy.concatenate(arrays), return_index=True)
-    return gathered(both, first[numpy.searchsorted(values, of_sets(*arrays))])
+    return gathered(both, first[numpy.searchsorted(values, of_sets(*arrays, *options))])
 
 
 @function("union1d")
@@ -285,19 +286,19 @@ def union1d(ar1: Array, ar2: Array):
 @function("setdiff1d")
 def setdiff1d(ar1: Array, ar2: Array, assume_unique=False):
     """The elements of the first that are not in the second."""
-    return _among(ar1, ar2, lambda a, b: numpy.setdiff1d(a, b, assume_unique))
+    return _among(ar1, ar2, numpy.setdiff1d, assume_unique)
 
 
 @function("setxor1d")
 def setxor1d(ar1: Array, ar2: Array, assume_unique=False):
     """The elements of one of the two."""
-    return _among(ar1, ar2, lambda a, b: numpy.setxor1d(a, b, assume_unique))
+    return _among(ar1, ar2, numpy.setxor1d, assume_unique)
 
 
 @function("intersect1d")
 def intersect1d(ar1: Array, ar2: Array, assume_unique=False, return_indices=False):
     """The elements that both have."""
-    result = _among(ar1, ar2, lambda a, b: numpy.intersect1d(a, b, assume_unique))
+    result = _among(ar1, ar2, numpy.intersect1d, assume_unique)
     if not return_indices:
         return result
     results = numpy.intersect1d(values_of(ar1), values_of(ar2), assume_unique, True)

@@ -33,7 +33,8 @@ def turned(a):
 def _is_by_columns(a, order):
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return order == "F" or (order in "AK" and a._array.flags.f_contiguous and not a._array.flags.c_contiguous)
+    flags = getattr(a._array, "flags", None)  # arrays of other libraries have none, and are read by rows
+    return order == "F" or (order in "AK" and flags is not None and flags.f_contiguous and not flags.c_contiguous)
 
 
 @function("reshape")
