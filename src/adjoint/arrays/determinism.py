@@ -1,4 +1,4 @@
-"""torch's switches for deterministic algorithms. All of adjoint's are; the switches serve programs that set them.
+"""torch's switches for deterministic algorithms, for programs that set them: all of adjoint's algorithms are.
 
 The same call gives the same bits again on the same machine with the same number of threads.
 """
@@ -15,7 +15,7 @@ class _State:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms, which are the only ones here. Raises TypeError unless mode is a bool.
+    """Request deterministic algorithms; adjoint has no others. Raises TypeError unless mode is a bool.
 
     >>> import adjoint
     >>> adjoint.use_deterministic_algorithms(True, warn_only=True)
@@ -53,7 +53,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """use_deterministic_algorithms() by name or number: "default" (0), "warn" (1) or "error" (2).
 
-    Raises RuntimeError for another name or number, TypeError for anything else.
+    Raises RuntimeError for another name or number, and TypeError for other types.
     """
     if isinstance(debug_mode, str):
         if debug_mode not in _MODES:

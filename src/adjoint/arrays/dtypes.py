@@ -1,8 +1,7 @@
 """Data types: their names, NumPy counterparts and limits, and PyTorch's rules for promoting them.
 
-bfloat16 lives in ml_dtypes, which costs several milliseconds to import. Nothing here imports it before an
-array of that type is made (``bfloat16.numpy``) or met (``from_numpy_dtype`` with a type that is not NumPy's
-own).
+bfloat16 comes from ml_dtypes, whose import takes several milliseconds. This module imports it only when an array of
+that type is made (``bfloat16.numpy``) or found (``from_numpy_dtype`` with a type that is not NumPy's).
 """
 
 from __future__ import annotations
@@ -188,9 +187,9 @@ _NUMPY_OF_OTHERS: dict[Any, np.dtype[Any]] = {}
 
 
 def numpy_dtype(kind: Any) -> np.dtype[Any]:
-    """NumPy's dtype of the same elements as a dtype of any array library; Python's and NumPy's types are taken too.
+    """NumPy's equivalent of a dtype of any array library; Python's and NumPy's types are accepted too.
 
-    The core and the rules name types of elements so, whatever library the arrays are of.
+    The core and the rules use NumPy's dtypes for arrays of every library.
 
     >>> numpy_dtype(float32), numpy_dtype(bool)
     (dtype('float32'), dtype('bool'))
@@ -237,10 +236,10 @@ def kind_of(value: Any) -> str:
 
 
 def from_numpy_dtype(kind: Any) -> dtype:
-    """The dtype of arrays whose ``numpy.dtype`` is given; dtypes of other libraries are taken too.
+    """The dtype for a ``numpy.dtype`` or a dtype of another library.
 
     Raises:
-        TypeError: there is no such dtype here (object, str, datetime64, longdouble, structured types).
+        TypeError: adjoint has no such dtype (object, str, datetime64, longdouble, structured types).
         ValueError: its byte order is not the machine's.
 
     >>> from_numpy_dtype(np.dtype("f8"))
@@ -417,12 +416,12 @@ def get_default_dtype() -> dtype:
 
 
 def get_default_complex_dtype() -> dtype:
-    """The type of tensors made from Python complex numbers: the default type's complex counterpart."""
+    """The dtype of tensors made from Python complex numbers: the complex counterpart of the default dtype."""
     return _default.to_complex()
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Set the type of tensors made from Python floats; that for complex numbers follows.
+    """Set the dtype of tensors made from Python floats, and with it the dtype for complex numbers.
 
     Raises:
         TypeError: it is not a floating-point dtype.

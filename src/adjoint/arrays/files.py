@@ -13,10 +13,10 @@ import numpy
 
 
 class ArrayFile:
-    """Arrays one behind the other in a file, which has no name in its directory.
+    """Consecutive arrays in a file without a name in its directory.
 
-    Nobody else can open it, and the operating system deletes it with its last descriptor, however the process ends.
-    Raises FileNotFoundError where there is no such directory.
+    No other process can open it, and the operating system deletes it with its last descriptor, however the process
+    ends. Raises FileNotFoundError if the directory does not exist.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -26,7 +26,7 @@ class ArrayFile:
         self.end = 0
 
     def write(self, array: numpy.ndarray[Any, Any]) -> StoredArray:
-        """Write an array. Raises OSError if the disk is full, RuntimeError in another process than that of the file."""
+        """Write an array. Raises OSError if the disk is full, RuntimeError if another process made the file."""
         if self.process != os.getpid():
             raise RuntimeError("arrays are written to disk by the process that began to: call the function anew")
         # products of matrices round by the order in memory
@@ -62,7 +62,7 @@ class StoredArray(NamedTuple):
 
 
 class DiskTime(NamedTuple):
-    """The seconds in which an array is written and read: so many, and so many for each byte."""
+    """The seconds for writing and reading an array: a constant, and seconds for each byte."""
 
     of_array: float
     of_byte: float
@@ -71,7 +71,7 @@ class DiskTime(NamedTuple):
         return self.of_array + self.of_byte * nbytes
 
 
-#: The size of the larger array by which a disk is measured.
+#: The size of the larger of the two arrays that measure a disk.
 _SAMPLE = 2**22
 
 

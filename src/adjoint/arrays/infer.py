@@ -1,7 +1,7 @@
 """From Python data to arrays: the conversion of numbers, nested sequences and NumPy values by ``torch.tensor(data)``.
 
-The work is done level by level on flat lists, so that the interpreter sees each number once (in ``map`` and
-``chain``) and NumPy converts them all at the end.
+It works level by level on flat lists, so the interpreter handles each number once (in ``map`` and ``chain``), and NumPy
+converts all of them at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adjoint.arrays.namespace import held_array, in_memory, is_array, is_traced,
 from adjoint.arrays.size import type_name
 
 Array = np.ndarray[Any, Any]
-#: Gives the array of a tensor, and None for anything else.
+#: Returns the array of a tensor, and None for other objects.
 Unwrap = Callable[[object], "Array | None"]
 
 _MAX_DIMS = 64
@@ -55,18 +55,18 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
 
     Args:
         data: a number, an array, or sequences of these, nested to a regular shape.
-        dtype: the type of the result. Without it arrays and NumPy scalars keep their type, Python ints become
-            int64, floats the default type, complex numbers its complex counterpart, and mixtures promote.
-        unwrap: gives the array of a tensor and None for anything else. A tensor among the items of a sequence
-            must have one element.
+        dtype: the dtype of the result. By default arrays and NumPy scalars keep their dtype, Python ints become int64,
+            floats the default dtype, complex numbers its complex counterpart, and mixtures promote.
+        unwrap: returns the array of a tensor, and None for other objects. A tensor among the items of a sequence must
+            have one element.
 
     Arrays in a foreign byte order, with negative strides or of unsigned 64-bit integers, which
     ``torch.tensor`` refuses, are copied like any other.
 
     Raises:
         ValueError: the sequences differ in length, strings are among them, or an int does not fit into int64.
-        TypeError: an item is not a number, or not of a kind that ``dtype`` can hold.
-        RuntimeError: a number is out of the range of ``dtype``, or an item's type says nothing about a dtype.
+        TypeError: an item is no number, or a number that ``dtype`` cannot hold.
+        RuntimeError: a number is out of the range of ``dtype``, or no dtype follows from an item's type.
 
     >>> array_from_data([[1, 2.5], [3, 4]])
     array([[1. , 2.5],
@@ -166,7 +166,7 @@ def _flatten(data: Any, shape: tuple[int, ...], dtype: dtype | None, unwrap: Unw
                 _check_inferable(data, unwrap)
             raise TypeError("not a sequence")
         if length == 0:
-            # the siblings of an empty first sequence are not stored, but they take part in the type
+            # the siblings of an empty first sequence are not stored, but they count for the dtype
             return _type_examples(data, unwrap)
         if set(map(len, items)) != {length}:
             if dtype is None:
@@ -246,7 +246,7 @@ def _cannot_infer(x: object) -> NoReturn:
 
 
 def _check_inferable(data: Any, unwrap: Unwrap) -> None:
-    """Raise the error of an item that has no dtype, which goes before those of the structure."""
+    """Raise the error for an item without a dtype; it precedes errors about the structure."""
     _dtypes_of(_type_examples(data, unwrap))
 
 
@@ -287,7 +287,7 @@ def _check_items(leaves: list[Any], protocol: str, allowed: tuple[type, ...]) ->
 
 
 def _float_array(values: Any, dtype: dtype) -> Array:
-    """Numbers that have ``__float__``, too large ones rounded to infinity."""
+    """Numbers with ``__float__``; too large numbers become infinity."""
     wide = np.array(values, dtype=np.float64)
     if dtype.itemsize == 8:
         return wide

@@ -21,7 +21,7 @@ class memory_format:
 
     __slots__ = ("name", "order")
 
-    #: The axes, from the longest stride to the shortest; None for row-major order and for that of the input.
+    #: The axes, from the longest stride to the shortest; None for row-major order and for the input's order.
     order: tuple[int, ...] | None
     name: str
 
@@ -57,7 +57,7 @@ channels_last_3d = _format("channels_last_3d", (0, 2, 3, 4, 1))
 
 
 def as_memory_format(value: Any, function: str) -> memory_format:
-    """Convert an argument; None means preserve_format. Raises TypeError for anything else."""
+    """Convert an argument; None means preserve_format. Raises TypeError for other objects."""
     if value is None:
         return preserve_format
     if not isinstance(value, memory_format):
@@ -85,7 +85,7 @@ def strides_in(shape: tuple[int, ...], format: memory_format) -> tuple[int, ...]
 
 
 def lies_so(shape: tuple[int, ...], strides: tuple[int, ...], format: memory_format) -> bool:
-    """True if strides, in elements, are those of this format; lengths of 1 do not matter.
+    """True if strides, in elements, have this format; strides of axes of length 1 are ignored.
 
     >>> lies_so((1, 2, 3, 4), (24, 1, 8, 2), channels_last)
     True
@@ -109,7 +109,7 @@ class layout:
     __slots__ = ("by_columns", "has_blocks", "is_compressed", "kind", "name")
 
     name: str
-    #: What messages call it.
+    #: The name in messages.
     kind: str
     is_compressed: bool
     by_columns: bool
@@ -160,7 +160,7 @@ def copied(array: Any, memo: dict[Any, Any]) -> Any:
     key = "memory", id(owner)
     if key not in memo:
         twin = owner.copy(order="K")
-        # the owner is kept too: another array in its place would have the same id
+        # the owner is held too: otherwise a new array could get the same id
         memo[key] = twin.ravel(order="K"), owner, twin.strides == owner.strides
     flat, _, alike = memo[key]
     if not alike:

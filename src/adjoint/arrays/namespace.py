@@ -1,4 +1,4 @@
-"""The library of an array: looked up by type and cached, found by array-api-compat at first."""
+"""The library of an array: array-api-compat finds it at first, then it is cached by type."""
 
 import sys
 from types import ModuleType
@@ -78,7 +78,7 @@ def underlying(array: Any) -> Any:
 
 
 def in_memory(array: Any) -> Any:
-    """NumPy's array over the memory of one that is recorded; other arrays are returned as they are."""
+    """The NumPy array over the memory of a recorded array; other arrays are returned unchanged."""
     return array if type(array) is numpy.ndarray else getattr(array, "in_memory", array)
 
 
@@ -95,7 +95,7 @@ def has_address(array: Any) -> bool:
 
 
 def in_batch_of(array: Any, model: Any) -> Any:
-    """The array as one that is batched as `model` is, which may be another member of a batch each time."""
+    """The array, batched like `model`, so that each member of the batch may differ."""
     if type(model) is numpy.ndarray:
         return array
     batched_as = getattr(namespace(model), "in_batch_of", None)
@@ -132,9 +132,9 @@ def count_true(mask: Any) -> int:
 
 
 def first_outside(indices: Any, least: int, n: int) -> int | None:
-    """The first of some integers that is less than `least` or not less than n; None if there is none.
+    """The first integer that is less than `least` or not less than n; None if there is none.
 
-    None too for lazy ones: they are not computed for that, and whatever uses them finds out.
+    None also for lazy arrays, which are not computed for this check; their use will raise the error.
 
     >>> import numpy
     >>> first_outside(numpy.array([0, 3, 1]), 0, 3), first_outside(numpy.array([0, 2]), 0, 3)
@@ -158,7 +158,7 @@ def has_views(array: Any) -> bool:
 
 
 def share_memory(first: Any, second: Any) -> bool:
-    """True if values of one array's dtype may be written into the other."""
+    """True if values of one array's dtype may be written into the other array."""
     return first is second or (has_views(first) and bool(namespace(first).may_share_memory(first, second)))
 
 
@@ -168,7 +168,7 @@ def library_of(array: Any) -> str:
 
 
 def device_of(array: Any) -> device:
-    """Where an array lies: in main memory, or on a CUDA device.
+    """The device of an array: main memory, or a CUDA device.
 
     >>> import numpy
     >>> device_of(numpy.zeros(3))
@@ -250,7 +250,7 @@ def held_array(array: Any) -> Any:
 
 
 def is_of_torch(array: Any) -> bool:
-    """True for one of PyTorch's tensors, whose methods differ from those of arrays."""
+    """True for a PyTorch tensor, whose methods differ from an array's."""
     return any((cls.__module__, cls.__name__) == ("torch", "Tensor") for cls in type(array).__mro__)
 
 

@@ -1,8 +1,6 @@
-/* What the C code of this package needs of NumPy's arrays.
-
-   Most functions use only macros and inline functions of NumPy's headers. Where NumPy's own functions are called, the
-   compiled module calls adj_import_arrays() first: NumPy's table of functions is a static variable, one in each module.
-   NPY_NO_DEPRECATED_API comes from setup.py. */
+/* Access to NumPy's arrays for the C code of this package. Most functions use only macros and inline functions of
+NumPy's headers. A compiled module that calls NumPy's functions must call adj_import_arrays() first: NumPy's table of
+functions is a static variable of each module. NPY_NO_DEPRECATED_API comes from setup.py. */
 #ifndef ADJOINT_NUMPY_ARRAYS_H
 #define ADJOINT_NUMPY_ARRAYS_H
 
@@ -19,8 +17,8 @@
 #define ADJ_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define ADJ_MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* Compiled for processors with wider vectors too, of which one form is picked when the module is loaded. All forms
-   give the same numbers, since nothing is fused (setup.py). */
+/* Also compiled for processors with wider vectors; the form is selected when the module is loaded. All forms give the
+   same numbers, since no operations are fused (setup.py). */
 #if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define ADJ_CLONES __attribute__((target_clones("avx512f", "avx2", "default"))) static
 #else
@@ -145,8 +143,8 @@ static inline int adj_is_stack_of(PyObject *arrays, PyObject *array) {
     return 1;
 }
 
-/* 0 for an array of double precision, 1 for single precision; -1 for others, and where elements cannot be read as they
-   are: they are not aligned, or their bytes have the other order. */
+/* 0 for an array of double precision, 1 for single precision; -1 for others, and for elements that are not aligned or
+   have foreign byte order. */
 static inline int adj_precision(PyObject *object) {
     if (!PyArray_CheckExact(object)) return -1;
     PyArrayObject *a = (PyArrayObject *)object;

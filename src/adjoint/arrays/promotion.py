@@ -29,7 +29,7 @@ _FLOAT32 = numpy.dtype("float32")
 
 
 def upcast(value: Any) -> Any:
-    """A half-precision array in float32; anything else as it is."""
+    """A half-precision array in float32; other objects unchanged."""
     kind = getattr(value, "dtype", None)
     return astype(value, _FLOAT32) if kind is not None and is_half(kind) else value
 
@@ -43,7 +43,7 @@ def operand_type(value: Any) -> tuple[dtype, int]:
 
 
 def common_dtype(operands: Sequence[Any], policy: str) -> dtype:
-    """The dtype in which an operation on these raw operands gives its result.
+    """The dtype of the result of an operation on these raw operands.
 
     policy "float": integers and bools become the default dtype.
     """
@@ -58,10 +58,10 @@ def promote(
 ) -> numpy.dtype[Any] | None:
     """Cast the operands at `positions` of `raw` (the list is changed) to their common type.
 
-    If that is a half-precision type, operands of other types are rounded to it before they are computed with in
-    float32, except those of the ranks in `wide` (SCALAR, ZERO_DIM).
+    If that is a half-precision type, operands of other types are rounded to it, except operands of the ranks in `wide`
+    (SCALAR, ZERO_DIM). The computation then runs in float32.
 
-    Returns the half-precision type that the result is to be rounded to, or None.
+    Returns the half-precision type to which the result must be rounded, or None.
     """
     if sequence < 0 and _are_alike(raw, positions, policy):
         return None

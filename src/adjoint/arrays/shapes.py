@@ -27,7 +27,7 @@ def normalize_dim(dim: int, ndim: int) -> int:
 
 
 def require_dim(dim: int, ndim: int) -> int:
-    """The same for an operation along one axis, which an array without axes does not have: IndexError for that too.
+    """A non-negative axis of an array that must have axes. Raises IndexError also for an array without axes.
 
     >>> require_dim(-1, 3)
     2
@@ -38,7 +38,7 @@ def require_dim(dim: int, ndim: int) -> int:
 
 
 def normalize_dims(dims: int | Sequence[int] | None, ndim: int) -> Any:
-    """The same for one axis, several, or None (which stays None). Raises RuntimeError if an axis appears twice.
+    """Non-negative axes: one, several, or None (which stays None). Raises RuntimeError if an axis appears twice.
 
     >>> normalize_dims((0, -1), 3)
     (0, 2)
@@ -115,7 +115,7 @@ def sum_to(xp: Any, array: Any, shape: Shape) -> Any:
 
 
 def expanded(xp: Any, array: Any, shape: Shape) -> Any:
-    """A view broadcast to a shape in which axes of length one keep their strides, as in torch (NumPy makes them 0).
+    """A view broadcast to a shape; axes of length one keep their strides, as in torch (NumPy makes them 0).
 
     >>> import numpy
     >>> from adjoint.arrays.libraries import numpy_namespace

@@ -27,7 +27,7 @@ def shared_bytes(size: int) -> numpy.ndarray[Any, Any]:
 
 
 class Pinned:
-    """Pinned memory, by which arrays in it are known: their last owner is one of these."""
+    """Marks pinned memory: the last owner of an array in it has this type."""
 
     def __init__(self, memory: Any, size: int) -> None:
         self.memory = memory

@@ -13,7 +13,7 @@ from adjoint.runtime.caches import cached
 from adjoint.runtime.forks import local
 
 _MAX_INDEX = 2**63 - 1
-#: The name that printed types, dtypes and sizes begin with: that of torch while adjoint stands under it.
+#: The first name of printed types, dtypes and sizes: torch while adjoint runs under that name.
 printed = SimpleNamespace(module="adjoint")
 
 
@@ -186,10 +186,9 @@ _DEVICE_TYPES = (
 
 
 class device:
-    """Where arrays live, as ``torch.device``: ``device("cpu")``, ``device("cuda:1")``, ``device("cuda", 1)``.
+    """The location of arrays, like ``torch.device``: ``device("cpu")``, ``device("cuda:1")``, ``device("cuda", 1)``.
 
-    A device may be named without being there; ``as_device`` checks that it is. A bare number names an
-    accelerator.
+    The device need not exist; ``as_device`` checks that it does. A bare number names an accelerator.
 
     Raises:
         RuntimeError: the type is unknown, the string is malformed, or a number is given and there is no

@@ -49,9 +49,9 @@ class Pass(NamedTuple):
 
 
 class AxisMap:
-    """A linear map along one axis. It is compared by identity: the functions that make maps return the same ones again.
+    """A linear map along one axis. It is compared by identity, since the functions that make maps cache them.
 
-    n: the number of elements. index, weight: of shape (results, passes); where the weight is 0 there is no element.
+    n: the number of elements. index, weight: of shape (results, passes); a weight of 0 means no element.
     """
 
     def __init__(self, n: int, index: Any, weight: Any = None) -> None:
@@ -79,7 +79,7 @@ class AxisMap:
 
     @computed_once
     def filled(self) -> AxisMap:
-        """A map of the results that leaves those that have elements as they are, and makes the others 0."""
+        """A map on the results: the identity for results with elements, 0 for the others."""
         return AxisMap(self.results, numpy.arange(self.results)[:, None], (self.weight != 0).any(1)[:, None])
 
     @computed_once
@@ -89,9 +89,9 @@ class AxisMap:
 
     @computed_once
     def bounds(self) -> numpy.ndarray | None:
-        """Where the neighbouring elements begin and end that go into each result, one after the other.
+        """The beginnings and ends of the element ranges of the results.
 
-        None unless each result has such a range, with one weight for all or one for each result.
+        None unless each result has a range of neighbouring elements, with one weight for all or one for each result.
         """
         has_element = self.weight != 0
         number = has_element.sum(axis=1)
@@ -105,7 +105,7 @@ class AxisMap:
 
     @computed_once
     def spacing(self) -> tuple[int, int, int] | None:
-        """Where the first range of `bounds` begins, the distance to the next one, and the length of each.
+        """The beginning of the first range of `bounds`, the distance of ranges, and their length.
 
         None unless all have one length and one distance.
         """
@@ -121,7 +121,7 @@ class AxisMap:
     def ranges(self) -> tuple[int, int, numpy.ndarray] | None:
         """n, the number of results, and for each pass (begin, end, first, step) of the summands of results[begin:end].
 
-        A step of 0 is the same element for all of them. None if a pass has elements at other distances than equal ones.
+        A step of 0 means one element for all results. None if the elements of a pass are not equally spaced.
         """
         bounds = []
         for steps in self.steps:
@@ -136,10 +136,10 @@ class AxisMap:
 
     @computed_once
     def table(self) -> tuple[numpy.ndarray, numpy.ndarray, tuple[numpy.ndarray, numpy.ndarray] | None, bool]:
-        """The summands of each result in the order of passes, as `scatter.axis_sums` takes them.
+        """The summands of each result in the order of passes, as arguments of `scatter.axis_sums`.
 
-        Where they begin in the flat arrays that follow, their elements, their weights in both precisions or None, and
-        whether sums begin with zero, as those of the plain form do unless each result is in the first pass.
+        These are: the beginnings in the flat arrays, the elements, the weights in both precisions or None, and whether
+        sums begin with zero. In the plain form they do, unless every result is in the first pass.
         """
         there = self.weight != 0
         starts = numpy.concatenate([[0], numpy.cumsum(there.sum(1))]).astype(numpy.int64)
@@ -195,7 +195,7 @@ _FEW = 5
 
 
 def _even_parts(index: numpy.ndarray) -> list[tuple[int, int]]:
-    """Parts of a range in which the indices have equal distances; the whole range if these are many."""
+    """Parts of a range with equally spaced indices; the whole range if there would be many parts."""
     parts, begin, n = [], 0, index.size
     turns = numpy.flatnonzero(numpy.diff(index, 2)) + 2
     for turn in turns[: 2 * _FEW].tolist():
@@ -255,8 +255,8 @@ def _real(xp: Any, x: Any) -> Any:
 
 @cached(1024)
 def _order(maps: tuple[AxisMap, ...]) -> tuple[float, bool, tuple[int, ...], tuple[int, ...]]:
-    """What is the same for all arrays: the product of all scales, whether there are more results than elements, the
-    maps that sum all elements, and the others in their order: the axis that shrinks most comes first.
+    """Properties that do not depend on the array: the product of all scales, whether there are more results than
+    elements, the maps that sum all elements, and the other maps in order, where the axis that shrinks most comes first.
     """
     scale = prod([axis_map.scale for axis_map in maps if axis_map.scale is not None])
     larger = prod([axis_map.results for axis_map in maps]) > prod([axis_map.n for axis_map in maps])
@@ -294,12 +294,12 @@ def sums(xp: Any, x: Any, maps: Sequence[AxisMap]) -> Any:
     return xp.asarray(x, copy=True) if result is x else result
 
 
-#: Up to so many results are reduced one after the other, whole slices at a time.
+#: Up to this number of results are reduced one by one, in whole slices.
 _FEW_RESULTS = 8
 
 
 def _by_slices(kind: int, ufunc: numpy.ufunc, x: Any, axis: int, bounds: Any) -> Any:
-    """Ranges of neighbouring elements along an axis, reduced one after the other."""
+    """Reduces ranges of neighbouring elements along an axis, one by one."""
     result = numpy.empty((*x.shape[:axis], len(bounds) // 2, *x.shape[axis + 1 :]), x.dtype)
     for i, (begin, end) in enumerate(bounds.reshape(-1, 2).tolist()):
         elements_of, into = x[_at(axis, slice(begin, end))], result[_at(axis, slice(i, i + 1))]
@@ -333,7 +333,7 @@ def _by_steps(x: Any, axis: int, bounds: Any) -> Any:
 
 
 def _dense(xp: Any, x: Any, axis: int, axis_map: AxisMap) -> Any:
-    """A map of which every result takes every element, as a matrix product."""
+    """A map whose every result depends on every element, as a matrix product."""
     matrix = numpy.empty((axis_map.results, axis_map.n))
     numpy.put_along_axis(matrix, axis_map.index, 1.0 if axis_map.scale is not None else axis_map.weight, axis=1)
     factor = xp.asarray(matrix, dtype=_real(xp, x))
@@ -356,7 +356,7 @@ def windows(n: int, kernel: int, stride: int, padding: int, dilation: int, resul
 
 
 def counts(n: int, kernel: int, stride: int, padding: int, results: int, count_padding: bool) -> Any:
-    """How many elements lie under a kernel at each position, with or without those in the padding."""
+    """The number of elements under a kernel at each position, with or without padding."""
     start = numpy.arange(results) * stride - padding
     end = numpy.minimum(start + kernel, n + padding)
     if not count_padding:
@@ -395,7 +395,7 @@ def picks(n: int, index: tuple[int, ...]) -> AxisMap:
     return AxisMap(n, numpy.asarray(index, numpy.int64).reshape(-1, 1))
 
 
-#: Windows are taken one by one if there are no more than this, and they have so many elements.
+#: Windows are handled one by one up to this number, if they have this number of elements.
 _FEW_WINDOWS, _LARGE_WINDOW = 64, 64
 
 
@@ -417,7 +417,7 @@ def _largest_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
 
 
 def _places_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
-    """Where the largest element of each window lies, the first of several; None if there is a NaN."""
+    """The index of the largest element of each window, the first of several; None if there is a NaN."""
     outer = x.shape[: x.ndim - len(maps)]
     result = _places_at_equal_distances(x, maps, outer)
     if result is None:
@@ -428,7 +428,7 @@ def _places_of_few(x: Any, maps: Sequence[AxisMap]) -> Any:
 
 
 def _places_at_equal_distances(x: Any, maps: Sequence[AxisMap], outer: Any) -> Any:
-    """The same for windows of one size at equal distances, which are one array; None for others."""
+    """The same result for equally spaced windows of one size, from one strided array; None for others."""
     spacings = [axis_map.spacing for axis_map in maps]
     if None in spacings or not x.flags.c_contiguous:
         return None
@@ -516,7 +516,7 @@ def elements_under(xp: Any, x: Any, element: Element) -> Any:
 
 @cached(256)
 def _places(maps: tuple[AxisMap, ...]) -> numpy.ndarray:
-    """Where each element of each window lies in the flat image, the last one twice: (windows * (elements + 1),)."""
+    """The flat index of each element of each window, the last one twice: (windows * (elements + 1),)."""
     flat = numpy.zeros((1, 1), numpy.int64)
     for axis_map in maps:
         along = axis_map.index[None, :, None, :]
@@ -534,9 +534,9 @@ def filled(maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...] | None:
 
 
 def places_of_maxima(xp: Any, x: Any, maps: tuple[AxisMap, ...]) -> Any:
-    """Where in the flat image the largest element of each window lies: the first of several, the last NaN.
+    """The flat index of the largest element of each window: the first of several, or the last NaN.
 
-    The place of a window without elements is any one in the image.
+    A window without elements gets an arbitrary index of the image.
     """
     places = _places_of_few(x, maps) if _are_few_and_large(x, maps) else None
     if places is not None:

@@ -40,7 +40,7 @@ static int adj_each(void *routine, int n, char **addresses, const Py_ssize_t *st
     return 1;
 }
 
-/* The address in one of the capsules in which SciPy hands out routines. */
+/* The address of a routine in one of SciPy's capsules. */
 static void *adj_routine_address(PyObject *capsule) {
     return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }

@@ -72,8 +72,8 @@ def _capsule(name, kind):
 def each(name, kind, count, *arguments):
     """Call a routine for elements of a type `count` times.
 
-    An argument that is an array with axes has one part for each call, along its first axis, or a single one for all of
-    them; letters and numbers are the same for all calls, numbers other than of elements being C's int.
+    An array argument has one part for each call along its first axis, or a single part for all calls. Letters and
+    numbers are equal for all calls. Numbers that are no elements are C ints.
     """
     operands = [_argument(value) if type(value) in _KINDS else value for value in arguments]
     steps = [array.strides[0] if array.ndim and array.shape[0] == count else 0 for array in operands]

@@ -1,4 +1,4 @@
-/* Arrays that are made from a shape: views with repeated axes, and an array of one element. */
+/* Arrays made from a shape: views with repeated axes, and an array of one element. */
 #ifndef ADJOINT_BROADCAST_H
 #define ADJOINT_BROADCAST_H
 
@@ -19,8 +19,8 @@ static PyObject *adj_strided(PyArrayObject *a, int ndim, npy_intp *dims, npy_int
     return view;
 }
 
-/* A view of an array with axes of length one repeated to a shape, and new axes in front; None for what is no plain
-   ndarray, or has other axes. */
+/* A view of an array broadcast to a shape: axes of length one are repeated, and new axes come first. None for an object
+   that is no plain ndarray, or does not broadcast. */
 static PyObject *adj_expand(PyObject *object, PyObject *shape) {
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     if (!PyArray_CheckExact(object) || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;

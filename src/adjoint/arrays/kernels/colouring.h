@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "optimized_begin.h"
 
-/* A sparse matrix in compressed rows: those of row r are indices[starts[r]] ... indices[starts[r + 1] - 1]. */
+/* A sparse matrix in compressed rows: row r has the columns indices[starts[r]] ... indices[starts[r + 1] - 1]. */
 typedef struct {
     const int64_t *starts;
     const int64_t *indices;
@@ -21,8 +21,8 @@ static int64_t adj_smallest_colour(const int64_t *forbidden, int64_t vertex) {
     return colour;
 }
 
-/* Colours of n vertices such that no two members of one set have the same. sets: the members of each set; memberships:
-   the sets of each vertex. forbidden: for each colour the vertex that must not have it; n + 1 entries of -1. */
+/* Colours n vertices so that the members of a set have different colours. sets: the members of each set; memberships:
+   the sets of each vertex. forbidden: for each colour the vertex that must not get it; n + 1 entries of -1. */
 static void adj_colour_apart(
     int64_t n, const char *set_starts, const char *set_members, const char *vertex_starts, const char *vertex_sets,
     const char *order, char *colours, char *forbidden

@@ -15,9 +15,9 @@ import numpy
 
 
 def colours_apart(sets, memberships, order):
-    """A colour for each vertex such that no two members of one set have the same.
+    """A colour for each vertex, so that the members of a set have different colours.
 
-    sets: the vertices of each set. memberships: the sets of each vertex. order: the vertices, first ones first.
+    sets: the vertices of each set. memberships: the sets of each vertex. order: the order of colouring.
 
     >>> colours_apart(([0, 2, 4], [0, 1, 1, 2]), ([0, 1, 3, 4], [0, 0, 1, 1]), [0, 1, 2])
     array([0, 1, 0])
@@ -80,7 +80,7 @@ def star_colours(graph, order):
 
 
 def working_arrays(n):
-    """No colours yet, and for each colour the vertex that must not have it."""
+    """The initial colours, and for each colour the vertex that must not get it."""
     return numpy.full(n, -1, dtype=numpy.int64), numpy.full(n + 1, -1, dtype=numpy.int64)
 
 

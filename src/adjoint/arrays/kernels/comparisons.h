@@ -51,7 +51,7 @@ static void adj_among(int is_floating, int size, const char *elements, Py_ssize_
     ADJ_FOR_EACH_KIND(ADJ_AMONG)
 }
 
-/* So many elements of a row are found by insertion at most. */
+/* The largest k for which insertion finds the k elements of a row. */
 #define ADJ_MOST_FIRST 16
 
 /* NaN is the largest number. */
@@ -76,7 +76,7 @@ static void adj_among(int is_floating, int size, const char *elements, Py_ssize_
             }                                                                                                          \
         }                                                                                                              \
     }
-/* For each row of n elements the places of the k largest (or smallest), in order; of equal ones the first go before. */
+/* For each row of n elements the indices of the k largest (or smallest), in order; equal elements keep their order. */
 static void adj_first(int is_floating, int size, const char *elements, Py_ssize_t n_rows, Py_ssize_t n, int k,
                       int largest, int64_t *places) {
     ADJ_FOR_EACH_KIND(ADJ_FIRST)

@@ -1,6 +1,6 @@
-"""Comparisons of whole arrays: whether all elements are equal, which are among others, and which come first.
+"""Comparisons of whole arrays: equality, membership, and the k largest or smallest elements.
 
-There is no uncompiled form: `compiled` is then False, and the callers do the same with whole arrays.
+There is no uncompiled form: `compiled` is then False, and the callers use whole-array operations.
 """
 
 try:
@@ -14,7 +14,7 @@ import numpy
 
 _ndarray = numpy.ndarray
 _BOOL, _INT64 = numpy.dtype(bool), numpy.dtype(numpy.int64)
-#: Whether numbers of a type are floating ones, and their bytes. Truth values may have any byte but 0 for true.
+#: Whether a dtype is floating, and its size in bytes. For bools any byte but 0 means True.
 _KINDS = {
     numpy.dtype(name): (name.startswith("float"), numpy.dtype(name).itemsize)
     for name in (
@@ -57,9 +57,9 @@ if compiled:
         return out
 
     def places_of_first(array, k, largest):
-        """Where along the last axis the k largest (or smallest) elements are, in order; None where there is no loop.
+        """The indices of the k largest (or smallest) elements along the last axis, in order; None without a loop.
 
-        Of equal elements the first go before the others, and NaN is the largest number.
+        Equal elements keep their order, and NaN is the largest number.
         """
         kind = _kind(array, array)
         ndim: cython.int = array.ndim

@@ -1,7 +1,7 @@
-"""Einstein summation on raw arrays of any library: the equation's grammar, the order of contractions, each of them.
+"""Einstein summation on raw arrays of any library: the equation's grammar, the order of contractions, the contractions.
 
-A contraction of two operands is one matrix product: their axes are grouped into those that both have and keep (batch),
-those that both have and lose (contracted), and those that only one has (free).
+A contraction of two operands is one matrix product. Their axes fall into three groups: common axes that stay (batch),
+common axes that are summed (contracted), and axes of one operand (free).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _check_output(output: str, inputs: Sequence[str]) -> None:
 
 @cached(512)
 def explicit_equation(equation: str, ranks: tuple[int, ...]) -> str:
-    """The equation with its output written out, and letters in place of ellipses and their spaces gone.
+    """The equation with an explicit output, letters instead of ellipses, and no spaces.
 
     Raises RuntimeError, in torch's words, if it is malformed or does not fit operands of these ranks.
 
@@ -174,7 +174,7 @@ def check_sizes(equation: str, shapes: tuple[Shape, ...]) -> None:
 
 @cached(512)
 def subscripts_met(equation: str, shapes: tuple[Shape, ...]) -> tuple[str, ...]:
-    """Each operand's subscripts, every one once, without those whose axis of size 1 is broadcast to a longer one.
+    """Each operand's subscripts, each once, without subscripts of axes of size 1 that are broadcast.
 
     >>> subscripts_met("ii,ij->j", ((2, 2), (1, 3)))
     ('i', 'j')
@@ -199,9 +199,9 @@ def has_contraction(equation: str, shapes: tuple[Shape, ...]) -> bool:
 
 @cached(512)
 def contraction_path(equation: str, shapes: tuple[Shape, ...]) -> tuple[tuple[int, ...], ...]:
-    """Which operands to contract next, again and again; results go to the end of the list.
+    """The operands of each contraction in turn; results are appended to the list.
 
-    From opt_einsum where it is installed, else from NumPy.
+    The order comes from opt_einsum if it is installed, else from NumPy.
 
     >>> contraction_path("ij,jk,k->i", ((9, 9), (9, 9), (9,)))
     ((1, 2), (0, 1))
@@ -247,7 +247,7 @@ def einsum(xp: Any, arrays: Sequence[Any], equation: str) -> Any:
 
 
 def _alone(xp: Any, array: Any, labels: str, output: str) -> Any:
-    """Sum one operand over the axes that are not in the output, and bring the others in order."""
+    """Sum one operand over the axes that are not in the output, and reorder the others."""
     inner_axes = tuple([i for i, c in enumerate(labels) if c not in output])
     if inner_axes:
         array = xp.asarray(xp.sum(array, axis=inner_axes, dtype=array.dtype))
@@ -288,7 +288,7 @@ class _Pair(NamedTuple):
 
 
 def _pair(xp: Any, left: tuple[Any, str], right: tuple[Any, str], remaining: str) -> tuple[Any, str]:
-    """The contraction of two operands over all labels of theirs that are not kept."""
+    """The contraction of two operands over all of their labels that are not kept."""
     (a, in_a), (b, in_b) = left, right
     plan = _pair_plan(in_a, tuple(a.shape), in_b, tuple(b.shape), remaining)
     product = getattr(xp, plan.product)(_made_ready(xp, a, plan.left), _made_ready(xp, b, plan.right))
@@ -308,7 +308,7 @@ def _made_ready(xp: Any, array: Any, side: _Side) -> Any:
 @cached(1024)
 def _pair_plan(in_a: str, shape_a: Shape, in_b: str, shape_b: Shape, remaining: str) -> _Pair:
     size = dict(zip(in_b, shape_b, strict=True))
-    # an axis of size 1 broadcasts against the other operand's, and can as well be left away
+    # an axis of size 1 broadcasts against the other operand, so it can be dropped
     left = [c for c, n in zip(in_a, shape_a, strict=True) if n != 1 or c not in in_b]
     right = [c for c, n in zip(in_b, shape_b, strict=True) if n != 1 or c not in left]
     size.update({c: n for c, n in zip(in_a, shape_a, strict=True) if c in left})

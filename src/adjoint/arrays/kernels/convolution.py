@@ -1,13 +1,12 @@
-"""Convolution on raw arrays of any library, as products of large matrices: its value and the transposes of that.
+"""Convolution on raw arrays of any library, as products of large matrices: its value and its transposes.
 
-All three walk over one flat axis. An image is written into a grid with zeros around it, sample after sample, row
-after row. The elements of the image under one kernel element, for all positions at once, are then a contiguous part of
-that flat axis, shifted. The parts of all kernel elements stacked are the right factor of one matrix product. The right
-margin of a row is the left margin of the next, so little is computed in vain; positions in a margin are cut off.
+All three use one flat axis. Images are written into a grid with zeros around them, sample after sample, row after row.
+For one kernel element, the image elements at all positions are then a contiguous, shifted part of the flat axis. The
+stacked parts of all kernel elements are the right factor of one matrix product. Neighbouring rows share a margin, so
+little work is wasted; results in margins are dropped.
 
-With a stride s the image is dealt out to s grids (per axis), each with every s-th element. A kernel element i at
-dilation d looks at grid (i d) mod s, shifted by (i d) // s. The transpose in the image writes into these grids one by
-one.
+With a stride s the image is split into s grids (per axis), each with every s-th element. A kernel element i at dilation
+d reads grid (i d) mod s, shifted by (i d) // s. The transpose in the image writes these grids one by one.
 
 Here x has shape (N, C, *image), w (O, C / groups, *kernel), y (N, O, *outputs).
 """
@@ -58,7 +57,7 @@ class GridPart(NamedTuple):
 
     @property
     def grid(self) -> slice:
-        """Where in the grid."""
+        """The position in the grid."""
         return slice(self.first, self.first + self.n)
 
     @property
@@ -71,7 +70,7 @@ class GridPart(NamedTuple):
 class Axis:
     """One axis: the grids by phase, their common length, the results, and (phase, shift) of each kernel element.
 
-    Compared by identity: the cached functions below return the same one again.
+    Compared by identity, since the functions below cache it.
     """
 
     grids: dict[int, GridPart]
@@ -110,7 +109,7 @@ def _reading_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> Axis:
 
 
 class Back(NamedTuple):
-    """Where one grid of results of the transpose lies in the image, and the kernel elements that reach it."""
+    """The position of one grid of the transpose's results in the image, and its kernel elements."""
 
     image: slice
     axis: Axis
@@ -122,14 +121,14 @@ def _writing_axis(n: int, k: int, o: int, s: int, p: int, d: int) -> tuple[Back,
     """An axis of the image as the transpose writes it: for each phase, which elements see which part of o positions."""
     backs = []
     reach = (k - 1) * d // s
-    # the stride may be larger than the image, of which no more phases are then to be written than it has elements
+    # if the stride exceeds the image, there are only as many phases as elements
     for start in range(min(s, n)):
         phase = (start + p) % s
         low = -((phase - p) // s)
         results = -((start - n) // s)
         elements = tuple([i for i in range(k) if i * d % s == phase])
         shifts = tuple([(0, reach - i * d // s) for i in elements])
-        # position m of this phase sees what is m - shift of the element in y; y begins in the grid behind a margin
+        # position m of this phase reads position m - shift of the element in y; y begins after a margin of the grid
         axis = _axis({0: (reach - low, 0, 1, o)}, results, shifts) if elements else Axis({}, 0, results, ())
         backs.append(Back(slice(start, n, s), axis, elements))
     return tuple(backs)
@@ -327,7 +326,7 @@ def _every(numbers: tuple[int, ...]) -> slice:
 
 
 def weight(xp: Any, y: Any, x: Any, kernel: Shape, geometry: Geometry, groups: int) -> Any:
-    """The transpose of `convolution` in w, for a kernel of the given size: nothing is conjugated.
+    """The transpose of `convolution` in w, for a kernel of the given size, without conjugation.
 
     It is the sum over n and p of y[n, o, p] x[n, c, p * stride + i * dilation - padding].
     """

@@ -9,7 +9,7 @@
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* So many rows are worked on together: each step of a row waits for the one before it, but not for the other rows. */
+/* The number of rows processed together: each step of a row waits for the previous step, but not for other rows. */
 #define ADJ_ROWS 8
 
 /* sums and products ------------------------------------------------------------------------------------------------ */
@@ -64,7 +64,8 @@ static void adj_running(int size, char *x, Py_ssize_t outer, Py_ssize_t n, Py_ss
 
 /* extrema ---------------------------------------------------------------------------------------------------------- */
 
-/* The best element so far and its place, where `better` is >= or <=: the last of equal ones, and the last NaN. */
+/* The best element so far and its index; `better` is >= or <=. Of equal elements the last is taken, and the last NaN.
+   */
 #define ADJ_DEFINE_EXTREMA(name, type, better)                                                                         \
     static void name(const type *x, npy_intp outer, npy_intp n, npy_intp inner, type *tops, int64_t *places) {         \
         for (npy_intp i = 0; i < outer; i++)                                                                           \

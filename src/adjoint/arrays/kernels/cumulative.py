@@ -1,6 +1,6 @@
-"""Cumulative sums, products and extrema along an axis, the places of extrema, and linear recurrences.
+"""Cumulative sums, products and extrema along an axis, indices of extrema, and linear recurrences.
 
-There is no uncompiled form: `can_do` is then False, and the kernels in `rules` do the same with whole arrays.
+There is no uncompiled form: `can_do` is then False, and the kernels in `rules` use whole-array operations.
 """
 
 try:
@@ -28,10 +28,10 @@ def can_do(*arrays):
 if compiled:
 
     def running(x, axis, products, backwards, exclusive):
-        """The sums, or products, of all elements along an axis up to each, or from each on `backwards`.
+        """Cumulative sums or products along an axis, from the beginning, or `backwards` from the end.
 
-        exclusive: without the element itself. An array that lies in memory the other way round along the axis is worked
-        on where it lies, and so does the result.
+        exclusive: each result excludes its own element. An array with a negative stride along the axis is read in
+        place, and the result has the same layout.
         """
         flip = (slice(None),) * axis + (slice(None, None, -1),)
         reverse = not x.flags.c_contiguous and x[flip].flags.c_contiguous
@@ -45,9 +45,9 @@ if compiled:
         return y[flip] if reverse else y
 
     def extrema(x, axis, largest):
-        """The largest, or smallest, of all elements along an axis up to each, and the last place where it is.
+        """The cumulative maximum or minimum along an axis, and its last index.
 
-        A NaN stays, and its place is that of the last one so far.
+        A NaN stays; its index is the index of the last NaN so far.
         """
         x = numpy.ascontiguousarray(x)
         tops, indices = numpy.empty(x.shape, x.dtype), numpy.empty(x.shape, numpy.int64)

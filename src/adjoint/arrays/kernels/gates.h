@@ -8,7 +8,7 @@
 /* The loops of the sigmoid and of tanh for double and single precision, which adj_find_gate_loops() finds. */
 static adj_loop adj_sigmoid_loops[2], adj_tanh_loops[2];
 
-/* Finds the loops; 0 where a ufunc does not have them in this form. */
+/* Finds the loops; returns 0 if a ufunc lacks one in this form. */
 static int adj_find_gate_loops(PyObject *sigmoid, PyObject *tanh) {
     PyUFuncObject *first = (PyUFuncObject *)sigmoid, *second = (PyUFuncObject *)tanh;
     return adj_loop_of_type(first, NPY_DOUBLE, adj_sigmoid_loops) &&
@@ -24,8 +24,8 @@ static inline void adj_in_place(const adj_loop *loop, void *x, npy_intp n, npy_i
     loop->function(args, &n, steps, loop->data);
 }
 
-/* Of a long short-term memory: `input_part` and `before` are the gates' parts by the input and by the state; the gates
-   are those of input, forgetting, candidate and output. Arrays are (rows, n), gates (rows, 4 n). */
+/* A step of a long short-term memory. `input_part` and `before` are the input's and the state's parts of the gates; the
+   gates are input, forget, candidate and output. Arrays are (rows, n), gates (rows, 4 n). */
 #define ADJ_DEFINE_REMEMBER(name, type, which)                                                                         \
     static void name(const type *input_part, const type *before, const type *memory, npy_intp rows, npy_intp n,        \
                      type *hidden, type *next, type *gates) {                                                          \
@@ -66,7 +66,7 @@ static inline void adj_in_place(const adj_loop *loop, void *x, npy_intp n, npy_i
 ADJ_DEFINE_REMEMBER(adj_remember_8, double, 0)
 ADJ_DEFINE_REMEMBER(adj_remember_4, float, 1)
 
-/* Of a gated recurrent unit: the gates are those of reset, update and candidate. */
+/* A step of a gated recurrent unit; the gates are reset, update and candidate. */
 #define ADJ_DEFINE_UPDATE(name, type, which)                                                                           \
     static void name(const type *input_part, const type *before, const type *state, npy_intp rows, npy_intp n,         \
                      type *next, type *gates) {                                                                        \

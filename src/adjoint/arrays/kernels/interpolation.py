@@ -100,7 +100,7 @@ FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {
 
 @cached(512)
 def filtered(n: int, results: int, align_corners: bool, factor: float | None, single: bool, mode: str) -> AxisMap:
-    """A filter as wide as the distance of results, where that is more than an element; weights add up to 1."""
+    """A filter as wide as the distance of results, if that is more than one element; the weights add up to 1."""
     kind: Any = numpy.float32 if single else numpy.float64
     function, size = FILTERS[mode]
     scale = scale_of(n, results, align_corners, factor, kind)

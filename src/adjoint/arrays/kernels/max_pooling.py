@@ -1,6 +1,6 @@
-"""Max pooling: the largest element of each window, and its place in the image.
+"""Max pooling: the largest element of each window, and its index in the image.
 
-There is no uncompiled form: `can_do` is then False, and `axis_maps.py` does the same with whole arrays.
+There is no uncompiled form: `can_do` is then False, and `axis_maps.py` uses whole-array operations.
 """
 
 try:

@@ -1,5 +1,6 @@
-/* Views and copies of plain arrays by NumPy's own functions in C, without the Python code around them: parts, other
-   shapes and orders of axes, and the sums that lead back. What they leave to Python, errors among it, is None. */
+/* Views and copies of plain arrays by NumPy's C functions, without Python code around them: parts, other shapes and
+   orders of axes, and the sums of their transposes. They return None for cases that Python must handle, such as errors.
+   */
 #ifndef ADJOINT_MOVES_H
 #define ADJOINT_MOVES_H
 
@@ -22,7 +23,7 @@ enum {
     ADJ_STACK
 };
 
-/* Of so many bytes on, joining arrays is left to NumPy, which lets other threads run meanwhile. */
+/* From this number of bytes on, NumPy joins arrays, since it lets other threads run meanwhile. */
 #define ADJ_MANY_BYTES (1 << 18)
 
 /* None in the place of an error, which the Python code meets again. */
@@ -32,7 +33,7 @@ static PyObject *adj_or_none(PyObject *result) {
     Py_RETURN_NONE;
 }
 
-/* The numbers of a tuple of ints from `least` on; how many, -1 for what is not that. */
+/* Reads a tuple of ints, each at least `least`; returns their number, -1 for other objects. */
 static int adj_lengths(PyObject *tuple, npy_intp least, npy_intp *lengths) {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > NPY_MAXDIMS) return -1;
     int n = (int)PyTuple_GET_SIZE(tuple);
@@ -61,7 +62,7 @@ static PyObject *adj_embed(PyArrayObject *a, PyObject *shape, PyObject *index) {
     return adj_or_none(NULL);
 }
 
-/* The elements of an array in rows under another shape, of which one length may be -1. */
+/* The elements of a row-major array in another shape; one length may be -1. */
 static PyObject *adj_reshape(PyArrayObject *a, PyObject *shape) {
     npy_intp lengths[NPY_MAXDIMS];
     PyArray_Dims to = {lengths, adj_lengths(shape, -1, lengths)};
@@ -105,7 +106,7 @@ static PyObject *adj_repeat(PyArrayObject *sums, PyObject *shape, PyObject *axes
     return axis == PyArray_NDIM(sums) ? adj_strided(sums, n, lengths, strides) : adj_or_none(NULL);
 }
 
-/* Arrays of one type without references joined along an axis, or along a new one if they have one shape. */
+/* Joins arrays of one type without references along an axis, or along a new axis if they have one shape. */
 static PyObject *adj_join(PyObject *list, PyObject *along, int is_new) {
     if (!PyList_CheckExact(list) || !PyList_GET_SIZE(list) || !PyLong_CheckExact(along)) Py_RETURN_NONE;
     PyObject *first = PyList_GET_ITEM(list, 0);

@@ -1,7 +1,7 @@
 /* The paths of connectionist temporal classification through the states of a sample, for one type of elements and one
    kind of processor; see vectors.h and rules/losses.py. Rows of states have margins that no path reaches. */
 
-/* log(x) for x from 1 to 3: that of the root of 3, and 2 artanh(z) of what is left */
+/* log(x) for x from 1 to 3: the logarithm of the root of 3, plus 2 artanh(z) of the rest */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log_to_three)(const V *x, V *result) {
     const T root = ADJ_C(1.7320508075688772f, 1.7320508075688772), of_root = ADJ_C(0.5493061443f, 0.5493061443340549);
     V z = (*x - root) / (*x + root), square = z * z, sum = {0};
@@ -90,7 +90,8 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_share_out)(const adj_paths_job *job, int
     }
 }
 
-/* One sample: its loss, or with a cotangent of the loss those of its scores. `rows` has room for all moments then. */
+/* One sample: its loss, or, given a cotangent of the loss, the cotangents of its scores. `rows` then has room for all
+   time steps. */
 ADJ_TARGET static void ADJ_NAME(adj_paths_of)(const adj_paths_job *job, int64_t sample, T *rows, int64_t pitch) {
     const int64_t length = job->length, steps = job->steps[sample];
     T *skip = rows, *emitted = rows + pitch, *onward = rows + 2 * pitch, *reached = rows + 3 * pitch;

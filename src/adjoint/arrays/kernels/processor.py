@@ -1,6 +1,6 @@
-"""The kinds of processor that loops by vectors are compiled for, and the one whose loops run.
+"""The kinds of processor for which vector loops are compiled, and the kind in use.
 
-It is the best one that the processor has, or the one that the environment variable ADJOINT_CPU names.
+It is the best kind that the processor supports, or the kind named by the environment variable ADJOINT_CPU.
 """
 
 import os
@@ -12,9 +12,9 @@ NAMES = ("baseline", "avx2", "avx512")
 
 
 def kind_in_use(kinds: Sequence[int]) -> int:
-    """The number of the kind whose loops run, of those that this processor has.
+    """The number of the kind whose loops run.
 
-    Raises ValueError if ADJOINT_CPU names none of them.
+    Raises ValueError if ADJOINT_CPU names a kind that this processor lacks.
 
     >>> kind_in_use(range(1))
     0

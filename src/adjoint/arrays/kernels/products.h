@@ -28,7 +28,7 @@ typedef struct {
     npy_intp rows, columns, row_step, column_step;
 } adj_matrix;
 
-/* Finds the loops; 0 where NumPy does not have them in this form. */
+/* Finds the loops; returns 0 if NumPy lacks one in this form. */
 static int adj_find_product_loops(PyObject *matmul) {
     PyUFuncObject *ufunc = (PyUFuncObject *)matmul;
     Py_INCREF(matmul);
@@ -94,7 +94,7 @@ static void adj_run_product(const adj_ready_product *ready, char *a, char *b, ch
     if (saved != NULL) PyEval_RestoreThread(saved);
 }
 
-/* The product of two matrices as an array with the axes that are asked for; None if they do not fit or are empty. */
+/* The product of two matrices as an array with the requested axes; None if they do not fit or are empty. */
 static PyObject *adj_multiply(PyArrayObject *model, int precision, adj_matrix a, adj_matrix b, int keep_rows,
                               int keep_columns) {
     if (a.columns != b.rows || a.rows == 0 || a.columns == 0 || b.columns == 0) Py_RETURN_NONE;
@@ -186,7 +186,7 @@ static PyObject *adj_transposed_stack(PyArrayObject *a) {
     return adj_strided(a, ndim, dims, strides);
 }
 
-/* The product of two arrays of which one has more than two axes, as the kernel computes it. */
+/* The product of two arrays, one with more than two axes, as the kernel computes it. */
 static PyObject *adj_product_of_stacks(PyArrayObject *a, PyArrayObject *b) {
     int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
     if (m > 1 && n > 1) {
@@ -236,8 +236,8 @@ static PyObject *adj_right_of_stacks(PyObject *cotangent, PyObject *left, PyObje
     return adj_rows_by_rows(precision, a, g);
 }
 
-/* All rows of an array times a matrix, an array with as many axes; None where they do not fit, are empty, or do not lie
-   in rows of their own. Rows of one element are left to the kernel. */
+/* All rows of an array times a matrix, with the array's number of axes. None if they do not fit, are empty, or do not
+   lie in separate rows. The kernel handles rows of one element. */
 static PyObject *adj_rows_times(int precision, PyArrayObject *x, adj_matrix b) {
     int ndim = PyArray_NDIM(x);
     if (ndim == 0 || PyArray_DIM(x, ndim - 1) != b.rows || b.rows < 2) Py_RETURN_NONE;
@@ -294,7 +294,7 @@ static PyObject *adj_linear_weight(PyObject *cotangent, PyObject *input, PyObjec
     return adj_rows_by_rows(precision, g, x);
 }
 
-/* What is made of more than two values, which a list holds; None for others. */
+/* Operations on a list of more than two values; None for others. */
 static PyObject *adj_product_of_several(int kind, PyObject *values) {
     if (PyList_GET_SIZE(values) != 3) Py_RETURN_NONE;
     PyObject *a = PyList_GET_ITEM(values, 0), *b = PyList_GET_ITEM(values, 1), *c = PyList_GET_ITEM(values, 2);
@@ -304,8 +304,8 @@ static PyObject *adj_product_of_several(int kind, PyObject *values) {
     Py_RETURN_NONE;
 }
 
-/* A product, or a cotangent of one, where g without axes is that of a product of two vectors; None for arrays that are
-   not plain, or not of the ranks that `kind` says. */
+/* A product, or a cotangent of a product; g without axes belongs to a product of two vectors. None for arrays that are
+   not plain, or whose ranks differ from `kind`. */
 static PyObject *adj_product(int kind, PyObject *first, PyObject *second) {
     int precision = adj_precision(first);
     if (precision < 0 || adj_precision(second) != precision) Py_RETURN_NONE;

@@ -1,8 +1,9 @@
 """Products, sums and moves of plain arrays in C: NumPy's inner loops and C functions without its Python functions.
 
-A `NativeKernel` belongs to a kernel or a formula and gives the same, to the last bit, for plain arrays of single or
-double precision of the ranks that it is for, or None: then the kernel or formula is called. It calls NumPy's own inner
-loops, products those of numpy.matmul, which call its BLAS. In plain Python there are no native kernels: all give None.
+A `NativeKernel` belongs to a kernel or a formula. For plain arrays of single or double precision and of its ranks it
+returns the same result to the last bit. Otherwise it returns None, and the kernel or formula is called. It calls
+NumPy's inner loops; products call the loops of numpy.matmul, and so its BLAS. In plain Python every native kernel
+returns None.
 """
 
 try:
@@ -37,20 +38,21 @@ if cython.compiled:
 class NativeKernel:
     """A native kernel by its name.
 
-    product: a @ b; matrices, matrix_vector, vectors: the same of two axes and of one only.
-    left cotangent: of a product, the cotangent of the left factor from g and the right one. right cotangent: that of
-        the right factor from g and the left one, where one has more than two axes also its shape.
+    product: a @ b; matrices, matrix_vector, vectors: a @ b for these ranks only.
+    left cotangent: the cotangent of a product's left factor, from g and the right factor. right cotangent: the
+    cotangent of the right factor, from g and the left factor, and its shape if one has more than two axes.
     linear: rows times the transpose of a matrix, plus a vector or None. linear input: the cotangent of the rows, from g
-        and the matrix; linear weight: that of the matrix, from g, the rows and its shape.
+    and the matrix. linear weight: the cotangent of the matrix, from g, the rows and its shape.
     total, average: the sum and the mean of all elements.
-    spread: the cotangent of the input of `total`, from g and its shape; spread mean: the same for `average`.
+    spread: the cotangent of the input of `total`, from g and its shape. spread mean: the cotangent of the input of
+    `average`.
 
     The others, moves, take an array and parameters, and leave errors to the kernel or formula:
-    read: the part at a basic index; embed: zeros of a shape with an array at such an index.
-    reshape, permute, permute back, swap: another shape, axes in another order and in that before, two axes exchanged.
-    expand: repeated to a shape; sum to: summed to a shape that was repeated.
-    sum axes: over axes, kept or not; sum axes back: its cotangent, from g, the input's shape, the axes, whether kept.
-    join, stack: a list of arrays joined along an axis, or along a new one.
+    read: the part at a basic index; embed: zeros of a shape with an array at a basic index.
+    reshape, permute, permute back, swap: a new shape, a permutation of the axes and its inverse, two axes exchanged.
+    expand: broadcasts to a shape; sum to: its transpose, a sum to a shape.
+    sum axes: sums over axes, kept or not; sum axes back: its cotangent, from g, the input's shape, the axes and
+    keepdim. join, stack: a list of arrays joined along an axis, or along a new one.
     """
 
     def __init__(self, name):
@@ -116,9 +118,9 @@ if cython.compiled:
     @cython.final
     @cython.cclass
     class ReadyProduct:
-        """The product of arrays of one or two axes, none of them empty, whose layouts are known before their memory.
+        """The product of nonempty arrays of one or two axes, whose layouts are known before their memory.
 
-        dtype: of all, single or double precision. left, right, out: for each its shape and its strides.
+        dtype: the common dtype, single or double precision. left, right, out: the shape and strides of each.
         """
 
         def __init__(self, dtype, left, right, out):
@@ -144,7 +146,7 @@ if cython.compiled:
 
 
 def can_be_ready(*arrays):
-    """True for arrays that a `ReadyProduct` multiplies: a left and a right factor, and the result.
+    """True if a `ReadyProduct` can multiply these arrays: a left and a right factor, and the result.
 
     >>> import numpy
     >>> can_be_ready(numpy.ones((2, 3)), numpy.ones(3), numpy.ones(2)), can_be_ready(numpy.ones((2, 0)), numpy.ones(0))
@@ -158,21 +160,21 @@ _PRECISIONS = {numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)}
 
 
 def added(to, source):
-    """Add an array to another one in place; False if that is left to NumPy."""
+    """Add an array to another one in place; False if NumPy must do it."""
     if cython.compiled:
         return adj_add_into(to, source)
     return False
 
 
 def plus(a, b):
-    """The sum of two arrays, whatever floating point errors there are; None if that is left to NumPy."""
+    """The sum of two arrays, ignoring floating point errors; None if NumPy must do it."""
     if cython.compiled:
         return adj_plus(a, b)
     return None
 
 
 def summed_to(array, shape):
-    """The sum over the axes along which broadcasting from a shape repeats elements; None if that is left to NumPy.
+    """The sum over the axes along which broadcasting from a shape repeats elements; None if NumPy must do it.
 
     >>> import numpy
     >>> total = summed_to(numpy.ones((3, 2)), (1, 2))
@@ -189,7 +191,7 @@ SUM, PROD, MAX, MIN, COUNT = range(5)
 
 
 def reduced(kind, array, axes, keepdims):
-    """An array reduced over axes, an int or a tuple of ints but not all axes; None if that is left to NumPy.
+    """An array reduced over axes, an int or a tuple of ints but not all axes; None if NumPy must do it.
 
     >>> import numpy
     >>> result = reduced(SUM, numpy.ones((3, 2)), 1, False)
@@ -228,10 +230,10 @@ _WRITTEN_OUT = 1 << 15
 
 
 def by_long_rows(ufunc, left, right):
-    """ufunc(left, right) of arrays that are broadcast: repeated elements are written out, some at a time.
+    """ufunc(left, right) of arrays that broadcast: repeated elements are written out in blocks.
 
-    NumPy calls an inner loop for each row in which neither array begins to be repeated, which costs more than a row of
-    a few elements.
+    NumPy would call an inner loop for each row, up to the point where one array begins to repeat. For short rows the
+    calls cost more than the work.
 
     >>> import numpy
     >>> by_long_rows(numpy.subtract, numpy.ones((3, 1, 2)), numpy.ones((1, 4, 2))).shape
@@ -263,7 +265,7 @@ def _written_out(array):
 
 
 def triangle(array, k, upper):
-    """The matrices' upper triangles from diagonal k on, or the lower ones up to it; None if that is left to NumPy.
+    """The upper triangles of matrices from diagonal k on, or the lower ones up to it; None if NumPy must do it.
 
     >>> import numpy
     >>> result = triangle(numpy.ones((2, 2)), 0, True)
@@ -282,11 +284,11 @@ def one_like(array):
     return None
 
 
-# stacks of small matrices: the result, or None for what is left to NumPy's functions, singular matrices among it
+# stacks of small matrices: the result, or None if NumPy's functions must do it, also for singular matrices
 
 
 def stacked_products(a, b):
-    """a @ b of arrays of matrices, of which one has further axes.
+    """a @ b of arrays of matrices; at least one has further axes.
 
     >>> import numpy
     >>> result = stacked_products(numpy.ones((5, 2, 3)), numpy.ones((3, 1)))

@@ -1,9 +1,9 @@
 /* Reductions over some axes of a plain array: sums, products, extrema, and counts of truth values.
 
-   NumPy calls an inner loop for each row, which costs more than the row where it is short. Here short rows and columns
-   lie in one loop. Results are NumPy's to the last bit: elements of a row are added one after the other below 8 of
-   them, else in 8 sums, as NumPy does up to ADJ_LONGEST_ROW elements; along an axis that is not the last in memory they
-   are added one after the other. */
+   NumPy calls an inner loop for each row; for short rows the call costs more than the work. Here one loop handles many
+   short rows and columns. Results equal NumPy's to the last bit. Below 8 elements a row is summed in order, otherwise
+   in 8 partial sums, as NumPy does up to ADJ_LONGEST_ROW elements. Along an axis that is not the last in memory,
+   elements are summed in order. */
 #ifndef ADJOINT_REDUCTIONS_H
 #define ADJOINT_REDUCTIONS_H
 
@@ -12,7 +12,7 @@
 #include "sums.h"
 #include "optimized_begin.h"
 
-/* Longer rows are left to NumPy, which divides them into halves; so are columns beside so many others. */
+/* NumPy handles longer rows, which it divides into halves, and wider groups of columns. */
 #define ADJ_LONGEST_ROW 128
 #define ADJ_WIDEST_ROW 64
 /* From so many elements on, other threads may run meanwhile. */
@@ -135,7 +135,7 @@ static const struct {
     {{adj_count_columns, adj_count_rows, NPY_INT64}},
 };
 
-/* Marks the axes that are named, an int or a tuple of ints; how many, -1 for what is not that. */
+/* Marks the given axes, an int or a tuple of ints; returns their number, -1 for other objects. */
 static int adj_named_axes(PyObject *axes, int ndim, char *reduced) {
     int is_tuple = PyTuple_CheckExact(axes), n = is_tuple ? (int)PyTuple_GET_SIZE(axes) : 1;
     for (int i = 0; i < ndim; i++) reduced[i] = 0;
@@ -205,7 +205,7 @@ static PyArrayObject *adj_result_of_reduction(PyArrayObject *a, const char *redu
     return (PyArrayObject *)PyArray_New(&PyArray_Type, n, shape, type, strides, NULL, 0, 0, NULL);
 }
 
-/* Fills a result with what the first elements are joined to. */
+/* Fills a result with the initial value of the reduction. */
 static void adj_fill_neutral(PyArrayObject *out, int kind) {
     npy_intp n = PyArray_SIZE(out);
     char *to = PyArray_BYTES(out);
@@ -245,7 +245,7 @@ static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int ke
     int n = adj_axes_in_memory(a, reduced, axes);
     if (n < 1) Py_RETURN_NONE;
     int by_rows = axes[n - 1].reduced;
-    /* NumPy takes the factors of a row of any length one after the other */
+    /* NumPy multiplies the factors of a row of any length in order */
     npy_intp most = !by_rows ? ADJ_WIDEST_ROW : kind == ADJ_REDUCE_PROD ? NPY_MAX_INTP : ADJ_LONGEST_ROW;
     if (axes[n - 1].n > most) Py_RETURN_NONE;
     if (!by_rows && axes[n - 1].step != PyArray_ITEMSIZE(a)) Py_RETURN_NONE;

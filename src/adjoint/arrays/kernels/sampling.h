@@ -7,7 +7,7 @@
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* Which array is the result: that of images, of weights, or of results. */
+/* The array to compute: images, weights or results. */
 enum { ADJ_SAMPLES, ADJ_SAMPLED_WEIGHTS, ADJ_SAMPLED_IMAGES };
 
 /* How many there are of images, channels, elements of an image, results of an image, and places of a result. */
@@ -52,7 +52,7 @@ typedef struct {
 ADJ_DEFINE_SAMPLE(adj_sample_4, float)
 ADJ_DEFINE_SAMPLE(adj_sample_8, double)
 
-/* Fills one of the three arrays from the others; it holds zeros unless it is the results. */
+/* Computes one of the three arrays from the others; it must hold zeros, except for the results. */
 static void adj_sample(int item, int which, adj_sampling n, char *places, char *image, char *weights, char *results) {
     const int64_t *at = (const int64_t *)places;
     if (item == 4)
@@ -177,20 +177,17 @@ static inline int64_t adj_nearest(double x) { return (int64_t)((x + 675539944105
             for (int axis = 0; g != NULL && axis < ndim; axis++) *out++ = of[ndim - 1 - axis];                         \
         }                                                                                                              \
     }                                                                                                                  \
-    /* with what the compiler needs to know of images of two axes */                                                   \
+    /* with constants of images of two axes, for the compiler */                                                   \
     static void adj_all_corners_##suffix(const adj_corners *job, const type *points, const type *g, type *out,         \
-                                         int64_t *places) {                                                            \
-        if (job->ndim != 2)                                                                                            \
-            adj_corners_of_##suffix(job, job->ndim, job->mode, points, g, out, places);                                \
-        else if (job->mode == ADJ_BILINEAR && g == NULL)                                                               \
-            adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, NULL, out, places);                                  \
-        else if (job->mode == ADJ_BILINEAR)                                                                            \
-            adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, g, out, NULL);                                       \
-        else if (job->mode == ADJ_NEAREST)                                                                             \
-            adj_corners_of_##suffix(job, 2, ADJ_NEAREST, points, g, out, places);                                      \
-        else                                                                                                           \
-            adj_corners_of_##suffix(job, 2, ADJ_BICUBIC, points, g, out, places);                                      \
-    }
+    int64_t *places) {                                                            \ if (job->ndim != 2)
+    \ adj_corners_of_##suffix(job, job->ndim, job->mode, points, g, out, places);                                \ else
+    if (job->mode == ADJ_BILINEAR && g == NULL)                                                               \
+    adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, NULL, out, places);                                  \ else if
+    (job->mode == ADJ_BILINEAR)                                                                            \
+    adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, g, out, NULL);                                       \ else if
+    (job->mode == ADJ_NEAREST)                                                                             \
+    adj_corners_of_##suffix(job, 2, ADJ_NEAREST, points, g, out, places);                                      \ else
+    \ adj_corners_of_##suffix(job, 2, ADJ_BICUBIC, points, g, out, places);                                      \ }
 
 ADJ_DEFINE_CORNERS(4, float)
 ADJ_DEFINE_CORNERS(8, double)

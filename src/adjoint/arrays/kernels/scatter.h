@@ -47,8 +47,8 @@ static void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ss
         adj_add_rows_8((const double *)values, (const int64_t *)rows, n, width, (double *)out);
 }
 
-/* Whether all of n numbers are at least `least` and below `limit`: the sign bit of a difference tells, which vectors
-   have on all processors. Where one difference overflows, the other has the bit. */
+/* Whether all of n numbers are at least `least` and below `limit`. The sign bit of a difference decides, since vectors
+   have subtraction on all processors. If one difference overflows, the other has the bit. */
 ADJ_CLONES int adj_all_within(const char *numbers, Py_ssize_t n, int64_t least, int64_t limit) {
     const uint64_t *at = (const uint64_t *)numbers;
     uint64_t first = (uint64_t)least, last = (uint64_t)limit - 1, outside = 0;
@@ -56,8 +56,8 @@ ADJ_CLONES int adj_all_within(const char *numbers, Py_ssize_t n, int64_t least, 
     return !(outside >> 63);
 }
 
-/* Elements at places along one axis: arrays (outer, n, inner) of elements of `size` bytes, places (outer, m, inner).
-   The values (outer, m, inner) are read from the array, written there, or added to what is there. */
+/* Elements at indices along one axis: arrays (outer, n, inner) of elements of `size` bytes, indices (outer, m, inner).
+   The values (outer, m, inner) are read from the array, written to it, or added to it. */
 enum { ADJ_TAKE, ADJ_PUT, ADJ_ADD };
 #define ADJ_FOR_EACH_PLACE(type, statement)                                                                            \
     {                                                                                                                  \
@@ -122,7 +122,7 @@ typedef struct {
 ADJ_DEFINE_AXIS_SUMS(adj_axis_sums_4, float)
 ADJ_DEFINE_AXIS_SUMS(adj_axis_sums_8, double)
 
-/* Runs a map; returns whether there was a floating point error that NumPy may be told to report. */
+/* Runs a map; returns whether there was a floating point error that NumPy may have to report. */
 static int adj_axis_sums(int size, const adj_axis_map *map, const char *x, char *out) {
     feclearexcept(FE_ALL_EXCEPT);
     if (size == 4) adj_axis_sums_4(map, (const float *)x, (float *)out);

@@ -1,6 +1,6 @@
-"""Scatter: elements added at places of images, rows added to rows, elements and sums along one axis, weighted sums.
+"""Scatter: adds elements to images and rows to rows, reads and sums along one axis, and computes weighted sums.
 
-There is no uncompiled form: `compiled` and `can_do` are then False, and the callers do the same with whole arrays.
+There is no uncompiled form: `compiled` and `can_do` are then False, and the callers use whole-array operations.
 """
 
 try:
@@ -51,9 +51,9 @@ if compiled:
         return out
 
     def add_rows(values, rows, shape, n):
-        """Zeros of a shape, n rows in memory, with each row of `values` added to the one whose number `rows` has.
+        """Zeros of a shape, n rows in memory, with each row of `values` added to the row numbered in `rows`.
 
-        None if a number is that of no row.
+        None if a number is out of range.
         """
         if not _are_of_one_kind(values) or type(rows) is not numpy.ndarray:
             raise TypeError(
@@ -222,7 +222,7 @@ def grid_corners(points, lengths, mode, padding, align_corners):
 
 
 def grid_corners_back(points, g, lengths, mode, padding, align_corners):
-    """The cotangent of the points from that of the weights; None for arrays without loops."""
+    """The cotangent of the points from the cotangent of the weights; None for arrays without loops."""
     if not can_do(points, g) or not points.size:
         return None
     points, g = numpy.ascontiguousarray(points), numpy.ascontiguousarray(g)

@@ -26,7 +26,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_tanh_of)(const V *x, V *result) {
     *(W *)result = (*(W *)&rest & ~ADJ_SIGN_BIT) | (*(const W *)x & ADJ_SIGN_BIT);
 }
 
-/* a vector of which n elements are there, the others 0 */
+/* a vector of n elements, filled up with 0 */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_load)(const T *from, int64_t n, V *result) {
     if (n >= WIDTH)
         *result = *(const V *)from;
@@ -84,7 +84,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_multiply_tile)(const int rows, const int
 #define ADJ_MULTIPLY_ROWS(n, vectors) \
     case n: ADJ_NAME(adj_multiply_tile)(n, vectors, left, left_step, length, panel, out, out_step); break;
 
-/* the same for any number of rows */
+/* as above, for any number of rows */
 ADJ_TARGET static void ADJ_NAME(adj_multiply_rows)(int64_t rows, int vectors, const T *left, int64_t left_step,
                                                    int64_t length, const T *panel, T *out, int64_t out_step) {
     for (; rows > 0; rows -= ADJ_TILE, left += ADJ_TILE * left_step, out += ADJ_TILE * out_step) {
@@ -125,7 +125,7 @@ typedef struct {
     const T *hidden, *memory;
 } ADJ_NAME(adj_run);
 
-/* The runs of samples of a moment between two samples: those whose states go on, then those that begin. */
+/* The runs of samples of a time step between two samples: those whose states continue, then those that begin. */
 ADJ_TARGET static int ADJ_NAME(adj_runs_of)(const adj_sequence_job *job, int64_t moment, int64_t low, int64_t high,
                                             ADJ_NAME(adj_run) *runs) {
     int64_t n = job->units, place = job->reverse ? job->moments - 1 - moment : moment;
@@ -204,7 +204,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_steps_of)(const int cell, const adj_sequ
                                   gates + row * saved_gates * n + i);
 }
 
-/* A function of the elements, once for each cell: what does not depend on the cell stands outside of it. */
+/* A function of the elements, compiled once for each cell; code that does not depend on the cell is outside of it. */
 #define ADJ_BY_CELL(function) \
     switch (job->cell) { \
         case ADJ_LSTM: ADJ_NAME(function)(ADJ_LSTM, job, work, run); break; \

@@ -10,14 +10,14 @@
 #define ADJ_SHORT_ROW 33
 #define ADJ_MANY_SHORT_ROWS 512
 
-/* The length of an array's axis among `ndim` axes of a result: 1 where the array does not have it. */
+/* The length of an array's axis among `ndim` axes of a result: 1 if the array lacks it. */
 static inline npy_intp adj_length_among(PyArrayObject *a, int axis, int ndim) {
     int operand_axis = axis - (ndim - PyArray_NDIM(a));
     return operand_axis < 0 ? 1 : PyArray_DIM(a, operand_axis);
 }
 
 /* 1 if two plain arrays of one type broadcast against each other so that a ufunc works on short rows. A row ends where
-   an array that was repeated no longer is, or the other way round. */
+   an array begins or stops to repeat. */
 static inline int adj_meet_in_short_rows(PyObject *left, PyObject *right) {
     if (!PyArray_CheckExact(left) || !PyArray_CheckExact(right)) return 0;
     PyArrayObject *a = (PyArrayObject *)left, *b = (PyArrayObject *)right;
@@ -45,8 +45,8 @@ static inline int adj_meet_in_short_rows(PyObject *left, PyObject *right) {
         for (npy_intp j = 0; j < each; j++) ((type *)to)[j] = value;                                                   \
     }
 
-/* Writes elements of an array out without gaps; returns the end of what was written. What is repeated is copied in
-   pieces that double in length. */
+/* Writes elements of an array out without gaps; returns the end of the output. Repeated elements are copied in pieces
+   of doubling length. */
 static char *adj_write_out(const char *x, int ndim, const npy_intp *shape, const npy_intp *strides, int size,
                            char *to) {
     if (ndim == 0) {

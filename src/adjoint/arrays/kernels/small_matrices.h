@@ -7,12 +7,12 @@
 #include "ufunc_loops.h"
 #include "optimized_begin.h"
 
-/* Products of more multiplications, and matrices of more rows to be factorized, are left to BLAS and LAPACK. */
+/* BLAS and LAPACK handle products of more multiplications, and factorizations of more rows. */
 #define ADJ_SMALL_PRODUCT 216
 #define ADJ_SMALL_MATRIX 16
 #define ADJ_FEW_SIDES 16
 
-/* What is made of a matrix: its determinant, its inverse, the solution for some right-hand sides. */
+/* The operations on a matrix: determinant, inverse, solution for right-hand sides. */
 enum { ADJ_DETERMINANT, ADJ_INVERSE, ADJ_SOLUTION };
 
 /* Two stacks that are broadcast: their shape, without the matrices, and the steps of each in bytes. */

@@ -1,6 +1,6 @@
-"""Where the stored values of a sparse matrix are, and products with it.
+"""The positions of the stored values of a sparse matrix, and products with it.
 
-The values are a vector, in the order in which the matrix stores them; values in the same place are added.
+The values are a vector in the matrix's order; values at the same position are added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SparseLayout:
         self._template: Any = None
         self._order: Any = None
         self._repeated: SparseLayout | None = None
-        #: What others keep with the layout: factors of systems.
+        #: Data that other modules cache with the layout: factors of systems.
         self.derived_data: dict[Any, Any] = {}
 
     @property
@@ -43,7 +43,7 @@ class SparseLayout:
         return self._transposed
 
     def repeated(self, n: int) -> SparseLayout:
-        """The layout of n such matrices along a diagonal, whose values follow each other; the last one is kept.
+        """The layout of n such matrices along a diagonal, with concatenated values; the last layout is cached.
 
         >>> SparseLayout((1, 2), [0], [1]).repeated(2).columns
         array([1, 3])
@@ -91,7 +91,7 @@ class SparseLayout:
         return xp.sum_at((self.shape[0], *array.shape[1:]), (rows,), terms)
 
     def sampled(self, xp: Any, left: Any, right: Any) -> Any:
-        """The values at these places of left (m,) or (m, k) times the transpose of right (n,) or (n, k)."""
+        """The values, at these positions, of left (m,) or (m, k) times the transpose of right (n,) or (n, k)."""
         rows, columns = xp.asarray(self.rows), xp.asarray(self.columns)
         if left.ndim == 1:
             return xp.take(left, rows, axis=0) * xp.take(right, columns, axis=0)

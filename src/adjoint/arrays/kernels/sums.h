@@ -7,7 +7,7 @@
 #include "ufunc_loops.h"
 #include "optimized_begin.h"
 
-/* From so many additions on, other threads may run meanwhile, and sums over leading axes are left to NumPy. */
+/* From this number of additions on, other threads may run meanwhile, and NumPy handles sums over leading axes. */
 #define ADJ_LONG_SUM 40000
 /* From so many elements on, NumPy's own function costs little beside the sum: it may divide the elements otherwise. */
 #define ADJ_MANY_ELEMENTS 8192
@@ -19,7 +19,7 @@ enum { ADJ_TOTAL = ADJ_LINEAR_WEIGHT + 1, ADJ_AVERAGE, ADJ_SPREAD, ADJ_SPREAD_ME
 /* The loops of numpy.add for double and single precision, which adj_find_sum_loops() finds. */
 static adj_loop adj_add_loops[2];
 
-/* Finds the loops; 0 where NumPy does not have them in this form. */
+/* Finds the loops; returns 0 if NumPy lacks one in this form. */
 static int adj_find_sum_loops(PyObject *add) {
     PyUFuncObject *ufunc = (PyUFuncObject *)add;
     return adj_loop_of_type(ufunc, NPY_DOUBLE, adj_add_loops) && adj_loop_of_type(ufunc, NPY_FLOAT, adj_add_loops + 1);
@@ -104,8 +104,8 @@ static PyObject *adj_total(int kind, PyObject *object) {
     return (PyObject *)out;
 }
 
-/* The sum over the leading axes that an array has beyond a shape; None for what is not plain, in rows, of that kind and
-   small. */
+/* The sum over the leading axes that an array has beyond a shape; None unless the array is plain, row-major, of this
+   kind and small. */
 static PyObject *adj_sum_leading(PyObject *object, PyObject *shape) {
     int precision = adj_summable(object);
     if (precision < 0 || !PyTuple_CheckExact(shape)) Py_RETURN_NONE;
@@ -119,7 +119,7 @@ static PyObject *adj_sum_leading(PyObject *object, PyObject *shape) {
         n *= dims[i];
     }
     for (int i = 0; i < extra; i++) rows *= PyArray_DIM(a, i);
-    /* a row of one element is summed in pairs by NumPy; and long ones are better left to it */
+    /* NumPy sums rows of one element in pairs, and is faster for long rows */
     if (n < 2 || rows < 1 || n * rows >= ADJ_LONG_SUM) Py_RETURN_NONE;
     PyArrayObject *out = adj_new_array(a, ndim, dims);
     if (out == NULL) return NULL;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "numpy_arrays.h"
 
-/* The upper triangles from diagonal k on, or the lower ones up to it; None for arrays that are not plain numbers, row
-   by row. */
+/* The upper triangles from diagonal k on, or the lower ones up to it; None unless the array is plain, numeric and
+   row-major. */
 static PyObject *adj_triangle(PyObject *object, Py_ssize_t k, int upper) {
     if (!PyArray_CheckExact(object)) Py_RETURN_NONE;
     PyArrayObject *a = (PyArrayObject *)object;

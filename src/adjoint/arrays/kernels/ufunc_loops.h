@@ -25,7 +25,7 @@ static inline int adj_flags(int which) {
 #endif
 }
 
-/* Clears those of these flags that are set. */
+/* Clears these flags if they are set. */
 static inline void adj_clear_flags(int which) {
 #ifdef ADJ_FLAGS_IN_ONE_REGISTER
     unsigned int before = _mm_getcsr();
@@ -36,7 +36,7 @@ static inline void adj_clear_flags(int which) {
 #endif
 }
 
-/* An inner loop and what it is given as its data. */
+/* An inner loop and its data argument. */
 typedef struct {
     PyUFuncGenericFunction function;
     void *data;

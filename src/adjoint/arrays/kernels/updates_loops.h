@@ -12,7 +12,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_decayed)(const adj_updates_job *job, V *
     if (job->shrink != 1) *p *= (T)job->shrink;
 }
 
-/* numbers: lr, momentum, the part of the gradient that is taken; state: the buffer if there is a momentum */
+/* numbers: lr, momentum, the factor of the gradient; state: the buffer if there is a momentum */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_descend)(const adj_updates_job *job, const adj_update *row) {
     T *parameter = (T *)row->at[0], *buffer = (T *)row->at[2];
     const T *gradient = (const T *)row->at[1], lr = ADJ_NUMBER(0), momentum = ADJ_NUMBER(1), taken = ADJ_NUMBER(2);

@@ -1,9 +1,8 @@
-/* Loops of ufuncs by vectors of the processor, each for several kinds of processor; vector_ufuncs.py says what for.
-
-   `vector_ufuncs_loops.h` and `vector_ufuncs_single.h` have a formula for each function, which holds within a domain;
-   elements outside of it are left to the loop of the ufunc that is replaced. Elements are taken in blocks without
-   gaps, in which the value of an element depends on nothing else: not on its neighbours, nor on the strides, number or
-   place of elements. Products and sums are fused where ADJ_FMA says so and nowhere else; see vectors_fused.h. */
+/* Loops of ufuncs over vectors of the processor, each for several kinds of processor; vector_ufuncs.py explains their
+use. `vector_ufuncs_loops.h` and `vector_ufuncs_single.h` have a formula for each function, which holds within a domain.
+The loop of the original ufunc computes elements outside of it. Elements are processed in blocks without gaps, where the
+value of an element does not depend on its neighbours, nor on strides, number or position of elements. Only ADJ_FMA
+fuses products and sums; see vectors_fused.h. */
 
 #ifndef ADJOINT_VECTOR_UFUNCS_H
 #define ADJOINT_VECTOR_UFUNCS_H
@@ -18,16 +17,16 @@
 #include "vector_ufuncs_tables.h"
 #include "optimized_begin.h"
 
-/* NumPy's builds for Linux have loops by vectors of AVX-512 for log1p and expm1, which take the time of these formulas.
-   With vectors of two numbers, without FMA, the formulas of erf and erfc in double precision gain nothing. */
+/* NumPy's builds for Linux have AVX-512 loops for log1p and expm1, which are as fast as these formulas. With vectors of
+   two numbers, without FMA, the formulas of erf and erfc in double precision gain nothing. */
 #if defined(__linux__)
 #define ADJ_UNLESS_LINUX(formula) NULL
 #else
 #define ADJ_UNLESS_LINUX(formula) formula
 #endif
 
-/* n elements, a multiple of any vector's width; returns 0, and has done nothing, if one is outside of the domain. If
-   `inside` is given, that is all that is noted there, for each element. */
+/* n elements, a multiple of any vector's width. Returns 0 without an effect if an element is outside of the domain. If
+   `inside` is given, it only stores there, for each element, whether it is inside. */
 #define ADJ_ARGUMENTS const void *x, const void *y, void *out, int64_t n, char *inside
 typedef int (*adj_formula)(ADJ_ARGUMENTS);
 
@@ -172,8 +171,8 @@ static void adj_run_replaced(const adj_replaced *replaced, const void **inputs, 
     replaced->loop.function(args, &count, steps, replaced->loop.data);
 }
 
-/* The formula on a block without gaps: count elements, whose number is brought to a multiple of a vector's width with
-   the last one. Where `inside` says so an element is replaced by 0.5, which all domains have. */
+/* The formula on a block without gaps. The last element pads the block to a multiple of a vector's width. Elements that
+   `inside` excludes are replaced by 0.5, which lies in all domains. */
 static int adj_run_formula(const adj_replaced *replaced, const void **inputs, npy_intp count, const char *inside,
                            int ask, void *out) {
     adj_block filled[2], results;
@@ -246,7 +245,7 @@ static int adj_reads_results(const adj_replaced *replaced, char **args, npy_intp
     return 0;
 }
 
-/* Elements in blocks: in each the values are those that a block of this one element would have. */
+/* Processes elements in blocks; a value is the same as in a block of this single element. */
 static void adj_run_function(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const adj_replaced *replaced = (const adj_replaced *)data;
     int n_inputs = replaced->n_inputs, size = replaced->size, dense = 1;
@@ -265,7 +264,7 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
         for (int k = 0; k < n_inputs; k++) {
             inputs[k] = args[k] + start * steps[k];
             if (steps[k] == size) continue;
-            /* a number is the same in all blocks, of which the first is the longest */
+            /* a number is equal in all blocks, and the first block is the longest */
             if (steps[k] || !start || block == 1)
                 adj_gather((const char *)inputs[k], steps[k], size, count, gathered + k);
             inputs[k] = gathered + k;
@@ -285,9 +284,9 @@ static void adj_run_function(char **args, const npy_intp *dimensions, const npy_
     if (flags) feraiseexcept(flags);
 }
 
-/* A copy of a ufunc in which the loops for double and single precision are replaced, by formulas of these numbers or,
-   for -1, by the same loop on elements without gaps. `widened`: single precision is computed in double precision. What
-   it needs lies in one block, which NumPy frees with the ufunc. */
+/* A copy of a ufunc with other loops for double and single precision: the formulas with these numbers, or, for -1, the
+   original loop on elements without gaps. `widened`: single precision is computed in double precision. All data lie in
+   one block, which NumPy frees with the ufunc. */
 static PyObject *adj_with_formula(PyObject *ufunc, PyObject *called, int number, int single, int widened) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     int nargs = u->nargs, n = u->ntypes;

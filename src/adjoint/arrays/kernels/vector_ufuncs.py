@@ -1,14 +1,14 @@
-"""Ufuncs with loops by vectors of the processor, in place of NumPy's and SciPy's of the same names.
+"""Ufuncs with loops over vectors of the processor; they replace NumPy's and SciPy's ufuncs of the same names.
 
 `of("sin")` is a copy of numpy.sin with other loops for double and single precision, and so is `of("i0")` of
-scipy.special.i0. The value of an element depends on the element alone: not on the number, the layout or the values of
-other elements. Some have formulas of our own (see `vector_ufuncs_loops.h`) that hold within a domain, to a few units in
-the last place at most; elements outside of it, infinite ones and NaN among them, are left to the
-loop that was there. NumPy's loops may take another way for other strides, so they are given elements without gaps. So
-special values, warnings and all other types are those of the original, and whatever works with ufuncs works with these.
+scipy.special.i0. The result for an element depends on the element alone, not on the number, layout or values of other
+elements. Some ufuncs have their own formulas (see `vector_ufuncs_loops.h`) that hold within a domain, up to a few units
+in the last place. The original loop computes elements outside of it, such as infinity and NaN. NumPy's loops may give
+other values for other strides, so they get elements without gaps. Special values, warnings and all other dtypes are as
+in the original, and these ufuncs work wherever ufuncs do.
 
-Without a compiled form, or vectors, `of` returns the original, with its own loops for other strides; likewise if the
-original is no ufunc, as in scipy.special with SCIPY_ARRAY_API=1 in the environment.
+Without a compiled form, or without vectors, `of` returns the original, whose values may depend on strides. It also does
+so if the original is no ufunc, as in scipy.special with SCIPY_ARRAY_API=1 in the environment.
 """
 
 try:
@@ -41,7 +41,7 @@ _TABLE = {
     "i1e": ("scipy.special", "i1e", 11, 11, True),
     "erfinv": ("scipy.special", "erfinv", 12, 12, True),
     "expit": ("scipy.special", "expit", 13, 14, False),
-    # the same as ndtr in double precision, and to some units in the last place in single precision
+    # equal to ndtr in double precision, and up to some units in the last place in single precision
     "normal_cdf": ("scipy.special", "ndtr", 7, 15, False),
     "log1p": ("numpy", "log1p", 16, 17, False),
     "expm1": ("numpy", "expm1", 18, 19, False),
@@ -57,7 +57,7 @@ _DENSE = (
     ("exp", "exp2", "log", "log2", "log10", "logaddexp2", "power", "float_power", "cbrt")
     + ("tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh")
 )  # fmt: skip
-#: The same, as they are slow where one operand is a number; one step of arithmetic in time.
+#: Like the above, since they are slow if one operand is a number; they cost one step of arithmetic.
 ARITHMETIC = ("maximum", "minimum")
 _TABLE |= {name: ("numpy", name, -1, -1, False) for name in (*_DENSE, *ARITHMETIC)}
 #: The names that the array API standard has for some.
@@ -68,14 +68,14 @@ _OTHER_NAMES = {
 NUMPY_NAMES = frozenset([name for name, row in _TABLE.items() if row[0] == "numpy"]) | frozenset(_OTHER_NAMES)
 SPECIAL_NAMES = frozenset(_TABLE) - NUMPY_NAMES
 
-#: Those that are called on bfloat16 itself, not on float32 in its place: its loops come with ml_dtypes.
+#: Ufuncs called on bfloat16 itself, not on float32: their loops come with ml_dtypes.
 _IN_BFLOAT16 = frozenset(("nextafter",))
 
 _ufuncs = {}
 
 
 def original(name):
-    """The ufunc in whose place `of` stands."""
+    """The original ufunc that `of` replaces."""
     module, own_name = _TABLE[_OTHER_NAMES.get(name, name)][:2]
     return getattr(import_module(module), own_name)
 
@@ -93,7 +93,7 @@ def of(name):
 
 
 def is_dense(function):
-    """True for a ufunc of this module with loops of its own, whose values are the same for all strides."""
+    """True for a ufunc of this module with its own loops; its values do not depend on strides."""
     name = getattr(function, "__name__", None)
     return name in _ufuncs and _ufuncs[name] is function and function is not original(name)
 

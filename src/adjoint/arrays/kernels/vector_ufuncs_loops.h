@@ -4,10 +4,10 @@
 #define T double
 #include "vector_ufuncs_vectors.h"
 
-#define ADJ_MAGIC 6755399441055744.0  /* 1.5 * 2 ** 52: what is added to it is rounded to an integer */
+#define ADJ_MAGIC 6755399441055744.0  /* 1.5 * 2 ** 52: a number added to it is rounded to an integer */
 
-/* sine and cosine: the nearest multiple n of pi / 2 is taken away in three parts, of which the first two times n are
-   exact; polynomials of fdlibm (Sun Microsystems, 1993), which take along what rounding the rest has lost */
+/* sine and cosine: the nearest multiple n of pi / 2 is subtracted in three parts; the products of n with the first two
+   are exact. Polynomials of fdlibm (Sun Microsystems, 1993), corrected by the rounding error of the rest */
 
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_turned)(const V *of, int64_t quarter, V *result) {
     V x = *of, shifted = ADJ_FMA(x, ADJ_ALL(6.36619772367581382433e-01), ADJ_ALL(ADJ_MAGIC)), n = shifted - ADJ_MAGIC;
@@ -54,7 +54,7 @@ ADJ_TARGET static int ADJ_NAME(adj_hypot)(ADJ_ARGUMENTS) {
     const ADJ_INTEGER high = ADJ_BITS_OF(1e150), low = ADJ_BITS_OF(1e-140);
     ADJ_DOMAIN((a < high) & (b < high) & ((a > low) | (b > low)))
     ADJ_EACH ADJ_PUT(ADJ_FMA(ADJ_AT(x), ADJ_AT(x), ADJ_AT(y) * ADJ_AT(y)))
-    /* by the processor's instruction: a call is made for negative numbers only, of which there are none */
+    /* the processor's instruction: the compiler calls a function only for negative numbers, which do not occur */
     for (int64_t i = 0; i < n; i++) ((T *)out)[i] = __builtin_sqrt(((T *)out)[i]);
     return 1;
 }
@@ -74,9 +74,8 @@ ADJ_TARGET static int ADJ_NAME(adj_nextafter)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* What a quotient that is rounded to an integer leaves is exact if the product is not rounded before it is taken away:
-   it is fused, and where there is no instruction for that the domain is empty. The quotient rounded down may be one
-   less. */
+/* The remainder of a quotient rounded to an integer is exact if the product is not rounded before the subtraction. So
+   both are fused; without an instruction for that the domain is empty. The quotient rounded down may be one less. */
 #define ADJ_QUOTIENT \
     V first = ADJ_AT(x), second = ADJ_AT(y), quotient = first / second; \
     V times = (quotient + ADJ_MAGIC) - ADJ_MAGIC, rest = ADJ_FMA(-times, second, first); \
@@ -89,7 +88,7 @@ ADJ_TARGET static int ADJ_NAME(adj_fmod)(ADJ_ARGUMENTS) {
     ADJ_QUOTIENT_DOMAIN
     ADJ_EACH {
         ADJ_QUOTIENT
-        /* the sign is that of the first, for zero too */
+        /* the sign of the first operand, also for zero */
         V moved;
         ADJ_NAME(adj_signed)(&second, &first, &moved);
         moved += rest;
@@ -225,7 +224,7 @@ ADJ_TARGET ADJ_UNUSED static int ADJ_NAME(adj_erfcx)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* the logarithm of normal numbers: that of a power of two, and of what is left, by the series of artanh */
+/* the logarithm of normal numbers: of a power of two, plus the logarithm of the rest by the series of artanh */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log)(const V *x, V *result) {
     const int64_t half_root = 0x3fe6a09e667f3bcd;  /* the square root of 1 / 2 */
     W power = (ADJ_BITS(*x) - half_root) >> 52, bits = ADJ_BITS(*x) - (power << 52);
@@ -350,7 +349,7 @@ ADJ_TARGET ADJ_INLINE int ADJ_NAME(adj_bessel_i)(const void *x, void *out, int64
                 ADJ_NAME(adj_clenshaw)(&s, adj_bessel_i0_small, sizeof(adj_bessel_i0_small) / sizeof(double), &below);
         }
         if (large) {
-            /* where the argument is small, of 8, so that nothing divides by zero */
+            /* for small arguments the value at 8, to avoid a division by zero */
             V eight = {0};
             eight += 8;
             ADJ_NAME(adj_choose)(&where, &eight, &a, &above);

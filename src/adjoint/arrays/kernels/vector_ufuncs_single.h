@@ -29,7 +29,7 @@ ADJ_TARGET static int ADJ_NAME(adj_normal_cdf)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* from 1 on, 1 - erf(x) is the exponential of a polynomial; from 4 on it is nothing beside 1 */
+/* from 1 on, 1 - erf(x) is the exponential of a polynomial; from 4 on it is negligible beside 1 */
 ADJ_TARGET static int ADJ_NAME(adj_erf)(ADJ_ARGUMENTS) {
     ADJ_DOMAIN(a < ADJ_BITS_OF(1e37f))
     ADJ_EACH {

@@ -36,9 +36,9 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_size)(const V *x, V *result) { *(W *)res
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V *result) {
     *(W *)result = (ADJ_BITS(*size) & ~ADJ_SIGN) | (ADJ_BITS(*sign) & ADJ_SIGN);
 }
-/* Notes for each element whether a condition, in terms of the sizes a and b, holds, if that is asked for; otherwise
-   returns 0 from a formula unless it holds for all. Sizes are compared as the integers that their bits are: a
-   comparison of NaN as a number would raise a flag. */
+/* If `inside` is given, stores for each element whether a condition on the sizes a and b holds; otherwise returns 0
+   from a formula unless it holds for all. Sizes are compared as integers by their bits, since comparing NaN as a number
+   would raise a flag. */
 #define ADJ_DOMAIN(condition) { \
     W all = ~(W){0}; \
     ADJ_EACH { \
@@ -54,7 +54,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V 
 
 /* the distribution function of the logistic distribution */
 ADJ_TARGET static int ADJ_NAME(adj_expit)(ADJ_ARGUMENTS) {
-    /* of minus the size of x, so that neither the exponential overflows nor small results lose their digits */
+    /* of minus the size of x: the exponential cannot overflow, and small results keep their digits */
     ADJ_DOMAIN(a < ADJ_BITS_OF((T)INFINITY))
     ADJ_EACH {
         const V one = ADJ_ALL(1);
@@ -68,7 +68,7 @@ ADJ_TARGET static int ADJ_NAME(adj_expit)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* the square of a size over -2, in two parts, of which the first is exact: `bits` are those that are left out */
+/* the square of a size over -2, in two parts; the first is exact. `bits` masks the omitted bits */
 ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_square)(const V *a, const int bits, V *square, V *lost) {
     V near;
     *(W *)&near = ADJ_BITS(*a) & ~(((ADJ_INTEGER)1 << bits) - 1);

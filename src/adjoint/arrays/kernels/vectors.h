@@ -1,9 +1,7 @@
-/* Loops over vectors of the processor, each compiled for several kinds of processor, of which the best is picked when
-   the program runs. `vectors_loops.h` has the loops; `vectors_kind.h` includes it for each type of elements, and is
-   included here once for each kind.
-
-   A kind is a width of vectors in bytes, and which instructions the compiler may use. Where the compiler has no vectors
-   of its own (MSVC) there are none of these loops, and callers do without. */
+/* Loops over vectors of the processor, each compiled for several kinds of processor; the best kind is selected at run
+   time. `vectors_loops.h` has the loops; `vectors_kind.h` includes it for each type of elements, and is included here
+   once for each kind. A kind is a vector width in bytes, and a set of instructions for the compiler. A compiler without
+   vector types (MSVC) builds none of these loops, and callers use other methods. */
 
 #ifndef ADJOINT_VECTORS_H
 #define ADJOINT_VECTORS_H
@@ -41,8 +39,8 @@ typedef struct {
     double eps;
 } adj_rows_job;
 
-/* A recurrent network over sequences that lie in rows: those of a moment from ends[k] to ends[k + 1]. `piece` samples
-   are worked on together. Missing arrays are NULL; `befores` are the states before each row. */
+/* A recurrent network over sequences in rows: step k has the rows from ends[k] to ends[k + 1]. `piece` samples are
+   processed together. Missing arrays are NULL; `befores` are the states before each row. */
 typedef struct {
     char *input_part, *weight, *bias, *hidden, *memory, *hiddens, *memories, *gates;
     char *of_hiddens, *of_memories, *of_input_part, *of_before, *of_hidden, *of_memory, *befores;
@@ -60,7 +58,7 @@ typedef struct {
 /* a logarithm whose exponential is 0 */
 #define ADJ_NEVER (-1e30)
 
-/* so many columns are worked on together, and so few of their elements added up before they are widened */
+/* the number of columns processed together, and the number of their elements summed before they are widened */
 #define ADJ_COLUMNS 64
 #define ADJ_FEW_RUNS 32
 
@@ -80,7 +78,8 @@ typedef struct {
 } adj_updates_job;
 enum { ADJ_DESCEND, ADJ_ADAPT };
 
-/* The distances y of all pairs of points x (points, coordinates), or with their cotangents g those of the points. */
+/* The distances y of all pairs of points x (points, coordinates), or, given their cotangents g, the points' cotangents.
+   */
 typedef struct {
     char *x, *y, *g, *out;
     int64_t points, coordinates;

@@ -1,10 +1,10 @@
 """Loops over vectors of the processor: convolution without copies of windows, softmax, normalisation, sequences.
 
-`vectors.h` has the loops, for several kinds of processor, of which the best is picked. There is no uncompiled form, nor
-one for compilers without vectors: `there` is then False, and the callers do the same with whole arrays or matrix
-products, as they do for all arrays but NumPy's own of single or double precision.
+`vectors.h` has the loops for several kinds of processor, and selects the best kind. Without a compiled form, or without
+vectors in the compiler, `there` is False. Callers then use whole-array operations or matrix products, as they do for
+all arrays except NumPy's of single or double precision.
 
-Those for softmax and normalisation return None for unsuitable arrays. A trace records each as one step of its own
+The loops for softmax and normalisation return None for unsuitable arrays. A trace records each as a single step
 (`macro_step`), since these loops are faster than a program's steps.
 """
 
@@ -45,16 +45,16 @@ there = len(kinds()) > 0
 
 #: About how many positions of windows are worked on together, and at most how much memory for that.
 _POSITIONS, _MEMORY = 2048, 1 << 19
-#: The sums of `correlated` are made in so many parts. Many sums over fewer positions are quicker as matrix products.
+#: The number of parts of the sums of `correlated`. Many sums over fewer positions are faster as matrix products.
 _PARTS, _MANY_SUMS, _POSITIONS_OF_SUMS = 16, 1 << 15, 512
 #: How many rows of weights lie together; it depends on the kind of processor.
 _tile = 4
-#: More memory than this is not taken.
+#: The largest memory to allocate.
 _MOST_MEMORY = 1 << 26
 
 
 def can_do(*arrays):
-    """True if there are loops for these arrays: real ones of one type, with 1 to 3 axes after the first two."""
+    """True if there are loops for these arrays: real, of one dtype, with 1 to 3 axes after the first two."""
     first = arrays[0]
     return (
         there
@@ -120,7 +120,7 @@ def _threads(multiplications):
 
 
 def _in_tiles(w):
-    """The weights in the order in which they are used: [group][tile of rows][channel][element][row]."""
+    """The weights in the order of their use: [group][tile of rows][channel][element][row]."""
     groups, rows, channels, elements = w.shape
     turned = w.reshape(groups, rows, channels * elements).transpose(0, 2, 1)
     tiles = [turned[:, :, first : first + _tile].reshape(groups, -1) for first in range(0, rows, _tile)]
@@ -156,7 +156,7 @@ def _steps(array):
 # rows -----------------------------------------------------------------------------------------------------------------
 
 
-#: Shorter runs with one weight each are left to whole arrays, but for runs of one element.
+#: Whole-array operations handle shorter runs with one weight each, except runs of one element.
 _SHORTEST_RUN = 16
 #: So many columns are worked on together; the same number as in vectors.h.
 _COLUMNS = 64
@@ -207,11 +207,12 @@ def _plain_rows(x):
 
 @cached(1024)
 def _rows_of(shape, dims, weight):
-    """How the axes `dims` of contiguous arrays lie as rows of runs, each with one weight or with one for each element.
+    """The layout of the axes `dims` of contiguous arrays as rows of runs, with one weight for a run or for each
+    element.
 
-    weight: its shape or None. rows, runs, the length of a run, the steps from row to row and run to run, the number of
-    rows after which weights come again, the steps of weights, parts, and whether each element has its own. None if
-    they do not lie so.
+    weight: its shape or None. Returns rows, runs, the length of a run, the steps from row to row and run to run, the
+    number of rows after which weights repeat, the steps of weights, parts, and whether each element has its own weight.
+    None if there is no such layout.
     """
     ndim = len(shape)
     outer_axes = [axis for axis in range(ndim) if axis not in dims]
@@ -238,7 +239,7 @@ def _rows_of(shape, dims, weight):
         return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), True
     if weight is None:
         return rows, 1, length, length, 0, 1, 0, 0, min(rows, _PARTS), False
-    # weights for the last of the kept axes and the first of the others
+    # weights for the last kept axis and the first reduced axis
     period, runs = prod(of_kept), prod(of_trailing)
     begin = next((i for i, n in enumerate(of_kept) if n != 1), len(outer_axes))
     end = next((i for i, n in enumerate(of_trailing) if n != full[i]), len(trailing))
@@ -253,7 +254,7 @@ def _rows_of(shape, dims, weight):
 
 
 def _layout(x, weight, bias, dims):
-    """The same of arrays; None too if they are not for these loops."""
+    """The layout for arrays; None also if these loops do not handle them."""
     parameters = [array for array in (weight, bias) if array is not None]
     if not there or not _is_here(x) or len({array.shape for array in parameters}) > 1:
         return None
@@ -297,7 +298,7 @@ def standardized(x, weight, bias, dims, eps):
 
 
 def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
-    """Cotangents of x, weight and bias from those of the three results of `standardized`."""
+    """Cotangents of x, weight and bias from the cotangents of the three results of `standardized`."""
     of_output, of_mean, of_var = g
     sizes = _layout(x, weight, None, dims)
     if sizes is None or not _row_wise(x, of_output, of_mean, of_var, mean, var):
@@ -327,7 +328,7 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
 
 
 def squared_distances(x, dims, keepdims):
-    """The sums of squared distances from the mean over axes; None where the axes are neither rows nor columns."""
+    """The sums of squared distances from the mean over axes; None if the axes are neither rows nor columns."""
     if type(x) is not numpy.ndarray or not x.size or not _is_dense(x):
         return None
     sizes = _rows_of(x.shape, dims, None)
@@ -355,7 +356,7 @@ _SAMPLES = 64
 
 @cached(256)
 def _ends(sizes, rows, batch):
-    """Where the rows of each moment end, 0 in front; None if there are no rows that fit."""
+    """The ends of the rows of each time step, with 0 in front; None if the rows do not fit."""
     if sizes is None:
         return numpy.arange(0, rows + 1, batch) if batch and rows % batch == 0 else None
     ends = numpy.cumsum((0, *sizes))
@@ -408,9 +409,9 @@ def run_sequence(cell, input_part, weight, bias, states, sizes, reverse):
 
 
 def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
-    """The cotangents of the input's and of the state's parts, the states before, and the first states' cotangents.
+    """The cotangents of the input's and the state's parts, the states before, and the first states' cotangents.
 
-    of_states: those of the states among the results, or None. None for other arrays.
+    of_states: cotangents of the states among the results, or None. Returns None for other arrays.
     """
     (hidden, memory), (of_hiddens, of_memories) = (*states, None)[:2], (*of_states, None)[:2]
     (parts, n_gates), n_states = _CELLS[cell], len(states)
@@ -450,15 +451,15 @@ def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
 
 
 def places_of_states(states, shape):
-    """Where in flattened scores of a shape (T, N, C) the states (N, L) find their classes: (T, N, L)."""
+    """The indices of the states' classes (N, L) in flattened scores of shape (T, N, C): (T, N, L)."""
     moments, samples, classes = shape
     return (numpy.arange(moments * samples) * classes).reshape(moments, samples, 1) + states
 
 
 def run_paths(log_probs, states, skip, last, steps, g=None, zero_infinity=False):
-    """The losses of connectionist temporal classification, or with their cotangents those of log_probs.
+    """The losses of connectionist temporal classification, or, given their cotangents, the cotangents of log_probs.
 
-    Arrays as `rules/losses.py` has them; None for others.
+    Arrays as in `rules/losses.py`; None for others.
     """
     arrays = _rows_alike(log_probs, skip, last, g)
     if arrays is None or log_probs.ndim != 3 or type(steps) is not numpy.ndarray or steps.dtype != _INT64:
@@ -481,9 +482,9 @@ _PIECE = 1 << 14
 
 
 def run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows):
-    """Change parameters and state by gradients, as `optim/elementwise/optimizers.py` says; False for other arrays.
+    """Update parameters and state by gradients, as in `optim/elementwise/optimizers.py`; False for other arrays.
 
-    numbers: those of the formula in the order of updates_loops.h; rows: for each parameter a list of its arrays.
+    numbers: the numbers of the formula, in the order of updates_loops.h; rows: for each parameter a list of its arrays.
     """
     return there and _run_updates(rule, numbers, decay, shrink, maximize, nesterov, rows)
 
@@ -501,7 +502,7 @@ def pairs(n):
 
 
 def run_pairs(x, p, y=None, g=None):
-    """The distances of all pairs of points, or with these and their cotangents those of the points; None for others."""
+    """The distances of all pairs of points, or, given their cotangents, the points' cotangents; None for others."""
     arrays = _rows_alike(x, y, g)
     if arrays is None or p not in _NORMS or x.ndim != 2 or x.shape[0] < 2:
         return None
@@ -549,7 +550,7 @@ if there:
             raise MemoryError("no memory for the windows at work")
 
     def _run_rows(number, mode, arrays, sizes, eps, threads):
-        """Run a loop on rows; arrays in the order of adj_rows_job, those that are missing None."""
+        """Run a loop on rows; arrays in the order of adj_rows_job, None for missing ones."""
         x, g, weight, bias, out, mean, var, of_mean, of_var, moments, totals = arrays + (None,) * (11 - len(arrays))
         job.x, job.g = adj_bytes_or_null(x), adj_bytes_or_null(g)
         job.weight, job.bias = adj_bytes_or_null(weight), adj_bytes_or_null(bias)
@@ -564,7 +565,7 @@ if there:
         share(work, cython.address(job), threads if job.parts > 1 else 1)
 
     def _run_moments(cell, is_back, reverse, arrays, ends, sizes, threads):
-        """Run a network over sequences; arrays in the order of adj_sequence_job, those that are missing None."""
+        """Run a network over sequences; arrays in the order of adj_sequence_job, None for missing ones."""
         input_part, weight, bias, hidden, memory, hiddens, memories, gates = arrays[:8]
         of_hiddens, of_memories, of_input_part, of_before, of_hidden, of_memory, befores = arrays[8:]
         job.input_part, job.weight, job.bias = (

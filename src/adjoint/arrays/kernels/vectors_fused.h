@@ -1,7 +1,7 @@
-/* What is fused: ADJ_FMA(a, b, c) is a * b + c with one rounding where ADJ_FUSED is 1, with two where it is 0. All
-   other products and sums of these files are rounded one by one: the compiler is told not to contract them (see
-   setup.py), so that the last digits are the same for every element and every compiler. ADJ_ALL(a) is a number in all
-   places, ADJ_SQRT(a) the roots of all elements.
+/* Fused operations: ADJ_FMA(a, b, c) is a * b + c with one rounding if ADJ_FUSED is 1, and with two if it is 0. All
+   other products and sums of these files are rounded one by one: setup.py forbids the compiler to contract them, so the
+   last digits are the same for every element and every compiler. ADJ_ALL(a) is a number in all elements, ADJ_SQRT(a)
+   the roots of all elements.
 
    For vectors V of WIDTH elements T; see vectors_loops.h and vector_ufuncs_loops.h. */
 

@@ -62,7 +62,7 @@ ADJ_TARGET static void ADJ_NAME(adj_fill_grids)(const adj_windows_job *job, cons
     for (int64_t phase = 0; phase < stack->n_phases; phase++) {
         const int64_t *a = stack->table + 12 * phase, *b = a + 4, *c = a + 8;
         int64_t begin = ADJ_MAX(a[0], p->row), end = a[0] + a[3];
-        /* no further than what the rows of results read, which is `reach` behind them */
+        /* no further than the rows of results read, which is `reach` beyond them */
         end = ADJ_MIN(end, p->row + p->n_rows + stack->reach / p->inner);
         for (int64_t channel = 0; channel < channels; channel++, grids += p->plane)
             for (int64_t k = 0; k < p->n_samples; k++) {
@@ -221,10 +221,9 @@ ADJ_TARGET static void ADJ_NAME(adj_all_moments)(int64_t n, const T *rows, int64
     }
 }
 
-/* The products of target (rows of a group, at each position of the windows) with what the windows see of source,
-   summed over the positions: totals[part][group][row][channel][element], with the last two together made a multiple of
-   three. Pieces are dealt out in `parts`, each of which has totals of its own, so that sums do not depend on who was
-   quicker. */
+/* The products of target (rows of a group, at each position of the windows) with the windows of source, summed over the
+   positions: totals[part][group][row][channel][element], where the last two together are padded to a multiple of three.
+   Pieces are distributed in `parts` with separate totals, so that sums do not depend on the speed of threads. */
 ADJ_TARGET static void ADJ_NAME(adj_correlate)(void *of) {
     adj_windows_job *job = (adj_windows_job *)of;
     const adj_stack *stack = job->stack;
@@ -464,8 +463,8 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
         }
 }
 
-/* The sum of the squared distances of n numbers, `step` apart, from their mean, by their distances from the first one:
-   those of equal numbers are 0. */
+/* The sum of the squared distances of n numbers, `step` apart, from their mean. It uses distances from the first
+   number, so equal numbers give 0. */
 ADJ_TARGET static double ADJ_NAME(adj_distances_from_first)(const T *x, int64_t n, int64_t step) {
     double total = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) total += x[i * step] - x[0];

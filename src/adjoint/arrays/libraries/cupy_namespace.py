@@ -1,8 +1,8 @@
-"""CuPy's arrays as the kernels see them: NumPy's functions and views, on a GPU.
+"""CuPy's arrays for kernels: NumPy's functions and views, on a GPU.
 
 CuPy has most of NumPy's functions under their own names, and SciPy's special functions in cupyx. Further functions of
-kernels are here where CuPy has its own form, or else composed of functions of the array API standard
-(`standard_namespace`). A missing function is an error that says so: nothing is copied to the host for it.
+kernels are here if CuPy has its own form. Otherwise they are composed of functions of the array API standard
+(`standard_namespace`). A missing function raises an error; no data are copied to the host for it.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ SCATTERED = {"add": "scatter_add", "maximum": "scatter_max", "minimum": "scatter
 
 @enter
 def reduce_at(xp: Namespace, name: str, target: Any, where: Any, values: Any) -> None:
-    """The same for arrays of places, of which some may be the same. Raises MissingFunction for products."""
+    """Reduce values into positions, which may repeat. Raises MissingFunction for products."""
     if name not in SCATTERED:
         raise MissingFunction(f"{name}.at")
     getattr(importlib.import_module("cupyx"), SCATTERED[name])(target, on_device(xp, where), values)
@@ -208,7 +208,7 @@ def reduce_at(xp: Namespace, name: str, target: Any, where: Any, values: Any) ->
 
 @enter
 def add_at(xp: Namespace, target: Any, where: Any, values: Any) -> None:
-    """Add at arrays of places, of which some may be the same."""
+    """Add values at positions, which may repeat."""
     xp.reduce_at("add", target, where, values)
 
 
@@ -246,7 +246,7 @@ def strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[in
 
 @enter
 def as_strided(xp: Namespace, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
-    """The same with strides and offset that count elements."""
+    """A strided view, with strides and offset in elements."""
     step = array.itemsize
     return xp.strided(array, shape, tuple(k * step for k in strides), offset * step)
 
@@ -286,7 +286,7 @@ def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: in
 
 @enter
 def vecdot(xp: Namespace, first: Any, second: Any, axis: int = -1) -> Any:
-    """The sums of the products along an axis, of which the first factors are conjugated."""
+    """The sums of products along an axis, with the first factor conjugated."""
     return (first.conj() * second).sum(axis)
 
 
@@ -298,7 +298,7 @@ def normal_cdf(xp: Namespace, array: Any) -> Any:
 
 @enter
 def expm(xp: Namespace, a: Any) -> Any:
-    """The exponentials of matrices, of which CuPy takes one at a time."""
+    """The exponentials of matrices; CuPy takes one matrix at a time."""
     function = importlib.import_module("cupyx.scipy.linalg").expm
     matrices = [function(each) for each in a.reshape(-1, *a.shape[-2:])]
     return xp.stack(matrices).reshape(a.shape) if matrices else a.copy()

@@ -100,9 +100,9 @@ def by_elements(kernel: Callable[..., Any], name: str, *values: Any, **options: 
 
 
 def by_lines(rule: Any, *values: Any, **options: Any) -> Any:
-    """Run a kernel on chunks in which the axes that its parameters name are whole.
+    """Run a kernel on chunks that do not split the axes named by its parameters.
 
-    All arrays have as many axes as the first, whose chunks the other axes get.
+    All arrays have the number of axes of the first, which also gives the chunks of the other axes.
     """
     import dask.array as da
 
@@ -154,10 +154,11 @@ def in_one_piece(rule: Any, *values: Any, **options: Any) -> Any:
 
 
 def harmless(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Values that no kernel refuses: half the identity for square matrices, of whole numbers the identity, zeros for
-    places, else different fractions.
+    """Values that every kernel accepts: half the identity for square matrices, the identity for integer ones, zeros for
+    indices, else different fractions.
 
-    Half, since matrix equations such as A X A' - X + Q = 0 have no solution where A has the eigenvalue 1.
+    It is half the identity, since matrix equations such as A X A' - X + Q = 0 have no solution if A has the eigenvalue
+    1.
     """
     if len(shape) > 1 and shape[-1] == shape[-2]:
         return numpy.zeros(shape, dtype) + (numpy.eye(shape[-1]) / (2 if dtype.kind in "fc" else 1)).astype(dtype)
@@ -200,7 +201,7 @@ def lazily(call: Callable[..., Any], pieces: list[Any], sample: Any) -> Any:
 
 
 def aligned(array: Any, axes: set[int], chunks: list[tuple[int, ...]]) -> Any:
-    """An array with some axes whole and the others in given chunks, cut off where the array is shorter."""
+    """An array with some axes unsplit and the others in given chunks, cropped to the array's length."""
     new_chunks: dict[int, Any] = {}
     for i, n in enumerate(array.shape):
         if i in axes:

@@ -76,7 +76,7 @@ def _row_numbers(where: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _wide(dtype: Any) -> Any:
-    """The type in which elements of one are added up: float32 for halves, which are rounded once."""
+    """The dtype in which elements of a dtype are summed: float32 for halves, which are rounded once."""
     return numpy.dtype(numpy.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 
@@ -84,7 +84,7 @@ _ALL = slice(None)
 
 
 class AlongAxis:
-    """The places that `index` names along one axis (see numpy.take_along_axis), for which there are loops in C."""
+    """The elements at `index` along one axis (see numpy.take_along_axis), by C loops if there are any."""
 
     __slots__ = ("axis", "index")
 
@@ -124,7 +124,7 @@ def expand_dims(array: Any, axis: int) -> Any:
 
 
 def are_within(integers: Any, least: int, limit: int) -> bool:
-    """True if all of some integers, of which there is one at least, are at least `least` and below `limit`.
+    """True if all integers (at least one) are at least `least` and below `limit`.
 
     >>> are_within(numpy.array([0, 2]), 0, 3), are_within(numpy.array([0, 3]), 0, 3)
     (True, False)
@@ -143,7 +143,7 @@ def take_along_axis(array: Any, indices: Any, axis: int = -1) -> Any:
 
 
 def tril(array: Any, k: int = 0) -> Any:
-    """numpy.tril, with masks of small matrices that are kept.
+    """numpy.tril, with cached masks of small matrices.
 
     >>> tril(numpy.ones((2, 2)))
     array([[1., 0.],
@@ -238,9 +238,9 @@ def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
 
 
 def memory_of(array: Any) -> tuple[Any, int]:
-    """All memory that an array lies in, as a flat array of bytes, and at which byte of it the array starts.
+    """All memory that an array belongs to, as a flat array of bytes, and the array's first byte in it.
 
-    Raises RuntimeError if NumPy does not know the memory as one piece, as of an array made from a strided buffer.
+    Raises RuntimeError if NumPy does not know the memory as one piece, as for an array made from a strided buffer.
     """
     owner = array
     while isinstance(owner.base, numpy.ndarray):
@@ -266,7 +266,7 @@ def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset
     """
     memory, start = memory_of(array)
     if 0 in shape:
-        # a view too, of no element, wherever it would start
+        # a view too, without elements, wherever it would start
         return numpy.ndarray(shape, array.dtype, memory, min(start, memory.size), strides)
     start += offset
     size = start + array.itemsize + sum([(n - 1) * k for n, k in zip(shape, strides, strict=True)])
@@ -286,7 +286,7 @@ def out_of_bounds(
 
 
 def as_strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
-    """The same with strides and offset that count elements.
+    """A strided view, with strides and offset in elements.
 
     >>> as_strided(numpy.arange(6), (2, 2), (1, 1), 3)
     array([[3, 4],
@@ -322,7 +322,7 @@ def places_in_memory(shape: tuple[int, ...], strides: tuple[int, ...], offset: i
 
 
 def elements_meet(array: Any) -> bool:
-    """True if two elements of an array lie in the same memory, as in expanded ones.
+    """True if two elements of an array share memory, as in expanded arrays.
 
     >>> elements_meet(numpy.broadcast_to(1.0, 2)), elements_meet(numpy.zeros((2, 3)).T)
     (True, False)
@@ -421,7 +421,7 @@ def add_at(target: Any, where: Any, values: Any) -> None:
 
 
 def reduce_at(name: str, target: Any, where: Any, values: Any) -> None:
-    """The same for other ufuncs."""
+    """Reduce values into positions, which may repeat, by a ufunc."""
     if type(where) is AlongAxis:
         if name == "add" and scatter.compiled and scatter.add_along(target, where.index, where.axis, values):
             return
@@ -469,7 +469,7 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
 
 
 def nonzero(array: Any) -> Any:
-    """numpy.nonzero; of many elements the coordinates are those of one flat array of truth values, which is quicker.
+    """numpy.nonzero; for large arrays it computes coordinates from a flat bool array, which is faster.
 
     >>> nonzero(numpy.array([[0.0, 2.0]]))
     (array([0]), array([1]))
@@ -613,7 +613,8 @@ def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
     return run
 
 
-#: From so many elements on, a product of all is made of so many columns: each factor waits for the one before it.
+#: From the first number of elements on, a product of all uses the second number of columns, since each factor waits for
+#: the previous product.
 _LONG_PRODUCT, _COLUMNS = 1 << 12, 256
 _multiply_reduce: Any = numpy.multiply.reduce
 
@@ -651,10 +652,10 @@ def _test(numpys: Any, ufunc: Any, passes: Callable[[Any, int], Any]) -> Any:
 
 
 def select(condition: Any, first: Any, second: Any) -> Any:
-    """numpy.where with a condition; on large arrays without its branch for each element, which is ten times as quick.
+    """numpy.where with a condition; on large arrays without a branch for each element, which is ten times as fast.
 
-    Where the condition is a random one the processor cannot foresee the branch. So bits are multiplied by the condition
-    as 0 or 1, and elements that are not selected, infinite ones too, have no effect.
+    The processor cannot predict the branch of a random condition. So bits are multiplied by the condition as 0 or 1,
+    and elements that are not selected, also infinite ones, have no effect.
 
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
@@ -675,7 +676,7 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     return selection.view(kind)
 
 
-#: Integers of the same size, in which the bits of a number can be multiplied by 0 or 1.
+#: Integer dtypes of the same size, in which the bits of a number can be multiplied by 0 or 1.
 _BITS = {numpy.dtype(kind): numpy.dtype(f"i{numpy.dtype(kind).itemsize}") for kind in ("f4", "f8", "c8", "i4", "i8")}
 
 
@@ -705,7 +706,7 @@ def real(array: Any) -> Any:
 
 
 def eye(rows: int, columns: int | None = None, *, dtype: Any = float) -> Any:
-    """numpy.eye, as a copy of one that is kept.
+    """numpy.eye, as a copy of a cached matrix.
 
     >>> eye(2)
     array([[1., 0.],
@@ -715,7 +716,7 @@ def eye(rows: int, columns: int | None = None, *, dtype: Any = float) -> Any:
     return _eye(rows, columns, dtype).copy() if rows * columns <= _KEPT_EYE else numpy.eye(rows, columns, dtype=dtype)
 
 
-#: Unit matrices of so many elements are kept.
+#: Unit matrices up to this number of elements are cached.
 _KEPT_EYE = 1 << 10
 
 
@@ -762,9 +763,9 @@ def softplus(array: Any) -> Any:
 
 
 class _LinearAlgebra:
-    """numpy.linalg. LAPACK's singular values never converge for a matrix with an infinity, which gives NaN instead.
+    """numpy.linalg. LAPACK's singular values never converge for a matrix with an infinity; here they are NaN.
 
-    A matrix with a NaN goes to LAPACK, which looks for these itself, as the other factorizations do for both.
+    LAPACK itself checks for NaN. The other factorizations check for both.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -800,7 +801,7 @@ def _or_by_numpy(quick: Any, numpys: Any) -> Any:
 
 
 def _products(a: Any, b: Any) -> Any:
-    """a @ b by numpy.matmul's loops, or by quicker ones: of small matrices, and of columns with rows; else None."""
+    """a @ b by numpy.matmul's loops, or by faster loops for small matrices and for columns times rows; else None."""
     if type(a) is type(b) is numpy.ndarray:
         if a.ndim > 1 < b.ndim and a.shape[-1] == 1 == b.shape[-2]:
             return a * b
@@ -829,7 +830,7 @@ linalg = _LinearAlgebra()
 
 
 class _Fourier:
-    """numpy.fft's functions as SciPy has them: single precision stays single, and large arrays have threads."""
+    """numpy.fft's functions from SciPy: single precision stays single, and large arrays use threads."""
 
     def __getattr__(self, name: str) -> Any:
         import scipy.fft
@@ -849,10 +850,10 @@ class _Fourier:
 def _pocket_loop(name: str) -> tuple[str, Any]:
     """The loop behind one of SciPy's transforms as a function of (array, workers, axes=, norm=, s=).
 
-    With it the types of elements that it takes, by NumPy's letters, none where there is no such loop.
+    Also returns its dtypes as NumPy's letters, none if there is no such loop.
 
-    The Python code in front of it, which looks for other backends, takes longer than a small transform. The rules ask
-    for the sizes that arrays have; only the last one of a spectrum's half is not among them.
+    SciPy's Python code around it, which looks for other backends, takes longer than a small transform. The rules pass
+    sizes equal to the arrays' sizes, except the last size of a half spectrum.
     """
     try:
         from scipy.fft._pocketfft import pypocketfft as loops
@@ -869,7 +870,7 @@ def _pocket_loop(name: str) -> tuple[str, Any]:
     return "", None
 
 
-#: The factor of a forward transform as pocketfft has it: none, the root of 1 / n, 1 / n.
+#: pocketfft's number for the factor of a forward transform: none, the root of 1 / n, 1 / n.
 _FACTORS = {"backward": 0, "ortho": 1, "forward": 2}
 
 
@@ -945,7 +946,7 @@ def _method(name: str) -> Callable[..., Any]:
 _METHODS = (
     "argmax", "argmin", "argpartition", "argsort", "astype", "cumprod", "cumsum", "reshape", "squeeze",
 )  # fmt: skip
-# names under which functions of this file replace numpy's in the namespace
+# the names in the namespace of functions of this file that replace NumPy's
 _INSTEAD = {
     **{name: _method(name) for name in _METHODS},
     "permute_dims": _method("transpose"),

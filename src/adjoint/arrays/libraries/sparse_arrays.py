@@ -39,15 +39,15 @@ def unsupported(name: str, kind: str) -> NotImplementedError:
 
 
 class SparsePattern:
-    """The places of the stored values of a sparse array.
+    """The positions of the stored values of a sparse array.
 
-    indices: for `sparse_coo` one array of shape (sparse axes, values); for a compressed layout two, where each row (or
-    column) begins among the values, and the columns (or rows) of these. dense_dim: the number of axes at the end that
-    are stored whole. batch_dim: that of axes in front which count compressed matrices. block: the shape of blocks.
+    indices: for `sparse_coo` one array of shape (sparse axes, values). For a compressed layout there are two: the first
+    value of each row (or column), and the column (or row) of each value. dense_dim: the number of last axes that are
+    stored densely. batch_dim: the number of first axes that count compressed matrices. block: the shape of blocks.
     is_coalesced: known to be in order and without repetitions.
 
-    An *entry* is what one place in the sparse axes holds: a number, or an array of the dense axes. Blocks and batches
-    hold several entries; `places` lists those of all entries, in the order of the flattened values.
+    An *entry* is the content of one position of the sparse axes: a number, or an array of the dense axes. Blocks and
+    batches hold several entries; `places` lists the positions of all entries, in the order of the flattened values.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class SparsePattern:
 
     @property
     def span(self) -> tuple[int, ...]:
-        """The lengths of all axes but the dense ones."""
+        """The lengths of all axes except the dense ones."""
         return self.shape[: len(self.shape) - self.dense_dim]
 
     @property
@@ -134,7 +134,7 @@ class SparsePattern:
 
     @functools.cached_property
     def groups(self) -> tuple[Any, Any]:
-        """The different places in order, and the number of that of each entry, None where they are all different."""
+        """The distinct positions in order, and the number of each entry's position, None if all are distinct."""
         places = self.places if self.order is None else self.places[self.order]
         if bool((places[1:] > places[:-1]).all()):
             if self.order is None:
@@ -186,14 +186,14 @@ class SparsePattern:
 
     @functools.cached_property
     def flat(self) -> SparsePattern:
-        """The same numbers without dense axes."""
+        """The pattern with dense axes made sparse."""
         if not self.dense_dim:
             return self
         n = math.prod(self.dense_shape)
         return coo_pattern(self.shape, (self.places[:, None] * n + numpy.arange(n)).reshape(-1), 0, None)
 
     def permuted(self, dims: tuple[int, ...]) -> SparsePattern:
-        """The pattern with its axes in another order, for the same entries. The dense axes stay behind the others."""
+        """The pattern with its axes permuted, for the same entries. The dense axes stay last."""
         kind, shape = self.layout, tuple([self.shape[d] for d in dims])
         if kind.is_compressed:
             other_kind = {sparse_csr: sparse_csc, sparse_csc: sparse_csr}[kind]
@@ -535,7 +535,7 @@ def dense_at(array: Any, pattern: SparsePattern) -> Any:
 
 
 class SparseNamespace:
-    """The functions that the core asks the library of an array for; operations are composed of those on values."""
+    """The functions of an array library that the core uses; operations are composed of operations on values."""
 
     __name__ = "sparse"
     #: Slices share no memory.

@@ -31,12 +31,12 @@ class MissingFunction(NotImplementedError, AttributeError):
 
 
 class Namespace:
-    """The functions that the core and the kernels need of an array library, for one that follows the standard.
+    """The functions that the core and the kernels need, for an array library that follows the standard.
 
-    library: the library's own namespace, or array-api-compat's of it.
+    library: the library's namespace, or array-api-compat's version of it.
     """
 
-    #: The standard leaves open whether a slice is a view, so that nothing may be written through one.
+    #: The standard leaves open whether a slice is a view, so writing through a slice is not allowed.
     views = False
     broadcast_shapes = staticmethod(broadcast_shapes)
     ndindex = numpy.ndindex
@@ -61,7 +61,7 @@ class Namespace:
         return value
 
     def taking_dtypes(self, function: Any) -> Any:
-        """The function, for which dtypes may be NumPy's or adjoint's; anything but a function as it is."""
+        """The function, also for NumPy's and adjoint's dtypes; an object that is no function is returned unchanged."""
         if not callable(function) or isinstance(function, type):
             return function
 
@@ -79,7 +79,7 @@ class Namespace:
         return value if dtype is None or value.dtype == dtype else self.astype(value, dtype)
 
     def own_dtype(self, value: Any) -> Any:
-        """The library's dtype for one of NumPy's, adjoint's or Python's; anything else as it is."""
+        """The library's dtype for a dtype of NumPy, adjoint or Python; other objects are returned unchanged."""
         if isinstance(value, (numpy.dtype, Dtype)) or (isinstance(value, type) and value in DTYPE_CLASSES):
             return getattr(self.library, numpy_dtype(value).name)
         return value
@@ -89,7 +89,7 @@ DTYPE_CLASSES = frozenset((bool, int, float, complex, *numpy.sctypeDict.values()
 
 
 class Part:
-    """An extension of the standard: linalg, fft; or one that it does not have."""
+    """An extension of the standard (linalg, fft), or an extension beyond it."""
 
     def __init__(self, outer: Namespace, library: Any, name: str) -> None:
         self._outer, self._library, self._name = outer, library, name
@@ -106,7 +106,7 @@ class Part:
         return value
 
 
-#: Functions composed of functions of the standard, by the names under which kernels use them.
+#: Functions composed of functions of the standard, by their names in kernels.
 COMPOSED: dict[str, Callable[..., Any]] = {}
 
 
@@ -327,7 +327,7 @@ def exp2(xp: Namespace, array: Any) -> Any:
 
 @composed
 def ldexp(xp: Namespace, array: Any, exponent: Any) -> Any:
-    """array * 2 ** exponent, in two steps of which none overflows alone."""
+    """array * 2 ** exponent, in two steps so that neither factor overflows."""
     half = exponent // 2
     first, second = [xp.pow(2.0, xp.astype(power, array.dtype)) for power in (half, exponent - half)]
     return array * first * second
@@ -406,7 +406,7 @@ def isin(xp: Namespace, elements: Any, tests: Any, invert: bool = False) -> Any:
     return ~is_member if invert else is_member
 
 
-# indices: the standard has basic ones that lie inside and name every axis, and arrays of ints for all axes together
+# indices: the standard has basic indices within bounds that name every axis, and integer arrays for all axes together
 
 
 def complete(shape: tuple[int, ...], index: Any) -> tuple[Any, ...]:
@@ -479,7 +479,7 @@ def getitem(xp: Namespace, array: Any, index: Any) -> Any:
 
 @composed
 def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
-    """array[index] = values, with NumPy's meaning; at arrays of places one element after the other."""
+    """array[index] = values, with NumPy's meaning; at index arrays one element after the other."""
     if is_basic(index):
         full = complete(array.shape, index)
         position = tuple([item for item in full if item is not None])
@@ -493,7 +493,7 @@ def setitem(xp: Namespace, array: Any, index: Any, values: Any) -> None:
 
 @composed
 def reduce_at(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> None:
-    """array[index] = function(array[index], values), one element after the other: places may be named twice."""
+    """array[index] = function(array[index], values), one element after the other, since positions may repeat."""
     write_elements(xp, array, index, values, getattr(xp, name))
 
 
@@ -512,7 +512,7 @@ def write_elements(xp: Namespace, array: Any, index: Any, values: Any, function:
 
 @composed
 def combine(xp: Namespace, name: str, array: Any, index: Any, values: Any) -> None:
-    """The same at a basic index."""
+    """As above, at a basic index."""
     setitem(xp, array, index, getattr(xp, name)(getitem(xp, array, index), values))
 
 
@@ -561,7 +561,7 @@ def flat_places(xp: Namespace, shape: tuple[int, ...], index: Any) -> Any:
     for axis in range(len(shape) - 1, -1, -1):
         n, item = shape[axis], items[axis]
         if isinstance(item, slice):
-            # axes of slices lie behind those of the arrays, or in front of them where these begin later
+            # axes of slices come after the axes of index arrays, or before them if the arrays come later
             sliced -= 1
             if together and axis < first:
                 first_axis = axis
@@ -647,7 +647,7 @@ def with_diagonal(xp: Namespace, array: Any, values: Any, offset: int, axis1: in
     rows, columns = matrices.shape[-2:]
     row, column = xp.reshape(xp.arange(rows), (rows, 1)), xp.reshape(xp.arange(columns), (1, columns))
     there = column - row == offset
-    # along a row or a column, whichever is not longer than the diagonal, values lie in order
+    # along a row, or a column, that is not longer than the diagonal, values lie in order
     start = max(-offset, 0)
     position = xp.clip(row - start, 0, max(values.shape[-1] - 1, 0))
     spread = xp.take(values, xp.reshape(position, (-1,)), axis=values.ndim - 1)[..., None] if values.shape[-1] else 0
@@ -668,7 +668,7 @@ COMPOSED["linalg.eigh"] = lambda xp, a, UPLO="L": xp.library.linalg.eigh(from_tr
 
 
 def from_triangle(xp: Namespace, a: Any, lower: bool) -> Any:
-    """The Hermitian matrices of which a triangle is given."""
+    """Hermitian matrices from one triangle."""
     triangle = xp.tril(a) if lower else xp.triu(a)
     other = xp.matrix_transpose(xp.tril(a, k=-1) if lower else xp.triu(a, k=1))
     return triangle + (xp.conj(other) if kind_of(a) == "c" else other)

@@ -24,7 +24,7 @@ def _in_batch(index: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def singular_pivot(matrix: Any) -> int | None:
-    """Which pivot (from 1) of the LU decomposition of a square matrix is zero; None if the matrix is regular.
+    """The zero pivot (from 1) of the LU decomposition of a square matrix; None if the matrix is regular.
 
     >>> singular_pivot(numpy.array([[1.0, 2.0], [2.0, 4.0]]))
     2
@@ -39,7 +39,8 @@ def singular_pivot(matrix: Any) -> int | None:
 def singular(matrices: Any, subject: str, problem: str) -> LinAlgError:
     """The error for a batch of matrices with one that LAPACK calls singular.
 
-    subject: the start of torch's message, as "linalg.inv: ". problem: the rest, with {pivot} for the first zero pivot.
+    subject: the start of torch's message, such as "linalg.inv: ". problem: the rest, with {pivot} for the first zero
+    pivot.
     """
     batch = matrices.shape[:-2]
     index, pivot = (0,) * len(batch), matrices.shape[-1]
@@ -65,7 +66,7 @@ def indefinite_minor(matrix: Any, upper: bool) -> int | None:
 
 
 def not_positive_definite(matrices: Any, upper: bool, subject: str = "linalg.cholesky: ") -> LinAlgError:
-    """The error for a batch of matrices of which one is not positive-definite."""
+    """The error for a batch with a matrix that is not positive-definite."""
     batch = matrices.shape[:-2]
     index, order = (0,) * len(batch), 1
     for candidate in numpy.ndindex(*batch):

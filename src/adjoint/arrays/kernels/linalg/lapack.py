@@ -1,6 +1,6 @@
-"""Factorizations by LAPACK that array libraries do not offer, one matrix of a batch after the other.
+"""Factorizations by LAPACK that array libraries lack, for each matrix of a batch in turn.
 
-The loop over the batch is one of C where there is a compiled form (see `batched_lapack.py`), else one of Python.
+The loop over the batch is in C if there is a compiled form (see `batched_lapack.py`), else in Python.
 
 Pivots and `info` are those of LAPACK: pivots count from 1, info is 0 for success and i > 0 if the i-th pivot (or
 leading minor) ends the factorization.

@@ -14,12 +14,13 @@ from adjoint.arrays.namespace import namespace
 
 #: Functions with y' = c0 + c1 y + c2 y * y, and these coefficients.
 RICCATI = {"exp": (0, 1, 0), "expm1": (1, 1, 0), "sigmoid": (0, 1, -1), "tan": (1, 0, 1), "tanh": (1, 0, -1)}
-#: For each function the other one of its pair, and the signs in y' = rise * other, other' = fall * y.
+#: For each function its partner, and the signs in y' = rise * other, other' = fall * y.
 WAVES = {"sin": ("cos", 1, -1), "cos": ("sin", -1, 1), "sinh": ("cosh", 1, 1), "cosh": ("sinh", 1, 1)}
 
-#: From the series of x, its value and that of the result to the series of the result.
+#: From the series of x, its value and the result's value to the series of the result.
 OF_ONE = {}
-#: From the series of two operands, None for that of a constant, their values and that of the result.
+#: From the series of two operands (None for a constant), their values and the result's value to the series of the
+#: result.
 OF_TWO = {}
 if kernels.compiled:
     _numpy = namespace(numpy.zeros(0))

@@ -1,6 +1,6 @@
 """Products, quotients and recurrences of truncated power series, whose coefficients lie along the first axis.
 
-`can_do` is False without a compiler, and for arrays without loops: the functions below it do the same with whole arrays
+`can_do` is False without a compiler, and for arrays without loops. Then the functions below use whole-array operations
 of any library.
 """
 
@@ -63,7 +63,7 @@ if compiled:
         return y
 
     def series_from(x, start):
-        """A new series like x, of which the first coefficient alone is filled."""
+        """A new series like x; only the first coefficient is set."""
         y = series_like(x)
         if adj_is_coefficient(start, y):
             adj_set_coefficient(y, 0, start)
@@ -85,7 +85,7 @@ if compiled:
         return y
 
     def of_alike(which, a, b):
-        """The same of two series of one shape; None for others."""
+        """The result for two series of one shape; None for others."""
         return of_two(which, a, b) if adj_are_alike(a, b) else None
 
     def riccati(x, start, c0, c1, c2):
@@ -203,7 +203,8 @@ if compiled:
     adj_import_arrays()
 
 
-# the same with whole arrays -------------------------------------------------------------------------------------------
+# the plain forms, with whole arrays
+# -------------------------------------------------------------------------------------------
 
 
 def product_rows(a, b):

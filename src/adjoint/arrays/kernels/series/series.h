@@ -8,8 +8,8 @@
 #include "numpy_arrays.h"
 #include "optimized_begin.h"
 
-/* So many series are worked on together: tiles, then short ones, then single series. Half a tile is quicker where
-   sums alone take the time: they stay in AVX2's registers. A whole one is where each row waits for a quotient. */
+/* The numbers of series processed together: tiles, then short tiles, then single series. Half a tile is faster if sums
+   dominate: they stay in AVX2's registers. A whole tile is faster if each row waits for a quotient. */
 #define ADJ_SERIES_TILE 32
 #define ADJ_SERIES_SHORT 4
 /* So many coefficients of a tile have room on the stack. */
