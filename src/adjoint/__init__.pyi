@@ -76,7 +76,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[buil
     """The mean of windows of about equal size that cover the image."""
 
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool1d() with return_indices=True; the value of return_indices is ignored."""
 
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """input + alpha * other"""
@@ -103,7 +103,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1,
     """beta * input + alpha * outer(vec1, vec2), input broadcast; of truth values their disjunction."""
 
 def adjoint(input: Tensor) -> Tensor:
-    """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
+    """The matrices (the last two axes) transposed, and conjugated if complex. For real matrices a view."""
 
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """As nn.functional.affine_grid()."""
@@ -195,7 +195,7 @@ def argwhere(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The places of the elements that are not zero, one in each row."""
 
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-    """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+    """A view of a tensor's memory with any size and strides; strides count elements."""
 
 def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """Tensor.as_strided_() as a function, whose first argument is the tensor."""
@@ -245,10 +245,10 @@ def atleast_1d(*tensors: Tensor) -> Any:
     """Each tensor with at least one axis; a tuple unless there is one tensor."""
 
 def atleast_2d(*tensors: Tensor) -> Any:
-    """Each tensor with at least two axes, new ones in front; a tuple unless there is one tensor."""
+    """Each tensor with at least two axes, new axes in front; a tuple unless there is one tensor."""
 
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Each tensor with at least three axes, those of a vector in the middle; a tuple unless there is one tensor."""
+    """Each tensor with at least three axes, a vector's axis in the middle; a tuple unless there is one tensor."""
 
 from adjoint import autograd as autograd
 
@@ -355,7 +355,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices in the order that needs the fewest multiplications; see linalg.multi_dot."""
 
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """Channels in turns from each of several groups."""
+    """Interleaves the channels of several groups."""
 
 channels_last: _memory_format
 
@@ -677,10 +677,10 @@ def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.boo
     """nn.functional.feature_alpha_dropout() with all arguments, in place."""
 
 def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments."""
+    """Dropout of whole channels of an input (N, C, ...), as nn.functional.dropout2d(), with all arguments."""
 
 def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments, in place."""
+    """Dropout of whole channels of an input (N, C, ...), as nn.functional.dropout2d(), in place."""
 
 from adjoint import fft as fft
 
@@ -1178,7 +1178,7 @@ def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
     """The largest element of each window; see nn.functional.max_pool1d()."""
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True, whatever it is."""
+    """As max_pool1d() with return_indices=True; the value of return_indices is ignored."""
 
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool2d()."""
@@ -1218,7 +1218,7 @@ def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
     """Alias of movedim()."""
 
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """A view with the axes `source` moved to the places `destination`; the others keep their order."""
+    """A view with the axes `source` moved to the positions `destination`; the others keep their order."""
 
 from adjoint import mps as mps
 
@@ -1272,10 +1272,10 @@ def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None,
     """nn.functional.batch_norm(), the mean, and one over the standard deviation of a channel; empty in evaluation."""
 
 def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """As `channel_shuffle`; in torch the form for mobile devices, here the same."""
+    """As `channel_shuffle`; in torch it is the form for mobile devices."""
 
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> builtins.tuple[Tensor, Tensor]:
-    """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept."""
+    """Zeros each element with probability p and divides the others by 1 - p; also returns the mask of kept elements."""
 
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> builtins.tuple[Tensor, Tensor, Tensor]:
     """nn.functional.group_norm(), the mean, and one over the standard deviation, both of shape (N, group)."""
@@ -1317,7 +1317,7 @@ def norm(input: Tensor, p: builtins.float | builtins.str | None = 'fro', dim: Di
     """The norm of a tensor over axes (None: all), taken as a vector: linalg.vector_norm with ord=p."""
 
 def norm_except_dim(v: Tensor, pow: builtins.int = 2, dim: builtins.int = 0) -> Tensor:
-    """The norms of the slices along one axis, which is kept beside axes of length one; of all elements for dim -1."""
+    """The norms of the slices along one axis; the other axes become length one. For dim -1 the norm of all elements."""
 
 def normal(mean: Tensor | builtins.float = 0.0, std: Tensor | builtins.float = 1.0, size: Any = None, *, generator: _Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Normally distributed numbers: of the size given, or one for each element of mean and std, broadcast."""
@@ -1347,7 +1347,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """Alias of linalg.householder_product()."""
 
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
-    """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
+    """Q @ other, or other @ Q for left=False, with the m by m matrix Q of geqrf()'s reflectors."""
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """The products of each element of one vector with each of another, as a matrix."""
@@ -1513,7 +1513,7 @@ def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: T
     """tanh(w_ih input + b_ih + w_hh hx + b_hh): the next state (N, H) of Elman's recurrent network."""
 
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
-    """A copy with the elements moved along axes; those that leave one end come in at the other."""
+    """A copy with the elements shifted cyclically along axes."""
 
 def rot90(input: Tensor, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
     """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
@@ -1550,7 +1550,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Device = None, requires_
     """A tensor without axes that holds a number, of the default dtype unless another is given."""
 
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
-    """A copy with elements of src (or one number) written to the places that index names along an axis."""
+    """A copy with elements of src (or one number) written to the positions in index along an axis."""
 
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of input with the elements of src added at the places that index names along one axis."""
@@ -1691,7 +1691,7 @@ def sparse_csr_tensor(compressed: Any, plain: Any, values: Any, size: Any = None
 from adjoint import special as special
 
 def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
+    """Views of pieces along one axis: of one size, except the last, or of the given sizes."""
 
 def split_copy(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Any = None) -> builtins.tuple[Tensor, ...]:
     """A copy of what split() gives a view of."""
@@ -1715,7 +1715,7 @@ def square_(input: Tensor) -> Tensor:
     """Tensor.square_() as a function, whose first argument is the tensor."""
 
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """A view without axes of length one: without all of them, or those among the named ones."""
+    """A view without axes of length one, all of them or only the named ones."""
 
 def squeeze_copy(input: Tensor, dim: Dims | None = None, *, out: Any = None) -> Tensor:
     """A copy of what squeeze() gives a view of."""
@@ -1814,7 +1814,7 @@ def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out
     """A copy of what transpose() gives a view of."""
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
-    """The integral along an axis of a function given at some places, by the trapezoidal rule."""
+    """The integral along an axis of a function given at points, by the trapezoidal rule."""
 
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> Tensor:
     """Alias of trapezoid()."""
@@ -1864,7 +1864,7 @@ def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Any = None) -> bui
     """A copy of what unbind() gives a view of."""
 
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-    """A view with one axis cut into several of the given sizes, one of which may be -1."""
+    """A view with one axis split into axes of the given sizes; one size may be -1."""
 
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Any = None) -> Tensor:
     """A copy of what unfold() gives a view of."""
@@ -1879,7 +1879,7 @@ def unravel_index(indices: Tensor, shape: builtins.int | Sequence[builtins.int])
     """Convert flat indices, which count in row-major order, to coordinates in an array of the given shape."""
 
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+    """As chunk(), but the pieces count as separate tensors, without the check that they share the input's memory."""
 
 def unsafe_split(input: Tensor, split_size: builtins.int, dim: builtins.int = 0, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
     """As split(), but the pieces count as separate tensors, without the check that they share the input's memory."""

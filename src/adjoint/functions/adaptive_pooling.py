@@ -171,10 +171,10 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is.
+    """As adaptive_max_pool1d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.adaptive_max_pool1d_with_indices(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -202,10 +202,10 @@ def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool2d() with return_indices=True, whatever it is.
+    """As adaptive_max_pool2d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.adaptive_max_pool2d_with_indices(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 1)
@@ -233,10 +233,10 @@ def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int], return_
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool3d() with return_indices=True, whatever it is.
+    """As adaptive_max_pool3d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.adaptive_max_pool3d_with_indices(adjoint.ones(1, 2, 2, 2), 1)

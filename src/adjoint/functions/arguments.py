@@ -49,7 +49,7 @@ def in_common_dtype(*tensors: Any) -> list[Any]:
 
 
 def ints(function: str, argument: str, value: object, position: int | None = None) -> Sizes:
-    """One number or several as a tuple. Raises TypeError if there is anything but whole numbers.
+    """One integer or several, as a tuple. Raises TypeError for other objects.
 
     >>> ints("unfold", "stride", [1, 2]), ints("unfold", "stride", 3)
     ((1, 2), (3,))
@@ -79,7 +79,7 @@ def per_axis(function: str, argument: str, value: object, n: int, position: int 
 
 
 def real_number(function: str, argument: str, position: int, value: Any, of_tensor: bool = False) -> Any:
-    """A real number of Python or NumPy, with `of_tensor` also that of a Tensor. Raises TypeError for others.
+    """A real number of Python or NumPy, with `of_tensor` also a Tensor's number. Raises TypeError for others.
 
     >>> real_number("uniform_", "from", 1, 0.5)
     0.5

@@ -19,7 +19,7 @@ from adjoint.functions.composite import alias_text, composite, ops, takes_out
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
-#: So many elements are compared before the next ones are looked at.
+#: The number of elements compared at a time.
 _PIECE = 1 << 12
 _ROUNDED = {None: "true_divide", "floor": "floor_divide", "trunc": "trunc_divide"}
 

@@ -1,7 +1,7 @@
-"""Functions of the namespace torch whose arguments differ from those of their namesakes in nn.functional.
+"""Functions of the namespace torch whose arguments differ from the functions of these names in nn.functional.
 
-There a reduction is a number (0 none, 1 mean, 2 sum) and none unless given, the parameters of normalisations come in
-another order, and switches of cuDNN, which make no difference here, stand at the end.
+Here a reduction is a number (0 none, 1 mean, 2 sum), by default none. The parameters of normalisations have another
+order. cuDNN's switches come last and have no effect.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def batch_norm(
 ) -> Tensor:
     """nn.functional.batch_norm() with weight and bias first.
 
-    input: (N, C, ...). In training with the mean and variance of the batch, which also change the running ones.
+    input: (N, C, ...). In training it uses the mean and variance of the batch, and updates the running statistics.
 
     >>> import adjoint
     >>> adjoint.batch_norm(adjoint.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 1e-5, False)
@@ -356,9 +356,9 @@ def _statistics(input: Tensor, axes: tuple[int, ...], eps: float, keepdim: bool)
 
 @_function
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """Zeros in place of each element with probability p, the others divided by 1 - p; and where elements were kept.
+    """Zeros each element with probability p and divides the others by 1 - p; also returns the mask of kept elements.
 
-    Nothing is dropped if train is False. Raises ValueError unless p is between 0 and 1.
+    No element is dropped if train is False. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.native_dropout(adjoint.ones(2), 0.5, False)
@@ -374,7 +374,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 @_function
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of the slices along one axis, which is kept beside axes of length one; of all elements for dim -1.
+    """The norms of the slices along one axis; the other axes become length one. For dim -1 the norm of all elements.
 
     >>> import adjoint
     >>> adjoint.norm_except_dim(adjoint.tensor([[3.0, 4.0], [6.0, 8.0]]))
@@ -402,7 +402,7 @@ def max_pool1d(
 ) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool1d().
 
-    The arguments are those of that function, but for return_indices.
+    The arguments are as in that function, without return_indices.
 
     >>> import adjoint
     >>> adjoint.max_pool1d(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -422,7 +422,7 @@ def max_pool2d(
 ) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool2d().
 
-    The arguments are those of that function, but for return_indices.
+    The arguments are as in that function, without return_indices.
 
     >>> import adjoint
     >>> adjoint.max_pool2d(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
@@ -442,7 +442,7 @@ def max_pool3d(
 ) -> Tensor:
     """The largest element of each window; see nn.functional.max_pool3d().
 
-    The arguments are those of that function, but for return_indices.
+    The arguments are as in that function, without return_indices.
 
     >>> import adjoint
     >>> adjoint.max_pool3d(adjoint.ones(1, 2, 2, 2), 2)
@@ -455,10 +455,10 @@ def max_pool3d(
 def adaptive_max_pool1d(
     input: Tensor, output_size: int | Sequence[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is.
+    """As adaptive_max_pool1d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.adaptive_max_pool1d(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -487,8 +487,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.alpha_dropout() with all arguments.
 
-    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that an element is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.alpha_dropout(adjoint.ones(1, 3), 0.5, False)
@@ -501,8 +501,8 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.alpha_dropout() with all arguments, in place.
 
-    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that an element is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.alpha_dropout_(adjoint.ones(1, 3), 0.5, False)
@@ -515,8 +515,8 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.feature_alpha_dropout() with all arguments.
 
-    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that an element is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.feature_alpha_dropout(adjoint.ones(1, 3), 0.5, False)
@@ -529,8 +529,8 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """nn.functional.feature_alpha_dropout() with all arguments, in place.
 
-    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that an element is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.feature_alpha_dropout_(adjoint.ones(1, 3), 0.5, False)
@@ -541,10 +541,10 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 @_function
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all arguments.
+    """Dropout of whole channels of an input (N, C, ...), as nn.functional.dropout2d(), with all arguments.
 
-    p: the probability that an element is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that an element is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.feature_dropout(adjoint.ones(1, 3), 0.5, False)
@@ -555,11 +555,10 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @in_place("")
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, those of nn.functional.dropout2d(), of an input (N, C, ...), with all
-    arguments, in place.
+    """Dropout of whole channels of an input (N, C, ...), as nn.functional.dropout2d(), in place.
 
-    p: the probability that a channel is dropped. train: False to drop nothing. The derivative is that of the factors
-    which were drawn. Raises ValueError unless p is between 0 and 1.
+    p: the probability that a channel is dropped. train: False to drop no elements. The derivative treats the drawn
+    factors as constants. Raises ValueError unless p is between 0 and 1.
 
     >>> import adjoint
     >>> adjoint.feature_dropout_(adjoint.ones(1, 3), 0.5, False)

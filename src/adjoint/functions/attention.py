@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """For each index a vector of int64 that is 1 at this position and 0 elsewhere.
 
-    num_classes: the length of the vectors. -1 stands for the largest index plus 1.
+    num_classes: the length of the vectors. -1 means the largest index plus 1.
     Raises RuntimeError for an index that is negative or too large, and for a dtype other than int64.
 
     >>> import adjoint
@@ -215,7 +215,7 @@ def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
 
 
 def _largest(rows: Tensor, counts: Tensor) -> Tensor:
-    """The largest element among the rows (B, n, D) that count in each bag, the first of equal ones; else 0."""
+    """The largest element among the counted rows (B, n, D) of each bag, the first of equal ones; else 0."""
     counts = counts[..., None]
     if not rows.shape[1]:
         return ops.sum(rows, 1)
@@ -224,7 +224,7 @@ def _largest(rows: Tensor, counts: Tensor) -> Tensor:
 
 
 def _in_rows(starts: Any) -> tuple[Any, Any]:
-    """Bags of different lengths as rows of equal length: positions of their indices, and a mask of those that exist."""
+    """Bags of different lengths as rows of equal length: positions of their indices, and a mask of valid positions."""
     lengths = numpy.maximum(numpy.diff(starts), 0)
     column = numpy.arange(lengths.max(initial=0))
     there = column < lengths[:, None]
@@ -458,8 +458,8 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., L, S). A boolean mask is True where a query may attend to a key; a mask of
             numbers is added to the scores.
         dropout_p: the probability with which each weight is set to 0.
-        is_causal: whether query i attends only to the keys 0 to i, with a mask to those of them that it lets through.
-        scale: the factor of the scores, by default 1 / sqrt(E).
+        is_causal: whether query i attends only to the keys 0 to i; a mask may exclude further keys. scale: the factor
+        of the scores, by default 1 / sqrt(E).
         enable_gqa: whether key and value may have fewer heads (axis -3) than query. A group of query heads then shares
             one head of key and value.
 

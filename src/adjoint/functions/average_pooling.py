@@ -56,7 +56,7 @@ def _mean_maps(
     ceil_mode: bool,
     count_include_pad: bool,
 ) -> tuple[tuple[AxisMap, ...], tuple[AxisMap, ...], numpy.ndarray]:
-    """The maps that give means, those that give sums, and the numbers of elements."""
+    """The maps for means, the maps for sums, and the numbers of elements."""
     windows = PoolingWindows(function, n, kernel_size, stride, padding, 1, ceil_mode)
     windows.check()
     check_images(function, shape, n)

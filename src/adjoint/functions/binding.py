@@ -1,7 +1,7 @@
 """Attach the declared functions: methods to Tensor, functions to namespaces.
 
-Each file of rules and functions is imported when the first of its names is used. Then all its declarations are
-attached. Until then a `LateMethod` stands in Tensor for each method, and `functions` knows the names.
+Each file of rules and functions is imported when one of its names is first used. Then all its declarations are
+attached. Until then Tensor has a `LateMethod` for each method, and `functions` lists the names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from adjoint.tensor.table import operations
 from adjoint.tensor.tensor import Tensor
 
 _OPERATORS = "adjoint.functions.operators"
-# operators of the compiled base, and those that `operators` makes
+# operators of the compiled base, and operators made by `operators`
 _ARITHMETIC = (
     "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__pow__",
     "__rpow__", "__matmul__", "__rmatmul__", "__mod__", "__rmod__", "__floordiv__", "__rfloordiv__", "__neg__",
@@ -63,7 +63,7 @@ _QUICK = frozenset((
     "greater", "greater_equal", "less", "less_equal", "linear", "matmul", "mean", "multiply", "negative",
     "not_equal", "prod", "relu", "subtract", "sum",
 ))  # fmt: skip
-# the same of methods, whose first argument is a tensor
+# methods of this kind; their first argument is a tensor
 _QUICK_METHODS = _QUICK | {
     "bool", "broadcast_to", "bucketize", "chunk", "conj", "conj_physical", "contiguous", "diagonal", "diagonal_copy",
     "diff", "double", "flatten", "float", "half", "int", "is_conj", "is_contiguous", "is_neg",
@@ -87,7 +87,7 @@ _NEVER = """False: adjoint has no tensors of which {name} is true.
 
 
 class LateMethod:
-    """Stands in Tensor for a method whose declaration is not imported yet, and gives way to it when it is asked for."""
+    """A placeholder in Tensor for a method whose declaration is not imported yet; the first access replaces it."""
 
     def __init__(self, name: str, home: str) -> None:
         self.name, self.home = name, home
@@ -104,7 +104,7 @@ class LateMethod:
 
 
 def prepare() -> None:
-    """Give Tensor its methods, each of which is imported when it is first used; called once."""
+    """Give Tensor its methods, each imported at its first use; called once."""
     for name, home in _METHOD_HOMES.items():
         setattr(Tensor, name, LateMethod(name, home))
     for name in (*_ARITHMETIC, *_SPECIAL):
@@ -118,7 +118,7 @@ def prepare() -> None:
 
 
 def load(home: str) -> None:
-    """Import a file of rules or functions, and attach what it declares to Tensor and to `functions`."""
+    """Import a file of rules or functions, and attach its declarations to Tensor and to `functions`."""
     if home in _loaded:
         return
     module = import_module(home)
@@ -240,9 +240,9 @@ def _function_of(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def name_tensor() -> None:
-    """Make typing.get_type_hints() know Tensor in the modules that import it for type checkers alone.
+    """Let typing.get_type_hints() find Tensor in modules that import it only for type checkers.
 
-    They are below the class, or are imported while it is made.
+    These modules are on floors below the class, or are imported while it is made.
     """
     for name, module in list(sys.modules.items()):
         if name.startswith(("adjoint.core.", "adjoint.functions.", "adjoint.tensor.")):

@@ -93,7 +93,7 @@ def _even(f: Tensor, dim: int, h: Any, order: int) -> Tensor:
 
 
 def _times(f: Tensor, factor: Any) -> Tensor:
-    """A product, for which no number is kept as a factor."""
+    """A product of two tensors; a number is converted, not kept as a factor."""
     return ops.mul_number(f, factor) if _is_plain(f, factor) else f * factor
 
 
@@ -224,13 +224,13 @@ def _sums(y: Tensor, dim: int) -> Tensor:
 @composite(method=False)
 @torch_call(first="y")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The integral along an axis of a function given at some places, by the trapezoidal rule.
+    """The integral along an axis of a function given at points, by the trapezoidal rule.
 
     Args:
         x: the coordinates, a vector or a tensor that broadcasts with y.
         dx: the distance of neighbours, 1 unless given.
 
-    Raises RuntimeError if the number of coordinates is not that of values.
+    Raises RuntimeError if the numbers of coordinates and values differ.
 
     >>> import adjoint
     >>> adjoint.trapezoid(adjoint.tensor([1.0, 2.0, 4.0]), adjoint.tensor([0.0, 1.0, 3.0]))

@@ -85,9 +85,9 @@ def nll_loss(
 ) -> Tensor:
     """-weight[c] * input[c] for the class c that target names, reduced; the mean is over the weights.
 
-    Shapes: input (N, C), (C) or (N, C, d1, d2 ...), target (N), () or (N, d1, d2 ...), weight (C). Places with the
-    class ignore_index count for nothing. Raises ValueError for an unknown reduction, IndexError for a class out of
-    range, RuntimeError for shapes and dtypes that do not fit.
+    Shapes: input (N, C), (C) or (N, C, d1, d2 ...), target (N), () or (N, d1, d2 ...), weight (C). Elements with the
+    class ignore_index are ignored. Raises ValueError for an unknown reduction, IndexError for a class out of range,
+    RuntimeError for shapes and dtypes that do not fit.
 
     >>> import adjoint
     >>> adjoint.nn.functional.nll_loss(adjoint.tensor([[-1.0, -2.0]]), adjoint.tensor([1]))

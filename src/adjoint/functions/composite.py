@@ -29,7 +29,7 @@ ops = TensorOps()
 
 
 class Composite:
-    """A composite and where it appears: in which namespace as a function, and under which name as a method."""
+    """A composite, with its namespace as a function and its name as a method."""
 
     __slots__ = ("function", "method", "namespace")
 
@@ -153,10 +153,10 @@ def under_own_names(name: str, kwargs: dict[str, Any], synonyms: Mapping[str, st
 
 
 def torch_call(name: str = "", first: str = "input", others: Mapping[str, str] = _NO_NAMES) -> Callable[[F], F]:
-    """Let a composite be called as torch's functions are: with out=, NumPy's names of arguments, a raw array first.
+    """Let a composite accept the calls of torch's functions: with out=, NumPy's argument names, or a raw array first.
 
-    name: the function's name in messages, where it is not its own. first: the name of its first parameter, a Tensor,
-    which may be called `input` as well. others: names that torch's function takes besides those of its documentation.
+    name: the function's name in messages, if it differs. first: the name of its first parameter, a Tensor, which may
+    also be called `input`. others: undocumented argument names that torch's function accepts.
     """
 
     def decorate(function: F) -> F:
@@ -220,7 +220,7 @@ def takes_out(function: F) -> F:
 
 
 def as_tensor(function: str, argument: str, position: int, value: object) -> Any:
-    """The argument itself, or a raw array as a constant Tensor. Raises TypeError for anything else."""
+    """The argument itself, or a raw array as a constant Tensor. Raises TypeError for other objects."""
     if isinstance(value, TensorBase):
         return value
     if is_array(value):
@@ -229,7 +229,7 @@ def as_tensor(function: str, argument: str, position: int, value: object) -> Any
 
 
 def as_number(value: Any) -> Any:
-    """A number of NumPy's, or a tensor of one element and no dimension, as Python's; anything else as it is."""
+    """A NumPy number or a 0-d tensor as a Python number; other objects unchanged."""
     if isinstance(value, generic) or (isinstance(value, TensorBase) and not value._array.ndim):
         return value.item()
     return value

@@ -144,9 +144,11 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
     """The sum of products of two tensors over pairs of axes.
 
     Args:
-        dims: how many of the last axes of a to pair with the first of b; or two lists, the axes of a and those of b.
+        dims: the number of last axes of a that are paired with the first axes of b; or two lists, the axes of a and of
+        b.
 
-    Returns a tensor with the other axes of a, then those of b. Paired axes have equal sizes, or one has size 1.
+    Returns a tensor with the other axes of a, then the other axes of b. Paired axes have equal sizes, or one has size
+    1.
 
     >>> import adjoint
     >>> adjoint.tensordot(adjoint.ones(2, 3, 4), adjoint.ones(4, 3), dims=([1, 2], [1, 0])).shape

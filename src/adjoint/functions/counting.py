@@ -327,8 +327,8 @@ def unique(
         return_counts: whether to return how often each value occurs.
         dim: the axis whose slices are compared.
 
-    Returns the values, followed by the results asked for. Each NaN counts as distinct. The values require a gradient if
-    input does, as in PyTorch; a backward pass through them raises NotImplementedError, since there is no derivative.
+    Returns the values, then the requested results. Each NaN counts as distinct. The values require a gradient if input
+    does, as in PyTorch; a backward pass through them raises NotImplementedError, since there is no derivative.
 
     >>> import adjoint
     >>> adjoint.unique(adjoint.tensor([3, 1, 3]), return_counts=True)
@@ -358,7 +358,7 @@ def unique_consecutive(
         return_counts: whether to return the length of each run of equal elements.
         dim: the axis whose slices are compared.
 
-    Returns the values, followed by the results asked for.
+    Returns the values, then the requested results.
 
     >>> import adjoint
     >>> adjoint.unique_consecutive(adjoint.tensor([1, 1, 2, 1]))

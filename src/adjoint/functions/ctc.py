@@ -45,7 +45,7 @@ def _lengths(name: str, lengths: Any, samples: int, most: int) -> Any:
 
 
 def _padded_targets(targets: Any, lengths: Any, samples: int) -> Any:
-    """The target of each sample in a row of its own, whether they came so or one after the other."""
+    """The targets with one row for each sample, from rows or from concatenated labels."""
     longest = int(lengths.max()) if lengths.size else 0
     while_checking = "for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)"
     if targets.ndim == 2:
@@ -103,7 +103,7 @@ def ctc_loss(
         targets: the labels, of shape (N, S), of shape (S) for one sample, or the labels of all samples concatenated.
         input_lengths: the number of time steps of each sample, of shape (N).
         target_lengths: the number of labels of each sample, of shape (N).
-        blank: the number of the class that stands for no label.
+        blank: the number of the class that means no label.
         reduction: "none", "sum" or "mean". The mean is taken over the samples, after each loss has been divided by the
             length of its target.
         zero_infinity: whether an infinite loss becomes 0. A loss is infinite if the target is too long for the input.

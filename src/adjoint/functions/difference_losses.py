@@ -157,7 +157,7 @@ def kl_div(
             raise RuntimeError("kl_div: Complex inputs not supported.")
         if not tensor.is_floating_point():
             raise RuntimeError("kl_div: Integral inputs not supported.")
-    # the dtype is that of the tensors as they are: one without axes does not widen one with axes
+    # the dtype follows from the tensors before broadcasting: a 0-d tensor does not widen one with axes
     pair = expand_both(*in_common_dtype(input, target))
     if reduction != "batchmean":
         return ops.kl_div(*pair, log_target, reduction)
@@ -226,7 +226,7 @@ def binary_cross_entropy_with_logits(
     else:
         return ops.binary_cross_entropy_with_logits(input, target, None, reduction)
     losses = losses if weight is None else losses * weight
-    # the type is the target's, whatever those of the others
+    # the dtype is the target's, for any dtypes of the others
     return reduce_losses(losses if losses.dtype is target.dtype else losses.to(target.dtype), reduction)
 
 
@@ -241,9 +241,9 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """The negative logarithm of the normal density: (log(var) + (input - target) ** 2 / var) / 2, reduced.
 
-    var: for each element, for each row of the last axis, or one number; as far as it is below eps, eps is taken, which
-    the gradient does not see. full: with the constant log(2 pi) / 2.
-    Raises ValueError for an unknown reduction, a negative variance or one of another shape.
+    var: for each element, for each row of the last axis, or one number. eps replaces smaller variances; the gradient
+    ignores this. full: with the constant log(2 pi) / 2.
+    Raises ValueError for an unknown reduction, and for a variance that is negative or has another shape.
 
     >>> import adjoint
     >>> adjoint.nn.functional.gaussian_nll_loss(adjoint.tensor([1.0]), adjoint.tensor([3.0]), adjoint.tensor([1.0]))

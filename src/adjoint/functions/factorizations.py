@@ -112,9 +112,9 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def lu_factor(A: Tensor, *, pivot: bool = True) -> _LuFactor:
     """The factors of A = P L U of matrices (..., m, n) in one tensor LU of that shape, and the pivots.
 
-    U stands on and above the diagonal, L (whose diagonal is ones) below it. `pivots` (..., min(m, n)) says with which
-    row, counted from 1, each row was exchanged. linalg.lu_solve() and adjoint.lu_unpack() take the two.
-    Raises RuntimeError where a pivot is zero.
+    U lies on and above the diagonal, L below it; the diagonal of L is ones. `pivots` (..., min(m, n)) has, for each
+    row, the number (from 1) of the row exchanged with it. linalg.lu_solve() and adjoint.lu_unpack() take both results.
+    Raises RuntimeError if a pivot is zero.
 
     >>> import adjoint
     >>> adjoint.linalg.lu_factor(adjoint.tensor([[1.0, 2.0], [2.0, 5.0]])).LU
@@ -290,7 +290,7 @@ class _SolveEx(NamedTuple):
 @composite(namespace="linalg", method=False)
 @torch_call("linalg_inv_ex", first="A")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> _InvEx:
-    """linalg.inv(), and for each matrix 0, or which pivot is zero (from 1) where it has no inverse.
+    """linalg.inv(), and for each matrix 0, or the number (from 1) of the zero pivot if it has no inverse.
 
     The "inverse" of such a matrix has infinite or undefined elements. Raises LinAlgError only with check_errors.
 
@@ -364,7 +364,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     failed = _first_failure(info) if check_errors else None
     if failed is not None:
         raise LinAlgError(f"torch.linalg.solve_ex: {failed[0]}The solver failed because the input matrix is singular.")
-    # a matrix fails for all right-hand sides with which it is broadcast
+    # a singular matrix fails for all right-hand sides that it broadcasts with
     for _ in range(info.ndim - A.ndim + 2):
         info = info[0]
     batch_slices = tuple([slice(0, n) for n in A.shape[:-2]])
@@ -473,7 +473,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     result = ops.linalg_ldl_solve(LD, pivots, B, hermitian=hermitian)
     by_right = ops.underivable(B, result, missing)
     by_both = ops.underivable(LD, by_right, missing)
-    # a node of the first is no part of the second, for which it is a constant
+    # the second transposition treats nodes of the first as constants
     return by_both if by_both.requires_grad else by_right
 
 
@@ -576,7 +576,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 @composite()
 @torch_call(others={"input2": "tau", "input3": "other"})
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives.
+    """Q @ other, or other @ Q for left=False, with the m by m matrix Q of geqrf()'s reflectors.
 
     Shapes: input (..., m, n), tau (..., k), other (..., m, p) or (..., p, m). transpose: take the conjugate transpose
     of Q.
@@ -667,8 +667,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) == B.
 
-    Shapes: the first B.ndim axes of A multiply up to the same number as the others, which X has. dims: axes of A that
-    are moved behind all others before.
+    Shapes: the first B.ndim axes of A have the same number of elements as its other axes, which are the axes of X.
+    dims: axes of A that are moved to the end first.
 
     >>> import adjoint
     >>> adjoint.linalg.tensorsolve(adjoint.eye(6).reshape(2, 3, 6), adjoint.ones(2, 3)).shape

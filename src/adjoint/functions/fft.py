@@ -101,7 +101,7 @@ def _listed(values: Any) -> tuple[int, ...]:
 
 
 def _axes_and_sizes(name: str, input: Tensor, s: Dims, dim: Dims) -> tuple[tuple[int, ...], list[int]]:
-    """The axes to transform, and to which size each is to be brought (-1: its own)."""
+    """The axes to transform, and their sizes after cropping or padding (-1 for no change)."""
     sizes = None if s is None else _listed(s)
     if dim is not None:
         dims = tuple([require_dim(d, input.ndim) for d in _listed(dim)])

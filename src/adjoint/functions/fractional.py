@@ -84,7 +84,7 @@ def _samples(input: Tensor, samples: Tensor | None, n: int) -> Tensor:
     _check_samples(input, samples, n)
     check_constants(f"fractional_max_pool{n}d", random_samples=samples)
     samples = samples[: input.shape[0]] if input.ndim == n + 2 else samples[0]
-    # torch draws for the axes of an image from the last one on, for those of a volume from the first one
+    # torch draws for the axes of an image from the last axis on, and for the axes of a volume from the first axis on
     return samples.detach().flip(-1) if n == 2 else samples.detach()
 
 
@@ -162,8 +162,8 @@ def fractional_max_pool2d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """As fractional_max_pool2d() with return_indices=True.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.fractional_max_pool2d_with_indices(adjoint.ones(1, 6, 6), 2, 3)[0].shape
@@ -204,8 +204,8 @@ def fractional_max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """As fractional_max_pool3d() with return_indices=True.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.fractional_max_pool3d_with_indices(adjoint.ones(1, 6, 6, 6), 2, 3)[0].shape

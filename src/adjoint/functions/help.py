@@ -1,8 +1,8 @@
 """The help of an operation, composed from its declaration at first use.
 
 `help(adjoint.tanh)`, `adjoint.tanh.__doc__` and an editor show the facts of the declaration: the computation, the
-signature, how shapes and dtypes of the inputs go together, the derivative by each input with the values that are saved
-for it, the errors that follow from its kind, an example, the name in PyTorch, and the place of the declaration.
+signature, the rules for shapes and dtypes, the derivative by each input with its saved values, the errors that follow
+from its kind, an example, the name in PyTorch, and the location of the declaration.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _references(rule: Rule, torch_name: str) -> list[str]:
 
 
 def public_name(rule: Rule) -> str:
-    """The name by which users call an operation; empty if only others call it.
+    """The name by which users call an operation; empty if only other operations call it.
 
     >>> from adjoint.rules import TABLE
     >>> public_name(TABLE["tanh"]), public_name(TABLE["linalg_svd"]), public_name(TABLE["special_ndtr"])

@@ -1,7 +1,7 @@
 """Indexing with brackets, and composites over picking and writing elements.
 
-An index is split in two, as torch does it: ints, slices, None and Ellipsis pick a view, then arrays (lists, masks,
-tensors) pick a copy of that. So an int beside an array keeps its place, other than in NumPy.
+An index is split in two, as in torch. First ints, slices, None and Ellipsis pick a view. Then arrays (lists, masks,
+tensors) pick a copy from the view. So, unlike in NumPy, an int beside an array does not move axes.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def is_whole(basic: tuple[Any, ...], ndim: int) -> bool:
 
 
 def write_basic(tensor: Tensor, basic: tuple[Any, ...], value: Any) -> bool:
-    """Write at a basic index if that needs neither a record nor a check nor a conversion; True if it was done."""
+    """Write at a basic index if this needs no recording, check or conversion; True if the write happened."""
     array = tensor._array
     state = current()
     if state.unusual or type(array) is not numpy.ndarray or not array.flags.carray or tensor._view is not None:
@@ -178,7 +178,7 @@ _VIEWS = [operations["getitem_" + name] for name in ("alias", "slice", "select",
 
 
 def places_of(index: Any, ndim: int) -> tuple[Any, ...] | None:
-    """The arrays of an index of nothing but arrays of int64 or bool with axes, the most frequent ones; else None."""
+    """The arrays of an index that has only int64 or bool arrays with axes, the most frequent case; else None."""
     items = index if type(index) is tuple else (index,)
     places, covered = [], 0
     for item in items:
@@ -232,7 +232,7 @@ def axes_of(item: Any) -> int:
 
 
 def listed(index: Any) -> Sequence[Any]:
-    """The items of an index; a short list that holds more than numbers means the same as a tuple, as in torch."""
+    """The items of an index; as in torch, a short list that holds other objects than numbers acts as a tuple."""
     if isinstance(index, tuple):
         return index
     if isinstance(index, list) and len(index) < 32 and any(map(_is_more_than_number, index)):
@@ -296,21 +296,22 @@ def _is_batched(item: Any) -> bool:
 
 
 def owned(advanced: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same places in arrays that nobody else can change, for the backward pass."""
+    """Copies of the index arrays for the backward pass, so that later changes have no effect."""
     return tuple([item if isinstance(item, slice) else copied(item) for item in advanced])
 
 
 class Rows:
-    """Indexing with other indices for each member of a batch: along one axis of the indexed axes.
+    """Indexing with different indices for each member of a batch, along one merged axis.
 
-    The axes that index arrays cover are moved to the front and made one, and the indices numbers along it.
+    The axes that index arrays cover are moved to the front and merged; the indices become numbers along the merged
+    axis.
     """
 
     def __init__(self, tensor: Tensor, advanced: tuple[Any, ...]) -> None:
         self.tensor = tensor
         items: list[Any] = []
         for item in advanced:
-            # a mask, which is the same for all members, means the indices of its true elements
+            # a mask is equal for all members and is replaced by the indices of its true elements
             is_mask = not isinstance(item, slice) and kind_of(item) == "b"
             items.extend(numpy.nonzero(item) if is_mask else [item])
         axes = [axis for axis, item in enumerate(items) if not isinstance(item, slice)]
@@ -340,7 +341,7 @@ class Rows:
         return ops.reshape(ops.permute(self.tensor, self.order), (prod(self.lengths), *sizes))
 
     def _arrangement(self) -> list[int]:
-        """The axes of a picked result, counted in an array that has those of the places first."""
+        """The axes of a picked result, counted in an array whose first axes are the index arrays' axes."""
         n = len(self.shape)
         behind = list(range(n, n + len(self.rest)))
         return [*behind[: self.front], *range(n), *behind[self.front :]]
@@ -391,7 +392,7 @@ _PYTHON_TYPES = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 
 
 def _converted(value: Any, kind: Any) -> Any:
-    """A number as one of the tensor's kind. Raises RuntimeError if that has no such number."""
+    """A number converted to the tensor's dtype. Raises RuntimeError if the dtype cannot represent it."""
     try:
         return _PYTHON_TYPES.get(kind.numpy.kind, float)(value)
     except (TypeError, OverflowError, ValueError):
@@ -399,7 +400,7 @@ def _converted(value: Any, kind: Any) -> Any:
 
 
 def _without_ones(value: Any, ndim: int) -> Any:
-    """A value without the axes of length one that it has in front of as many as the target."""
+    """A value without leading axes of length one beyond the target's number of axes."""
     shape = value._array.shape if isinstance(value, TensorBase) else ()
     extra = 0
     while len(shape) - extra > ndim and shape[extra] == 1:
@@ -437,7 +438,7 @@ def _fitted(value: Any, target: Any) -> Tensor:
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The view of one slice along an axis, without that axis.
 
-    Raises IndexError for a place that does not exist.
+    Raises IndexError for an index out of range.
 
     >>> import adjoint
     >>> adjoint.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -453,7 +454,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def _index_arrays(indices: Any) -> tuple[Any, ...]:
-    """The raw arrays of an index_put(). Raises TypeError for anything but tensors, IndexError for floats."""
+    """The raw arrays of an index_put(). Raises TypeError for objects other than tensors, IndexError for floats."""
     if not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
@@ -526,7 +527,7 @@ def scatter(
     value: float | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy with elements of src (or one number) written to the places that index names along an axis.
+    """A copy with elements of src (or one number) written to the positions in index along an axis.
 
     index: int32 or int64, not longer than input along other axes, nor than src along any.
     reduce: "add" adds to the elements instead of replacing them, "multiply" multiplies them.
@@ -688,7 +689,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(input_shape)} dimensions for input, and {len(index_shape)} dimensions for indices"
         )
     dim = normalize_dim(dim, len(input_shape))
-    # negative ones count from the end
+    # negative indices count from the end
     indices = ops.where((indices < 0) & (indices >= -input_shape[dim]), indices + input_shape[dim], indices)
     common = broadcast_shapes(
         (*input_shape[:dim], 1, *input_shape[dim + 1 :]), (*index_shape[:dim], 1, *index_shape[dim + 1 :])

@@ -38,7 +38,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 
 
 def _fit_empty(tensors: Sequence[Tensor], dim: int) -> Sequence[Tensor]:
-    """Empty vectors take the shape of the others, with size 0 along the axis: they add nothing but their dtype."""
+    """Empty vectors get the shape of the others, with size 0 along the axis: they contribute only their dtype."""
     shapes = [x._array.shape if isinstance(x, TensorBase) else getattr(x, "shape", None) for x in tensors]
     if (0,) not in shapes:
         return tensors
@@ -248,7 +248,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def _rising_rows(n: int, r: int, least: int) -> Any:
-    """All rows of r numbers below n, each at least `least` above the one before, in their order."""
+    """All rows of r numbers below n, each exceeding the previous one by at least `least`, in order."""
     shape = (comb(n if least else n + r - 1, r), r)
     check_size(shape, 8)
     result = numpy.empty(shape, numpy.int64)  # raises before the work if there is no memory for it

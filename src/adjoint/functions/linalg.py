@@ -204,13 +204,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution = pinv(A, rtol=rcond) @ columns
     rank = matrix_rank(A, rtol=rcond)
     if not columns.shape[-1]:
-        # as LAPACK has it, which does not look at the matrix then
+        # as in LAPACK, which does not read the matrix then
         rank = ops.zeros_like(rank)
     # belongs to the graph as the residuals do
     residuals = ops.independent(A if A.requires_grad else B, ops.abs(ops.reshape(A.detach(), (-1,))[:0]))
     values = svdvals(A).detach() if driver in ("gelsd", "gelss") else residuals.detach()
     rows, unknowns = A.shape[-2:]
-    # of all matrices, those of a batch being mapped too
+    # over all matrices, including all members under vmap
     full = bool((underlying(rank._array) == unknowns).all())
     if rows > unknowns and (driver == "gels" or (driver in ("gelsd", "gelss") and full)):
         residuals = ops.abs(A @ solution - columns).square().sum(-2)
@@ -303,7 +303,7 @@ def pinv(
     relative = rcond if rtol is None else rtol
     check_constants("linalg_pinv", atol=atol, rtol=relative)
     if atol is not None and A.numel():
-        # each matrix has its own largest singular value, of which the bound is a share
+        # the bound is a fraction of each matrix's own largest singular value
         largest = svdvals(A).detach()[..., 0]
         share = ops.where(largest == 0, 0, atol / ops.where(largest == 0, 1, largest))
         if relative is None:
@@ -651,8 +651,8 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     Column i of V is the direction of component i, and S[i] ** 2 / (m - 1) is the variance along it.
 
     Args:
-        q: the number of components, at most min(m, n). None stands for 6, or for min(m, n) if this is smaller.
-        center: whether to subtract the mean of the m rows first.
+        q: the number of components, at most min(m, n). None means 6, or min(m, n) if this is smaller. center: whether
+        to subtract the mean of the m rows first.
 
     Raises ValueError for q out of range and for a negative niter.
 
@@ -863,8 +863,8 @@ def norm(
 
     Args:
         ord: the order, as in vector_norm() or matrix_norm(). None is the square root of the sum of squares.
-        dim: one axis for vectors, two axes for matrices. None stands for all axes; if ord is also given, A must then
-            have one or two axes.
+        dim: one axis for vectors, two axes for matrices. None means all axes; if ord is also given, A must then have
+            one or two axes.
 
     >>> import adjoint
     >>> adjoint.linalg.norm(adjoint.tensor([3.0, 4.0]))

@@ -70,7 +70,7 @@ def hinge_embedding_loss(
     reduction = resolve_reduction(reduction, size_average, reduce)
     require_tensors("hinge_embedding_loss", input=input, target=target)
     if not (input.is_floating_point() or input.is_complex()):
-        # torch takes the margin as the input's type, and so drops its fraction
+        # torch converts the margin to the input's dtype, and so drops its fraction
         margin = int(margin)
     far = ops.where(target != 1, ops.clamp(margin - input, min=0), 0)
     return reduce_losses(far + ops.where(target != -1, input, 0), reduction)
@@ -223,7 +223,7 @@ def triplet_margin_with_distance_loss(
 
 
 def _as_rows(input: Tensor) -> Tensor:
-    """A vector, or a number, as the one row of a matrix."""
+    """A vector, or a number, as a matrix with one row."""
     if input.ndim > 2 or (input.ndim and not input.shape[-1]):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"

@@ -1,7 +1,7 @@
-"""The functions of adjoint.masked: reductions, running sums and normalisations over the elements that a mask picks.
+"""The functions of adjoint.masked: reductions, cumulative sums and normalisations over the elements that a mask picks.
 
-All replace the other elements by the value that changes nothing (0 for a sum, -inf for a maximum). These elements get
-a gradient of exactly 0, whatever their values.
+All replace the other elements by the neutral value (0 for a sum, -inf for a maximum). These elements get a gradient of
+exactly 0, for any values.
 """
 
 from __future__ import annotations
@@ -270,9 +270,9 @@ def mean(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The mean over axes of the elements that the mask picks; NaN where it picks none.
+    """The mean over axes of the elements that the mask picks; NaN if it picks none.
 
-    Arguments are those of masked.sum(). Raises ValueError for integers and truth values without a dtype.
+    Arguments are as in masked.sum(). Raises ValueError for integers and truth values without a dtype.
 
     >>> import adjoint
     >>> adjoint.masked.mean(adjoint.tensor([1.0, 2.0, 6.0]), mask=adjoint.tensor([True, True, False]))
@@ -323,7 +323,7 @@ def _variance(
     picks: Tensor | None,
     kind: dtype,
 ) -> Tensor:
-    """The variance; that of integers is computed in `kind`, the type of the result, if that has fractions."""
+    """The variance; for integers it is computed in `kind`, the dtype of the result, if that is floating."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if kind_of(input._array) == "b":
@@ -333,7 +333,7 @@ def _variance(
     dims = _dims_of(dim, input.ndim)
     number = _count(input, picks, dims, True)
     center = ops.sum(_filled(x, picks, 0), dims, True) / number
-    # where nothing is picked there is no mean: the result is NaN and so is, as in torch, its gradient
+    # without picked elements there is no mean: the result is NaN, and, as in torch, so is its gradient
     away = _filled(x - center, picks if picks is None else picks | (number == 0), 0)
     squares = ops.real(away * ops.conj(away)) if x.is_complex() else away * away
     freedom = ops.clamp(_count(input, picks, dims, keepdim) - taken_off, 0)
@@ -358,9 +358,9 @@ def var(
     dtype: dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance over axes of the elements that the mask picks; NaN where they are not more than `correction`.
+    """The variance over axes of the elements that the mask picks; NaN unless there are more than `correction`.
 
-    `correction` is 1 unless given; unbiased=False is correction=0. Other arguments are those of masked.sum().
+    `correction` is 1 unless given; unbiased=False is correction=0. Other arguments are as in masked.sum().
 
     >>> import adjoint
     >>> adjoint.masked.var(adjoint.tensor([1.0, 3.0, 9.0]), mask=adjoint.tensor([True, True, False]))
@@ -409,7 +409,7 @@ def norm(
 ) -> Tensor:
     """linalg.vector_norm() of the elements that the mask picks; the gradient is 0 where the norm is 0.
 
-    Other elements count as 0, for ord=-inf as infinite. Arguments are those of masked.sum().
+    Other elements count as 0, for ord=-inf as infinite. Arguments are as in masked.sum().
 
     >>> import adjoint
     >>> adjoint.masked.norm(adjoint.tensor([3.0, 4.0, 9.0]), mask=adjoint.tensor([True, True, False]))
@@ -425,7 +425,7 @@ def norm(
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The input divided along an axis by masked.norm(), which counts as at least eps; 0 where the mask picks nothing.
+    """The input divided along an axis by masked.norm(), at least eps; 0 where the mask picks no elements.
 
     >>> import adjoint
     >>> adjoint.masked.normalize(adjoint.tensor([3.0, 4.0, 9.0]), 2, 0, mask=adjoint.tensor([True, True, False]))

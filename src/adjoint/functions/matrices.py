@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 def grouped_mm(
     mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
 ) -> Tensor:
-    """Products of matrices group by group, where groups of rows or columns lie one after the other in one matrix.
+    """Products of matrices group by group; groups of rows or columns are consecutive in one matrix.
 
     Args:
-        mat_a, mat_b: matrices, or stacks of them, one for each group. Of two stacks the members are multiplied; of a
-            matrix and a stack, the groups of mat_a's rows or of mat_b's columns by the members; of two matrices, the
-            groups of mat_a's columns by those of mat_b's rows, which gives a stack.
+        mat_a, mat_b: matrices, or stacks with one matrix for each group. Members of two stacks are multiplied. For a
+            matrix and a stack, groups of mat_a's rows or mat_b's columns are multiplied with the members. For two
+            matrices, groups of mat_a's columns are multiplied with groups of mat_b's rows, which gives a stack.
         offs: the end of each group, int32, ascending; needed with a matrix. Rows after the last group count as zeros.
         bias: must be None. out_dtype: must be None or the dtype of mat_a.
 
-    Raises RuntimeError where shapes, dtypes or offsets do not fit.
+    Raises RuntimeError if shapes, dtypes or offsets do not fit.
 
     >>> import adjoint
     >>> rows, weights = adjoint.ones(3, 2), adjoint.tensor([[[1.0], [1.0]], [[5.0], [5.0]]])
@@ -112,19 +112,20 @@ def lobpcg(
 ) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) eigenvalues of symmetric matrices, with eigenvectors of length 1 as columns.
 
-    All eigenpairs are computed, by LAPACK, and k of them returned: exact where torch iterates. So the parameters of the
-    iteration (X but for its number of columns, iK, niter, tol, method) change nothing. For few eigenpairs of
+    LAPACK computes all eigenpairs, and k of them are returned. They are exact, whereas torch iterates. So the
+    parameters of the iteration have no effect (iK, niter, tol, method, and X except its number of columns). For few
+    eigenpairs of
     large sparse matrices use scipy.sparse.linalg.eigsh.
 
     Args:
         A: symmetric matrices.
-        k: how many; as many as X has columns, or 1, unless given.
+        k: the number of eigenvalues; by default the number of X's columns, or 1.
         B: positive definite matrices, for A x = l B x; the eigenvectors then have length 1 by B.
         n: the size of the random start in torch, for k.
         largest: the largest, descending; False: the smallest, ascending.
-        tracker: must be None, as there are no steps to watch.
+        tracker: must be None, as there is no iteration.
 
-    Raises ValueError where A has fewer than 3 k rows, AssertionError where it is not square.
+    Raises ValueError if A has fewer than 3 k rows, and AssertionError if it is not square.
 
     >>> import adjoint
     >>> adjoint.lobpcg(adjoint.diag(adjoint.tensor([1.0, 5.0, 2.0])))[0]
@@ -147,7 +148,7 @@ def lobpcg(
     if B is None:
         values, vectors = ops.linalg_eigh(A, "L")
     else:
-        # with B = L Lᵀ the problem is that of L⁻¹ A L⁻ᵀ
+        # with B = L Lᵀ this is the eigenproblem of L⁻¹ A L⁻ᵀ
         factor = ops.linalg_cholesky(B)
         inner = ops.linalg_solve_triangular(factor, A, upper=False)
         inner = ops.linalg_solve_triangular(factor, inner.mT, upper=False)

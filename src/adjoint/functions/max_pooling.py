@@ -64,7 +64,7 @@ def max_pool(
 ) -> tuple[Tensor, Callable[[], Tensor]]:
     """The largest element of each window, and a function that computes their indices.
 
-    with_indices: whether the caller needs the indices; it decides which dtypes are taken.
+    with_indices: whether the caller needs the indices; it determines the accepted dtypes.
     """
     input = as_tensor(function, "input", 1, input)
     numbers = [hashable(value) for value in (kernel_size, stride, padding, dilation)]
@@ -122,10 +122,10 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True, whatever it is.
+    """As max_pool1d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.max_pool1d_with_indices(adjoint.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -167,10 +167,10 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool2d() with return_indices=True, whatever it is.
+    """As max_pool2d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.max_pool2d_with_indices(adjoint.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2)
@@ -212,10 +212,10 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """As max_pool3d() with return_indices=True, whatever it is.
+    """As max_pool3d() with return_indices=True; the value of return_indices is ignored.
 
-    Returns the elements and their places, which count through the axes that are pooled. The other arguments, shapes,
-    derivative and errors are those of that function.
+    Returns the elements and their flat indices in the pooled axes. Other arguments, shapes, derivative and errors are
+    as in that function.
 
     >>> import adjoint
     >>> adjoint.nn.functional.max_pool3d_with_indices(adjoint.ones(1, 2, 2, 2), 2)

@@ -102,7 +102,7 @@ def _static(name: str, tensor: Tensor, rows: int, head: int) -> Tensor:
 
 
 def _longer(mask: Tensor | None) -> Tensor | None:
-    """The mask extended by one key, to which every query may attend."""
+    """The mask extended by one key that every query may attend to."""
     return None if mask is None else ops.constant_pad_nd(mask, (0, 1))
 
 

@@ -65,10 +65,10 @@ def batch_norm(
 ) -> Tensor:
     """The input with mean 0 and variance 1 in each channel (axis 1), times weight and plus bias.
 
-    In training mean and variance are those of the input, and the running ones move towards them by the share
-    `momentum`; otherwise the running ones are taken. Shapes: input (N, C, ...), all others (C).
-    Raises ValueError if there is one value per channel only or one of the running statistics, RuntimeError for
-    statistics that are missing and sizes or dtypes that do not fit.
+    In training, mean and variance are computed from the input, and the running statistics move towards them by the
+    factor `momentum`. Otherwise the running statistics are used. Shapes: input (N, C, ...), all others (C).
+    Raises ValueError for a single value per channel, or if only one of the running statistics is given. Raises
+    RuntimeError for missing statistics, and for sizes or dtypes that do not fit.
 
     >>> import adjoint
     >>> x = adjoint.tensor([[1.0, 5.0], [3.0, 5.0]])
@@ -90,7 +90,7 @@ def batch_norm(
     ndim = input.ndim
     scale, shift = _per_channel(weight, ndim), _per_channel(bias, ndim)
     if training and not input.numel():
-        # there is nothing to take statistics of: the running ones stay, and gradients are zeros
+        # an empty input has no statistics: the running ones stay, and gradients are zeros
         output = input if scale is None else input * scale
         return _in_type(ops.clone(output) if shift is None else output + shift, input)
     if not training:
@@ -126,10 +126,10 @@ def instance_norm(
 ) -> Tensor:
     """The input with mean 0 and variance 1 in each channel of each sample, times weight and plus bias.
 
-    use_input_stats False takes the running statistics, as batch_norm() does; True moves them, if given, towards the
-    input's by the share `momentum`. Shapes: input (N, C, ...), all others (C).
-    Raises ValueError if there is one value per channel only or one of the running statistics, RuntimeError for
-    statistics that are missing and sizes or dtypes that do not fit.
+    use_input_stats False uses the running statistics, as batch_norm() does. True moves them, if given, towards the
+    input's statistics by the factor `momentum`. Shapes: input (N, C, ...), all others (C).
+    Raises ValueError for a single value per channel, or if only one of the running statistics is given. Raises
+    RuntimeError for missing statistics, and for sizes or dtypes that do not fit.
 
     >>> import adjoint
     >>> adjoint.nn.functional.instance_norm(adjoint.tensor([[[1.0, 3.0]]]))
@@ -321,6 +321,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     near = [[int(-(size // 2) <= j - i <= (size - 1) // 2) for j in channels] for i in channels]
     squares = ops.reshape(input * input, (*input.shape[:2], -1))
     sums = ops.reshape(ops.matmul(tensor(near, dtype=input.dtype), squares), tuple(input.shape))
-    # the mean of integers is one too, as that of pooling
+    # the mean of integers is an integer too, as in pooling
     means = sums / size if input.is_floating_point() or input.is_complex() else sums // size
     return input / (means * alpha + k) ** beta

@@ -78,11 +78,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """Margins around the last axes.
 
     Args:
-        pad: how many elements to add before and behind the last axis, then the one before it, and so on; negative
-            numbers take elements away.
-        mode: "constant" for a number, "reflect" for the elements mirrored at the first and last one, "replicate" for
-            the first and last one repeated, "circular" for the axis continued from its other end. All but "constant"
-            are for the last one, two or three axes of images.
+        pad: the numbers of elements to add before and after the last axis, then the axis before it, and so on; negative
+            numbers remove elements.
+        mode: "constant" for a number, "reflect" for elements mirrored at the first and last element, "replicate" for
+            the first and last element repeated, "circular" for elements from the other end of the axis. All modes
+            except "constant" pad only the last one, two or three axes of images.
         value: the number, 0 if it is None.
 
     Raises RuntimeError or NotImplementedError if pad does not fit the input.

@@ -77,9 +77,9 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @public
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels in turns from each of several groups.
+    """Interleaves the channels of several groups.
 
-    Raises RuntimeError if the number of channels is no multiple of that of groups.
+    Raises RuntimeError if the number of channels is no multiple of the number of groups.
 
     >>> import adjoint
     >>> adjoint.nn.functional.channel_shuffle(adjoint.arange(4.0).reshape(1, 4, 1), 2).flatten()
@@ -102,7 +102,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 @public
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """As `channel_shuffle`; in torch the form for mobile devices, here the same.
+    """As `channel_shuffle`; in torch it is the form for mobile devices.
 
     >>> import adjoint
     >>> adjoint.native_channel_shuffle(adjoint.arange(4.0).reshape(1, 4, 1), 2).flatten()

@@ -60,7 +60,7 @@ def float_power(input: Tensor | complex, exponent: Tensor | complex, *, out: Ten
 def float_power_(input: Tensor, exponent: Tensor | complex) -> Tensor:
     """In-place version of float_power(). Raises RuntimeError unless the tensor is of the result's double type.
 
-    That is float64, or complex128 where one of both is complex.
+    That is float64, or complex128 if one operand is complex.
 
     >>> import adjoint
     >>> adjoint.ones(2, dtype=adjoint.float64).float_power_(2).dtype

@@ -55,12 +55,12 @@ def pooling_numbers(function: str, name: str, value: Any, n: int, position: int)
 
 
 def has_stride(stride: Any) -> bool:
-    """Whether a stride is there: neither None nor an empty sequence."""
+    """Whether a stride is given: neither None nor an empty sequence."""
     return not (stride is None or (isinstance(stride, (tuple, list)) and not stride))
 
 
 def results_of(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    """The number of windows along an axis. With ceil_mode one may hang over the end, if it begins before it.
+    """The number of windows along an axis. With ceil_mode a window may extend beyond the end if it begins before it.
 
     >>> results_of(6, 3, 2, 0, 1, False), results_of(6, 3, 2, 0, 1, True)
     (2, 3)

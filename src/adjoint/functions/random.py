@@ -86,7 +86,7 @@ def _integer(function: str, name: str, position: int, value: Any) -> int:
 def _from_and_to(
     function: str, convert: Callable[..., Any], bounds: tuple[Any, ...], by_name: dict[str, Any], low: Any, high: Any
 ) -> tuple[Any, Any]:
-    """The arguments called from and to, the first of which Python has no parameter of this name for."""
+    """The arguments named from and to; Python allows no parameter named from."""
     limits = dict(zip(("from", "to"), bounds, strict=False))
     if len(bounds) > 2:
         raise TypeError(f"{function}() takes from 0 to 2 positional arguments but {len(bounds)} were given")
@@ -134,7 +134,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers whose logarithms are normally distributed. Raises RuntimeError unless std is positive.
 
-    Floating-point tensors; mean and std are those of the logarithms. The derivative is 0.
+    Only for floating-point tensors. mean and std describe the logarithms. The derivative is 0.
 
     >>> import adjoint
     >>> bool((adjoint.ones(3).log_normal_() > 0).all())
@@ -305,8 +305,8 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of `count` trials succeed, each with probability `prob`; both are broadcast.
 
-    Raises RuntimeError for a negative count or a probability outside [0, 1], ValueError for another type than
-    floating-point ones.
+    Raises RuntimeError for a negative count or a probability outside [0, 1], and ValueError for a dtype that is not
+    floating-point.
 
     >>> import adjoint
     >>> adjoint.binomial(adjoint.tensor([3.0, 4.0]), adjoint.tensor([1.0, 0.0]))

@@ -1,7 +1,7 @@
 """One step of recurrent networks: the next state from an input and the last state.
 
-Shapes: input (N, I), the state hx (N, H). A cell has K gates, whose weights w_ih (K H, I) and w_hh (K H, H) lie one
-below the other. It has two biases (K H), or none.
+Shapes: input (N, I), the state hx (N, H). A cell has K gates; their weights are concatenated in w_ih (K H, I) and w_hh
+(K H, H). It has two biases (K H), or none.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def gru_cell(
 ) -> Tensor:
     """The next state (N, H) of a gated recurrent unit (Cho et al. 2014): n + z (hx - n).
 
-    The gates r and z are sigmoids and the candidate n = tanh(w_in input + b_in + r (w_hn hx + b_hn)); the weights are
-    those of r, z and n, one below the other. Shapes: input (N, I), hx (N, H), w_ih (3 H, I), w_hh (3 H, H), biases
-    (3 H). Raises RuntimeError for others.
+    The gates r and z are sigmoids and the candidate n = tanh(w_in input + b_in + r (w_hn hx + b_hn)); the weights of r,
+    z and n are concatenated in this order. Shapes: input (N, I), hx (N, H), w_ih (3 H, I), w_hh (3 H, H), biases (3 H).
+    Raises RuntimeError for others.
 
     >>> import adjoint
     >>> adjoint.gru_cell(adjoint.ones(1, 2), adjoint.ones(1, 1), adjoint.zeros(3, 2), adjoint.zeros(3, 1))
@@ -101,7 +101,7 @@ def lstm_cell(
     """The next state and cell (N, H) of a long short-term memory (Hochreiter and Schmidhuber 1997).
 
     c' = f c + i g and h' = o tanh(c') with the sigmoids i, f, o and the tanh g of w_ih input + b_ih + w_hh h + b_hh;
-    the weights are those of i, f, g and o, one below the other. Shapes: input (N, I), hx two tensors (N, H), h and c,
+    the weights of i, f, g and o are concatenated in this order. Shapes: input (N, I), hx two tensors (N, H), h and c,
     w_ih (4 H, I), w_hh (4 H, H), biases (4 H). Raises RuntimeError for others.
 
     >>> import adjoint

@@ -32,16 +32,16 @@ class Weights(NamedTuple):
 
 
 class Sequences(NamedTuple):
-    """The rows of sequences: all elements of the first moment, then those of the second.
+    """The rows of sequences: all elements of the first time step, then of the second, and so on.
 
-    sizes: how many go on at each moment; None: all of them.
+    sizes: the number of sequences at each time step; None for all.
     """
 
     batch: int
     sizes: tuple[int, ...] | None
 
     def last(self, rows: Tensor, reverse: bool) -> Tensor:
-        """The row of each sequence that was reached last, in one direction or the other."""
+        """The last row of each sequence in reading order, forward or backward."""
         if reverse:
             return rows[: self.batch]
         if self.sizes is None:
@@ -51,7 +51,7 @@ class Sequences(NamedTuple):
 
 @cached(64)
 def _last_rows(sizes: tuple[int, ...]) -> list[int]:
-    """For each of packed sequences its last row; the shortest ones, which end first, stand last."""
+    """The last row of each packed sequence; the sequences are in descending order of length."""
     rows, first = [0] * sizes[0], 0
     for size in sizes:
         rows[:size] = range(first, first + size)
@@ -82,9 +82,9 @@ Layer: TypeAlias = "Callable[..., State]"
 class Network(NamedTuple):
     """A kind of network.
 
-    gates: how many rows of the weights belong to one unit. states: how many it has.
-    layer(own, state, weights, sizes, reverse): the states at all moments, from the inputs' parts of the gates.
-    one_bias: True if the state's bias may be added to that of the inputs.
+    gates: the number of rows of the weights for one unit. states: the number of states.
+    layer(own, state, weights, sizes, reverse): the states at all time steps, from the inputs' parts of the gates.
+    one_bias: True if the state's bias may be added to the inputs' bias.
     """
 
     gates: int
@@ -120,7 +120,7 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, n_grou
 
 
 def _with_one_bias(weights: Weights) -> Weights:
-    """The same with both biases as one of the inputs' part, which is computed for all moments at once."""
+    """As `layer`, with both biases added to the inputs' part, which is computed for all time steps at once."""
     if weights.b_ih is None or weights.b_hh is None:
         return weights
     return weights._replace(b_ih=weights.b_ih + weights.b_hh, b_hh=None)

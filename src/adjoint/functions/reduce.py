@@ -35,7 +35,7 @@ def _whole(result: Tensor, dtype: dtype | None) -> Tensor:
 
 
 class _AllAxes(tuple[int, ...]):
-    """The `dim` of a call without it: torch's node of sum() has another name than that of sum(dim=None)."""
+    """The `dim` of a call without it: in torch, sum() and sum(dim=None) have nodes of different names."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ def sum(input: Tensor, dim: Dims = _ALL, keepdim: bool = False, *, dtype: dtype 
     """The sum over axes (None or (): all); the reduced axes are dropped, or kept with size 1 if `keepdim`.
 
     Integers and truth values are summed in int64; the input is cast to `dtype` first.
-    Raises IndexError for an axis out of range, RuntimeError for one named twice.
+    Raises IndexError for an axis out of range, and RuntimeError for a repeated axis.
 
     >>> import adjoint
     >>> adjoint.sum(adjoint.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
@@ -399,11 +399,11 @@ def msort(input: Tensor) -> Tensor:
 def vector_norm(
     input: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """(sum of abs(input) ** ord) ** (1 / ord) over axes (None: all); the limits of it for ord 0, inf and -inf.
+    """(sum of abs(input) ** ord) ** (1 / ord) over axes (None: all); its limits for ord 0, inf and -inf.
 
     The input is cast to `dtype` first. The gradient is 0 where the norm is 0.
-    Raises RuntimeError for integers and truth values, for a narrower `dtype`, and for an empty axis where the norm of
-    nothing is not defined (negative or infinite ord).
+    Raises RuntimeError for integers and bools, for a narrower `dtype`, and for an empty axis with a negative or
+    infinite ord.
 
     >>> import adjoint
     >>> adjoint.linalg.vector_norm(adjoint.tensor([3.0, -4.0]))
@@ -422,7 +422,7 @@ def vector_norm(
 
 
 def check_norm_dtype(name: str, source: dtype, target: dtype) -> None:
-    """Raise RuntimeError unless a norm can be taken after a conversion, which may not narrow."""
+    """Raise RuntimeError unless the dtype allows a norm; the conversion must not narrow."""
     if not (target.is_floating_point or target.is_complex):
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {target.long_name}")
     if source.is_complex != target.is_complex:
@@ -493,7 +493,7 @@ def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None) -> Tensor:
 
 
 def _chosen_axis(name: str, ndim: int, dim: int | None, level: int) -> int:
-    # torch's old choice of axis where none is named: it is on its way out there
+    # torch's old default axis, which torch deprecates
     if dim is not None:
         return dim
     warnings.warn(

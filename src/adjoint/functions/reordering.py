@@ -43,12 +43,11 @@ def flipud(input: Tensor) -> Tensor:
 
 @composite()
 def roll(input: Tensor, shifts: Dims, dims: Dims | None = None) -> Tensor:
-    """A copy with the elements moved along axes; those that leave one end come in at the other.
+    """A copy with the elements shifted cyclically along axes.
 
-    dims: as many axes as shifts; without them the flattened elements move, by one shift.
+    dims: one axis for each shift; without dims the flattened elements move, by one shift.
 
-    Raises RuntimeError if shifts and dims differ in number, or there is no shift, and IndexError for axes that are not
-    there.
+    Raises RuntimeError if shifts and dims differ in number, or there is no shift, and IndexError for axes out of range.
 
     >>> import adjoint
     >>> adjoint.arange(4).roll(1)

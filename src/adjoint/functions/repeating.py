@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of another tensor.
 
-    Axes of length one are repeated and new ones added in front, without a copy; the derivative sums over them. Raises
+    Axes of length one are repeated and new axes come first, without a copy; the derivative sums over them. Raises
     RuntimeError for shapes that do not broadcast.
 
     >>> import adjoint

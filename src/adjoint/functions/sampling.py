@@ -135,7 +135,7 @@ def _map(
     if mode.startswith("nearest"):
         return interpolation.nearest(n, results, factor, mode == "nearest-exact", two_axes)
     if results == n and (antialias or bytes_ or mode != "bicubic"):
-        # as in torch an axis that keeps its length is left alone, whatever the factor
+        # as in torch an axis of unchanged length is not resampled, for any factor
         return interpolation.nearest(n, n, None, False)
     if antialias:
         return interpolation.filtered(n, results, align_corners, factor, single, mode)
@@ -196,7 +196,7 @@ def _of_bytes(input: Tensor, maps: tuple[AxisMap, ...]) -> Tensor:
 
 
 def _remaining_maps(input: Tensor, i: int, maps: tuple[AxisMap, ...]) -> tuple[AxisMap, ...]:
-    """Maps that change nothing, for the axes behind one."""
+    """Identity maps, for the axes after one."""
     return tuple([interpolation.nearest(n, n, None, False) for n in input.shape[input.ndim - len(maps) + i + 1 :]])
 
 
@@ -216,14 +216,14 @@ def interpolate(
         input: (N, C, L), (N, C, H, W) or (N, C, D, H, W).
         size: the size of the result, one number or one for each axis; or
         scale_factor: the factor of the size, rounded down.
-        mode: "nearest" or "nearest-exact" (the place rounded down, from the start or the middle of a result),
+        mode: "nearest" or "nearest-exact" (the position rounded down, from the start or the middle of a result),
             "linear", "bilinear", "trilinear" (one, two or three axes), "bicubic" (two), "area" (means over windows),
             "lanczos" (two axes, with antialias).
-        align_corners: whether first and last elements of input and result coincide, else their outer edges do.
-        recompute_scale_factor: whether places are computed from the sizes although a scale_factor was given.
-        antialias: whether to filter before going to fewer elements ("bilinear", "bicubic", "lanczos").
+        align_corners: whether the first and last elements of input and result coincide; otherwise their outer edges do.
+        recompute_scale_factor: whether positions are computed from the sizes even if scale_factor is given. antialias:
+        whether to filter before going to fewer elements ("bilinear", "bicubic", "lanczos").
 
-    Raises ValueError, NotImplementedError or RuntimeError if these do not fit together.
+    Raises ValueError, NotImplementedError or RuntimeError for inconsistent arguments.
 
     >>> import adjoint
     >>> adjoint.nn.functional.interpolate(adjoint.tensor([[[1.0, 3.0]]]), 4, mode="linear")
@@ -248,7 +248,7 @@ def upsample(
 ) -> Tensor:
     """The older name of interpolate().
 
-    The same arguments but antialias.
+    The arguments are the same, without antialias.
 
     Deprecated, with a warning: use interpolate().
     """
@@ -344,7 +344,8 @@ def grid_sample(
         grid: (N, *result, 2) or (N, *result, 3): coordinates x, y (and z) between -1 and 1 along W, H (and D).
         mode: "bilinear" between the nearest elements of two or three axes, "nearest", or "bicubic" (two axes).
         padding_mode: the values beyond the image: "zeros", the elements at its "border", or its "reflection".
-        align_corners: whether -1 and 1 are the middles of the first and last element, or their outer edges.
+        align_corners: whether -1 and 1 are the middles of the first and last element; otherwise they are their outer
+        edges.
 
     Returns (N, C, *result).
 
@@ -452,8 +453,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     Args:
         theta: (N, 2, 3) for images of two axes, (N, 3, 4) of three.
-        size: (N, C, H, W) or (N, C, D, H, W), that of the result of grid_sample().
-        align_corners: whether -1 and 1 are the middles of the first and last element, or their outer edges.
+        size: (N, C, H, W) or (N, C, D, H, W), the size of grid_sample()'s result.
+        align_corners: whether -1 and 1 are the middles of the first and last element; otherwise they are their outer
+        edges.
 
     Returns (N, H, W, 2) or (N, D, H, W, 3).
 
@@ -488,7 +490,7 @@ def _points(image: Sizes, align_corners: bool, kind: Any) -> numpy.ndarray[Any, 
     return points.reshape(1, prod(image), len(image) + 1).astype(kind.numpy)
 
 
-#: Up to so many points are kept for the next grid.
+#: Up to this number of points are cached for the next grid.
 _FEW_POINTS = 1 << 14
 _kept_points = cached(8)(_points)
 

@@ -36,7 +36,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """A view with one axis cut into several of the given sizes, one of which may be -1.
+    """A view with one axis split into axes of the given sizes; one size may be -1.
 
     Raises RuntimeError if the sizes do not multiply up to the size of the axis.
 
@@ -105,7 +105,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 @composite()
 @takes_axis
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """A view without axes of length one: without all of them, or those among the named ones.
+    """A view without axes of length one, all of them or only the named ones.
 
     >>> import adjoint
     >>> adjoint.zeros(1, 2, 1).squeeze().shape, adjoint.zeros(1, 2, 1).squeeze(0).shape
@@ -131,7 +131,7 @@ def atleast_1d(*tensors: Tensor) -> Any:
 
 @composite(method=False)
 def atleast_2d(*tensors: Tensor) -> Any:
-    """Each tensor with at least two axes, new ones in front; a tuple unless there is one tensor.
+    """Each tensor with at least two axes, new axes in front; a tuple unless there is one tensor.
 
     >>> import adjoint
     >>> adjoint.atleast_2d(adjoint.tensor([1.0, 2.0]))
@@ -142,7 +142,7 @@ def atleast_2d(*tensors: Tensor) -> Any:
 
 @composite(method=False)
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Each tensor with at least three axes, those of a vector in the middle; a tuple unless there is one tensor.
+    """Each tensor with at least three axes, a vector's axis in the middle; a tuple unless there is one tensor.
 
     >>> import adjoint
     >>> adjoint.atleast_3d(adjoint.ones(2)).shape, adjoint.atleast_3d(adjoint.ones(2, 3)).shape
@@ -152,7 +152,7 @@ def atleast_3d(*tensors: Tensor) -> Any:
 
 
 def with_two_axes(x: Tensor) -> Tensor:
-    """A number as a matrix of one element, a vector as the one row of a matrix."""
+    """A number as a matrix of one element, a vector as a matrix of one row."""
     if x.ndim > 1:
         return x
     return ops.unsqueeze(x, 0) if x.ndim else ops.reshape(x, (1, 1))
@@ -226,9 +226,9 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite()
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """A view with the axes `source` moved to the places `destination`; the others keep their order.
+    """A view with the axes `source` moved to the positions `destination`; the others keep their order.
 
-    Raises RuntimeError if the two differ in number or name an axis twice.
+    Raises RuntimeError if the two differ in number or repeat an axis.
 
     >>> import adjoint
     >>> adjoint.zeros(2, 3, 4).movedim(0, -1).shape

@@ -59,17 +59,17 @@ def stft(
     """The short-time Fourier transform: the spectra of windows of size n_fft along a signal (..., time).
 
     Args:
-        hop_length: how far each window is behind the one before; n_fft // 4 unless given.
-        win_length: the size of `window`, which is centred in the n_fft samples; n_fft unless given.
-        window: factors of the elements of each window; ones unless given.
-        center: continue the signal by n_fft // 2 on both ends, as `pad_mode` ("reflect", "constant", "replicate",
-            "circular") says, so that the k-th window has its middle at k * hop_length.
+        hop_length: the distance between windows, by default n_fft // 4.
+        win_length: the size of `window`, which is centred in the n_fft samples; by default n_fft.
+        window: factors of the elements of each window, by default ones.
+        center: pad the signal by n_fft // 2 on both ends, by `pad_mode` ("reflect", "constant", "replicate",
+            "circular"), so that the k-th window has its middle at k * hop_length.
         normalized: divide by the root of n_fft.
-        onesided: only the first half of each spectrum; True unless given, False for complex numbers.
-        return_complex: complex numbers; False, an older form, gives pairs of real ones along a last axis.
-        align_to_window: without `center`, let the first window begin where `window` does, not its n_fft places.
+        onesided: only the first half of each spectrum; by default True, for complex numbers False.
+        return_complex: complex numbers; False, an older form, gives pairs of real numbers along a last axis.
+        align_to_window: without `center`, the signal begins at the start of `window`, not of its n_fft samples.
 
-    Returns a tensor (..., frequencies, windows). Raises RuntimeError where sizes do not fit.
+    Returns a tensor (..., frequencies, windows). Raises RuntimeError if sizes do not fit.
 
     >>> import adjoint
     >>> adjoint.stft(adjoint.ones(100), 16, return_complex=True).shape
@@ -151,13 +151,13 @@ def istft(
     """The signal (..., time) from its short-time Fourier transform (..., frequencies, windows): stft's inverse.
 
     Args:
-        n_fft, hop_length, win_length, window, center, normalized, onesided: as they were given to stft; onesided is
-            seen from the number of frequencies unless given.
-        length: cut or continue the signal with zeros to this size.
-        return_complex: the signal is complex; needs whole spectra.
+        n_fft, hop_length, win_length, window, center, normalized, onesided: as given to stft; the default of onesided
+            follows from the number of frequencies.
+        length: crop the signal, or pad it with zeros, to this size.
+        return_complex: the signal is complex; this needs whole spectra.
 
-    Of all signals the one whose transform is closest to the input. Raises RuntimeError where sizes do not fit, or where
-    some element lies in no window.
+    The result is the signal whose transform is closest to the input. Raises RuntimeError if sizes do not fit, or if an
+    element lies in no window.
 
     >>> import adjoint
     >>> spectra = adjoint.stft(adjoint.arange(40.0), 8, return_complex=True)

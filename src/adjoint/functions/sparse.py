@@ -67,7 +67,7 @@ def _as_values(values: Any, dtype: Any, device: Any) -> Tensor:
 
 
 def _finished(values: Tensor, pattern: SparsePattern, requires_grad: bool) -> Tensor:
-    """The sparse tensor; one that is to require a gradient is a leaf."""
+    """The sparse tensor, as a leaf if it must require a gradient."""
     if not requires_grad:
         result = of_values(values, pattern)
         if result._array.values is values._array:
@@ -113,13 +113,13 @@ def sparse_coo_tensor(
     """A sparse tensor of layout sparse_coo: values at coordinates, zero elsewhere.
 
     Args:
-        indices: of shape (sparse axes, n), a column for each value; values in the same place are added.
+        indices: of shape (sparse axes, n), a column for each value; values at the same position are added.
         values: of shape (n,), or (n, ...) with dense axes behind; gradients flow to a tensor.
-        size: the shape; without it, the least that holds all coordinates. With a size alone, a tensor without values.
+        size: the shape; by default the smallest that holds all coordinates. A size alone gives a tensor without values.
         requires_grad: the result is a leaf, whose gradient is sparse.
-        is_coalesced: the coordinates are in order and different, which is checked.
+        is_coalesced: the coordinates are in order and distinct; this is checked.
 
-    Coordinates are always checked, whatever check_invariants says.
+    Coordinates are always checked, also if check_invariants is False.
 
     Raises RuntimeError for coordinates out of range, or sizes that do not fit.
 
@@ -257,9 +257,9 @@ def sparse_compressed_tensor(
 ) -> Tensor:
     """A sparse tensor of a compressed layout: sparse_csr, sparse_csc, sparse_bsr or sparse_bsc.
 
-    The other arguments are those of the function of that layout, as sparse_csr_tensor().
+    The other arguments are as in the function of that layout, such as sparse_csr_tensor().
 
-    Raises RuntimeError for no layout, or another one.
+    Raises RuntimeError for a missing layout, or another one.
 
     >>> import adjoint
     >>> adjoint.sparse_compressed_tensor([0, 1], [1], [2.0], layout=adjoint.sparse_csr).to_dense()
@@ -277,7 +277,7 @@ def sparse_compressed_tensor(
 
 
 def _expect(self: Tensor, name: str, what: str, is_right: Callable[[Any], bool]) -> SparsePattern:
-    """The pattern of a tensor of a layout that has such a part. Raises RuntimeError for another one."""
+    """The pattern of a tensor whose layout has the requested part. Raises RuntimeError for other layouts."""
     kind = layout_of(self)
     if not is_right(kind):
         raise RuntimeError(f"{name} expected {what} tensor layout but got {kind.kind}")
@@ -311,7 +311,7 @@ def indices(self: Tensor) -> Tensor:
 
 @method
 def values(self: Tensor) -> Tensor:
-    """The values of a sparse tensor, of which gradients flow to it; a sparse_coo tensor must be coalesced.
+    """The values of a sparse tensor; gradients flow back to it. A sparse_coo tensor must be coalesced.
 
     Raises RuntimeError for a strided tensor, and for one that is not coalesced.
 
@@ -382,7 +382,7 @@ def sparse_dim(self: Tensor) -> int:
 
 @method
 def dense_dim(self: Tensor) -> int:
-    """The number of dense axes, which stand behind the sparse ones.
+    """The number of dense axes, which come after the sparse ones.
 
     All axes of a strided tensor are dense.
 
@@ -611,9 +611,9 @@ _conversion("to_sparse_bsc", sparse_bsc)
 
 @method
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in the layout sparse_coo, with values where it is not zero.
+    """The tensor in the layout sparse_coo, with its nonzero values.
 
-    The same as to_sparse().
+    It equals to_sparse().
 
     >>> import adjoint
     >>> adjoint.eye(2).to_sparse_csr().to_sparse_coo().layout
@@ -647,11 +647,12 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 @sparse
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
-    """The product of two matrices, of which one or both are sparse; the gradient of a sparse one is sparse.
+    """The product of two matrices, at least one of them sparse; the gradient of a sparse matrix is sparse.
 
-    Dense if one of them is, else sparse. `mat1 @ mat2` has the same value, and, as in torch, a dense gradient.
+    The result is dense if one of them is, else sparse. `mat1 @ mat2` has the same value, but a dense gradient, as in
+    torch.
 
-    reduce: how the products of each element are put together, for a sparse_csr matrix first: "sum", "mean", "amax",
+    reduce: the reduction of the products of each element, if the first matrix is sparse_csr: "sum", "mean", "amax",
     "amin" or "prod" over its values.
 
     Raises RuntimeError for shapes or dtypes that do not fit.
@@ -737,9 +738,9 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """The sum of a sparse_coo tensor, of all elements or along axes; its gradient is sparse.
 
-    dim: an axis or several. The result is sparse while a sparse axis remains. dtype: that of the result.
+    dim: an axis or several. The result is sparse if a sparse axis remains. dtype: the dtype of the result.
 
-    Raises RuntimeError for another layout or an axis that is named twice, IndexError for one out of range.
+    Raises RuntimeError for another layout or a repeated axis, and IndexError for an axis out of range.
 
     >>> import adjoint
     >>> adjoint.sparse.sum(adjoint.tensor([[0.0, 1.0], [0.0, 2.0]]).to_sparse(), 0).to_dense()
@@ -787,9 +788,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
     """A sparse matrix with the rows of a matrix along its diagonals.
 
     Args:
-        diagonals: of shape (k, n), or (n,) for one diagonal; the element j of a row stands in column j.
-        offsets: of the k diagonals, of dtype int64; those above the main diagonal are positive.
-        shape: of the matrix. layout: sparse_coo (default), sparse_csr or sparse_csc.
+        diagonals: of shape (k, n), or (n,) for one diagonal; element j of a row goes to column j.
+        offsets: the k diagonals' numbers, of dtype int64, positive above the main diagonal.
+        shape: the shape of the matrix. layout: sparse_coo (default), sparse_csr or sparse_csc.
 
     Gradients flow to the diagonals. Raises RuntimeError for sizes that do not fit, or equal offsets.
 

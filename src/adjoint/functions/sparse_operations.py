@@ -1,9 +1,9 @@
 """Operations on sparse tensors, composed of operations on their values.
 
-The values of a sparse tensor are an ordinary tensor, and its pattern is constant: `values_of` and `of_values` lead from
-one to the other, and are recorded. So an operation here is a few lines on values, and has derivatives of every order.
-The core hands over every operation that has a sparse tensor among its arguments (`compose`); the table `_COMPOSED`
-lists the operations that are composed, and all others raise.
+The values of a sparse tensor are an ordinary tensor, and its pattern is constant. `values_of` and `of_values` convert
+between both, and are recorded. So an operation here needs a few lines on values, and has derivatives of every order.
+The core passes every operation with a sparse argument to `compose`. The table `_COMPOSED` lists the composed
+operations; all others raise.
 """
 
 from __future__ import annotations
@@ -76,20 +76,21 @@ def pattern_of(tensor: Tensor) -> SparsePattern:
 
 
 def values_of(tensor: Tensor, pattern: SparsePattern | None = None) -> Tensor:
-    """The elements of a sparse tensor at its own places, or those of a pattern, in the shape of the values.
+    """The elements of a sparse tensor at its own positions, or at the positions of a pattern, in the shape of the
+    values.
 
-    They are taken from the tensor at its own places, so that its gradient has these.
+    They are taken at the tensor's own positions, so that its gradient has the same pattern.
     """
     source = pattern_of(tensor)
     values = ops.elements_at(tensor, source)
     if values._array is tensor._array.values:
-        # whoever writes into the values writes into the tensor
+        # a write into the values writes into the tensor
         share_version(values, tensor)
     return values if pattern is None or pattern is source else values_at(values, source, pattern)
 
 
 def values_at(values: Tensor, source: SparsePattern, target: SparsePattern) -> Tensor:
-    """Values at the different places of one pattern as those of another: zero where it has others."""
+    """Values of one pattern at the positions of another; zero at positions that are missing in the first."""
     if source.dense_dim != target.dense_dim:
         flat = values_at(ops.reshape(values, (-1,)), source.flat, target.flat)
         return ops.reshape(flat, target.values_shape)
@@ -105,7 +106,7 @@ def values_at(values: Tensor, source: SparsePattern, target: SparsePattern) -> T
 
 
 def entries_of(tensor: Tensor, pattern: SparsePattern | None = None) -> Tensor:
-    """The same as a list of entries."""
+    """The elements of a sparse tensor as a list of entries."""
     pattern = pattern_of(tensor) if pattern is None else pattern
     return ops.reshape(values_of(tensor, pattern), pattern.entries_shape)
 
@@ -230,7 +231,7 @@ def on_values(name: str) -> Callable[..., Tensor]:
 
 
 def of_dense_result(name: str, dim: int) -> Callable[..., Tensor]:
-    """A reduction of all elements to which zeros bring nothing; dim: which argument names axes."""
+    """A reduction of all elements in which zeros are neutral; dim: the position of the argument with the axes."""
 
     def apply(input: Tensor, *more: Any) -> Tensor:
         if more[dim : dim + 1] not in ((), (None,)):
@@ -280,7 +281,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def meetings(first: Any, second: Any, n: int) -> tuple[Any, Any]:
-    """All pairs of places at which two vectors of numbers below n have the same one."""
+    """All pairs of positions at which two vectors of numbers below n have equal numbers."""
     order = numpy.argsort(second, kind="stable")
     counts = numpy.bincount(second, minlength=n)
     starts = numpy.cumsum(counts) - counts
@@ -307,7 +308,7 @@ def copy(input: Tensor, other: Tensor) -> Tensor:
 
 
 def product_of_values(a: Tensor, b: Tensor) -> Tensor:
-    """A product of two matrices (or of one with a vector), of which one is sparse; gradients of its values are, too."""
+    """A product of two matrices, or a matrix and a vector, with one sparse operand, whose gradient is sparse too."""
     if not is_sparse(a):
         return transposed(product_of_values(transposed(b), transposed(a)))
     check_product(a, b)
@@ -353,7 +354,7 @@ def sparse_times_sparse(a: Tensor, b: Tensor) -> Tensor:
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """A product; if a sparse operand needs a gradient and the other is dense, that gradient is dense, as in torch."""
+    """A product; as in torch, the gradient of a sparse operand is dense if the other operand is dense."""
     if is_sparse(a) and is_sparse(b):
         return product_of_values(a, b)
     sparse, dense = (a, b) if is_sparse(a) else (b, a)
@@ -367,7 +368,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 def with_batch(sparse: Tensor, dense: Tensor, is_first: bool) -> Tensor:
-    """The product of a sparse matrix with each of several dense ones."""
+    """The product of a sparse matrix with each matrix of a dense batch."""
     if not is_first:
         return ops.transpose(with_batch(transposed(sparse), ops.transpose(dense, -2, -1), True), -2, -1)
     *batch, n, k = dense.shape
@@ -398,7 +399,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    """The axes in another order; sparse ones stay in front of dense ones."""
+    """Permutes the axes; sparse axes stay before dense ones."""
     dims = tuple([normalize_dim(d, input.ndim) for d in dims])
     pattern = pattern_of(input)
     n = pattern.sparse_dim
@@ -501,7 +502,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Sparse tensors one behind the other along a sparse axis."""
+    """Concatenates sparse tensors along a sparse axis."""
     if not all(map(is_sparse, tensors)):
         raise RuntimeError(
             "Concatenating sparse tensors, but a dense tensor was found at position "
@@ -619,13 +620,13 @@ def softmax(input: Tensor, dim: int, is_log: bool) -> Tensor:
 
 # the table ------------------------------------------------------------------------------------------------------------
 
-#: Functions that leave zeros zero, and so are those of the values.
+#: Functions with f(0) = 0, which apply to the values.
 _OF_VALUES = (
     "abs", "asin", "asinh", "atan", "atanh", "cast", "ceil", "clone", "deg2rad", "erf", "erfinv", "expm1", "floor",
     "frac", "imag", "isinf", "isnan", "isneginf", "isposinf", "log1p", "nan_to_num", "neg", "rad2deg", "real", "relu",
     "round", "sgn", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "conj", "mul_number",
 )  # fmt: skip
-#: What the operations are composed of themselves.
+#: The operations from which all others are composed.
 _DIRECT = frozenset(("elements_at", "sparse_array", "strided_of"))
 
 _COMPOSED: dict[str, Callable[..., Any]] = {
@@ -666,7 +667,7 @@ _COMPOSED: dict[str, Callable[..., Any]] = {
 
 
 def compose(operation: Any, values: Sequence[Any], in_place: bool) -> Any:
-    """An operation with a sparse tensor among its arguments; NotImplemented for those that take sparse arrays.
+    """An operation with a sparse argument; NotImplemented for operations whose kernels take sparse arrays.
 
     Raises NotImplementedError for an operation that has no sparse form.
     """
@@ -760,7 +761,7 @@ def rebuilt(
     if any(array.dtype != numpy.int64 or not array.ndim for array in indices):
         raise ValueError(f"indices of a sparse tensor of shape {shape} do not fit together: they are arrays of int64")
     if kind.is_compressed:
-        # places are counted by what the indices say: before they are, the indices have to fit
+        # positions are computed from the indices, so the indices must be checked first
         try:
             checked_pattern(kind, tuple(indices), values, shape)
         except RuntimeError as error:
@@ -780,5 +781,5 @@ def rebuilt(
 
 rebuilt.checks_arguments = True
 compose_operations(SparseArray, compose)
-# whoever reads a pickle gets this module with the array
+# unpickling an array imports this module with it
 copyreg.pickle(SparseArray, parts_of)

@@ -63,7 +63,7 @@ for _name, _operation in _OPERATIONS.items():
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of digamma, of the shape of input.
 
-    Raises RuntimeError for a negative n, TypeError for one that is no int.
+    Raises RuntimeError for a negative n, and TypeError if n is no int.
 
     >>> import adjoint
     >>> adjoint.polygamma(1, adjoint.tensor([1.0, 2.0]))

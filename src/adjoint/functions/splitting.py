@@ -15,16 +15,16 @@ from adjoint.functions.composite import composite, described, ops
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-#: More pieces than an axis has elements are empty ones; so many are made.
+#: The largest number of pieces; pieces beyond the number of elements are empty.
 _MOST_PIECES = 1 << 16
 
 
 @composite(method=False)
 @takes_axis
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along one axis: all of one size but the last, or of the given sizes.
+    """Views of pieces along one axis: of one size, except the last, or of the given sizes.
 
-    Raises RuntimeError for negative sizes, and for given ones that do not add up to the size of the axis.
+    Raises RuntimeError for negative sizes, and for sizes that do not add up to the size of the axis.
 
     >>> import adjoint
     >>> adjoint.arange(5).split(2)
@@ -45,7 +45,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
 @composite(namespace=None, name="split")
 @takes_axis
 def split_method(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along one axis: all of one size but the last, or of the given sizes.
+    """Views of pieces along one axis: of one size, except the last, or of the given sizes.
 
     The derivative joins the cotangents of the pieces. Raises RuntimeError unless given sizes add up to the length of
     the axis, IndexError for an axis out of range.
@@ -84,9 +84,9 @@ def chunk_size(input: Tensor, chunks: int, dim: int) -> int:
 @composite()
 @takes_axis
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory.
+    """As chunk(), but the pieces count as separate tensors, without the check that they share the input's memory.
 
-    Writing to a piece is right only where nothing needs the input's old values.
+    Write to a piece only if the input's old values are no longer needed.
 
     >>> import adjoint
     >>> adjoint.unsafe_chunk(adjoint.tensor([1, 2, 3]), 2)

@@ -1,4 +1,4 @@
-"""Results of functions that have no derivative but, as in torch, require a gradient: asking for one raises."""
+"""Results of functions without derivative that, as in torch, require a gradient: computing it raises."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Unknown(FunctionNode):
 
 
 def unknown_node(result: Tensor, inputs: Sequence[Any], error: Exception) -> Any:
-    """A node for the result whose way back raises; None where no input needs a gradient or nothing is recorded."""
+    """A node for the result whose backward raises; None if no input needs a gradient or recording is off."""
     needing: list[Any] = [each for each in inputs if isinstance(each, TensorBase) and needs_grad(each)]
     if not (needing and is_grad_enabled()):
         return None

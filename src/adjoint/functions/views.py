@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 @composite()
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A view of the memory that a tensor lies in, with any size and strides, which count elements.
+    """A view of a tensor's memory with any size and strides; strides count elements.
 
-    storage_offset: the start in the memory (default: that of the tensor). Elements may overlap; each of those that
-    share a cell gets the gradient of all of them.
+    storage_offset: the start in the memory (by default the tensor's start). Elements may overlap; each element that
+    shares a cell gets the gradient of all of them.
 
     Raises RuntimeError for negative strides, strides and sizes that differ in number, and views beyond the memory.
 
@@ -108,7 +108,7 @@ _SIZES = frozenset((int, tuple))
 
 @composite(namespace=None, name="view")
 def view(input: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory.
+    """The elements in another shape (one size may be -1), or the memory as elements of another dtype; shares memory.
 
     If the types differ in size, the last axis becomes shorter or longer. No gradient flows through such a view.
 
@@ -182,7 +182,7 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
         _check_changeable(input, name)
         if is_grad_enabled():
             errors.check_in_place(input, 0)
-        # also under no_grad: the history of a tensor that has one must have its shape
+        # also under no_grad, since the history of a tensor must have the tensor's shape
         with recording(is_grad_enabled() or input._node is not None):
             view = function(input, *args, **kwargs)
             become(input, view)
@@ -236,7 +236,8 @@ for _name, _function in _RESHAPED.items():
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, broadcast and converted, into this one.
 
-    Raises RuntimeError if the other cannot be broadcast to the tensor's shape, and as all operations in place.
+    Raises RuntimeError if the other cannot be broadcast to the tensor's shape, and the errors of all in-place
+    operations.
 
     >>> import adjoint
     >>> adjoint.zeros(2, 2).copy_(adjoint.tensor([1, 2]))
@@ -251,9 +252,10 @@ _copy = operations["copy"]
 
 @composite(namespace=None, name="resize_")
 def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new.
+    """Give the tensor another, row-major shape in place, in the same memory if that is large enough, else in new
+    memory.
 
-    The elements that were there keep their order; further ones have no particular content.
+    Existing elements keep their order; new elements have arbitrary values.
 
     Raises RuntimeError for a tensor that requires grad.
 
@@ -362,8 +364,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself if its axes have the requested layout in memory, else a copy that has it.
 
-    memory_format: None or adjoint.contiguous_format for rows, or one of the formats of channels. A copy is
-    a recorded operation.
+    memory_format: None or adjoint.contiguous_format for row-major order, or a channels_last format. A copy is a
+    recorded operation.
 
     >>> import adjoint
     >>> adjoint.tensor([[1, 2], [3, 4]]).T.contiguous().stride()
@@ -486,7 +488,7 @@ def as_strided_scatter(
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones.
+    """The matrices (the last two axes) transposed, and conjugated if complex. For real matrices a view.
 
     Raises RuntimeError for vectors.
 
@@ -524,7 +526,7 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
     diagonal.fill_(fill_value)
     rows, columns = shape[:2]
     if wrap and len(shape) == 2:
-        # a row of the matrix is left out between two runs of the diagonal
+        # a row of the matrix is skipped between two runs of the diagonal
         for start in range(columns + 1, rows, columns + 1):
             ops.diagonal(splitting.narrow(input, 0, start, rows - start)).fill_(fill_value)
     return input
@@ -532,9 +534,9 @@ def fill_diagonal_(input: Tensor, fill_value: complex, wrap: bool = False) -> Te
 
 @composite(namespace=None)
 def dim_order(input: Tensor, *, ambiguity_check: bool = False) -> tuple[int, ...]:
-    """The axes from the one with the largest stride to the one with the smallest, as they lie in memory.
+    """The axes in memory order, from the largest stride to the smallest.
 
-    ambiguity_check: raise RuntimeError where axes of length one leave more than one answer.
+    ambiguity_check: raise RuntimeError if axes of length one allow more than one order.
 
     >>> import adjoint
     >>> adjoint.empty_permuted((2, 3, 5), (0, 2, 1)).dim_order()

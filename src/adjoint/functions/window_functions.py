@@ -57,7 +57,7 @@ def _window(
     last = n if periodic else n - 1
     values = weights(numpy.arange(n) / last) if n > 1 else numpy.ones(n)
     if is_half(kind.numpy):
-        # rounded as the other functions round: to float32 first
+        # rounded to float32 first, like the other functions
         values = values.astype(numpy.float32)
     return _wrapped(values.astype(kind.numpy), requires_grad, function, device)
 

@@ -60,7 +60,7 @@ def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices (..., n, n). Raises LinAlgError for a singular one."""
 
 def inv_ex(A: Tensor, *, check_errors: builtins.bool = False) -> _InvEx:
-    """linalg.inv(), and for each matrix 0, or which pivot is zero (from 1) where it has no inverse."""
+    """linalg.inv(), and for each matrix 0, or the number (from 1) of the zero pivot if it has no inverse."""
 
 def ldl_factor(A: Tensor, *, hermitian: builtins.bool = False) -> _LdlFactor:
     """The factors of A = L D L^T (L D H(L) if hermitian) of symmetric matrices in one tensor, and the pivots."""
@@ -144,4 +144,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: builtins.int = -1) -> Tensor:
     """The inner products of vectors along an axis, the first conjugated; other axes broadcast."""
 
 def vector_norm(input: Tensor, ord: builtins.float = 2, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
-    """(sum of abs(input) ** ord) ** (1 / ord) over axes (None: all); the limits of it for ord 0, inf and -inf."""
+    """(sum of abs(input) ** ord) ** (1 / ord) over axes (None: all); its limits for ord 0, inf and -inf."""

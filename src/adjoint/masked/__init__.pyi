@@ -49,7 +49,7 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: builtins.bool | None 
     """The logarithm of the sum of exp(input) over axes."""
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: builtins.bool | None = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The mean over axes of the elements that the mask picks; NaN where it picks none."""
+    """The mean over axes of the elements that the mask picks; NaN if it picks none."""
 
 def median(input: Tensor, dim: builtins.int = -1, *, keepdim: builtins.bool = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The median along an axis of the elements that the mask picks (the lower of two); NaN where it picks none."""
@@ -58,7 +58,7 @@ def norm(input: Tensor, ord: builtins.float = 2.0, dim: Dims = None, *, keepdim:
     """linalg.vector_norm() of the elements that the mask picks; the gradient is 0 where the norm is 0."""
 
 def normalize(input: Tensor, ord: builtins.float, dim: builtins.int, *, eps: builtins.float = 1e-12, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The input divided along an axis by masked.norm(), which counts as at least eps; 0 where the mask picks nothing."""
+    """The input divided along an axis by masked.norm(), at least eps; 0 where the mask picks no elements."""
 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: builtins.bool | None = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The product over axes."""
@@ -76,4 +76,4 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: builtins.bool | None = Fals
     """The sum over axes."""
 
 def var(input: Tensor, dim: Dims = None, unbiased: builtins.bool | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool | None = False, dtype: _dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """The variance over axes of the elements that the mask picks; NaN where they are not more than `correction`."""
+    """The variance over axes of the elements that the mask picks; NaN unless there are more than `correction`."""

@@ -714,7 +714,7 @@ class Tensor(TensorBase):
         """Alias of linalg.householder_product()."""
 
     def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
-        """Q @ other, or other @ Q for left=False, with the m by m matrix Q of the reflectors that geqrf() gives."""
+        """Q @ other, or other @ Q for left=False, with the m by m matrix Q of geqrf()'s reflectors."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """A copy with values, broadcast, written at (or, if accumulate, added to) the places that the indices pick."""
@@ -732,7 +732,7 @@ class Tensor(TensorBase):
         """The places of the elements that are not zero, one in each row; as_tuple: one tensor for each axis instead."""
 
     def scatter(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
-        """A copy with elements of src (or one number) written to the places that index names along an axis."""
+        """A copy with elements of src (or one number) written to the positions in index along an axis."""
 
     def scatter_(self, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None = None, *, value: builtins.float | None = None, reduce: builtins.str | None = None) -> Tensor:
         """In-place version of scatter()."""
@@ -999,7 +999,7 @@ class Tensor(TensorBase):
         """A copy with the order along the first axis reversed. Raises RuntimeError for a tensor without axes."""
 
     def roll(self, shifts: Dims, dims: Dims | None = None) -> Tensor:
-        """A copy with the elements moved along axes; those that leave one end come in at the other."""
+        """A copy with the elements shifted cyclically along axes."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """A copy turned k times by 90 degrees in the plane of two axes, from the first towards the second."""
@@ -1026,7 +1026,7 @@ class Tensor(TensorBase):
         """Alias of movedim()."""
 
     def movedim(self, source: Dims, destination: Dims) -> Tensor:
-        """A view with the axes `source` moved to the places `destination`; the others keep their order."""
+        """A view with the axes `source` moved to the positions `destination`; the others keep their order."""
 
     def permute(self, *args: Any, dims: Sequence[builtins.int] | None = None) -> Tensor:
         """A view whose axis k is the input's axis dims[k]."""
@@ -1038,7 +1038,7 @@ class Tensor(TensorBase):
         """The tensor reshaped to the shape of another."""
 
     def squeeze(self, dim: Dims | None = None) -> Tensor:
-        """A view without axes of length one: without all of them, or those among the named ones."""
+        """A view without axes of length one, all of them or only the named ones."""
 
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
         """Alias of transpose()."""
@@ -1050,7 +1050,7 @@ class Tensor(TensorBase):
         """A matrix with its two axes exchanged; tensors with fewer axes as they are."""
 
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
-        """A view with one axis cut into several of the given sizes, one of which may be -1."""
+        """A view with one axis split into axes of the given sizes; one size may be -1."""
 
     def view_as(self, other: Tensor) -> Tensor:
         """The view of the shape of another tensor."""
@@ -1083,7 +1083,7 @@ class Tensor(TensorBase):
         """The places among the values where rows begin of a sparse_csr or sparse_bsr tensor."""
 
     def dense_dim(self) -> builtins.int:
-        """The number of dense axes, which stand behind the sparse ones."""
+        """The number of dense axes, which come after the sparse ones."""
 
     def indices(self) -> Tensor:
         """The coordinates of a coalesced sparse_coo tensor, of shape (sparse axes, values)."""
@@ -1113,7 +1113,7 @@ class Tensor(TensorBase):
         """The tensor in the layout sparse_bsr, with blocks of shape blocksize where it is not zero."""
 
     def to_sparse_coo(self) -> Tensor:
-        """The tensor in the layout sparse_coo, with values where it is not zero."""
+        """The tensor in the layout sparse_coo, with its nonzero values."""
 
     def to_sparse_csc(self, dense_dim: builtins.int | None = None) -> Tensor:
         """The tensor in the layout sparse_csc, with values where it is not zero."""
@@ -1122,7 +1122,7 @@ class Tensor(TensorBase):
         """The tensor in the layout sparse_csr, with values where it is not zero."""
 
     def values(self) -> Tensor:
-        """The values of a sparse tensor, of which gradients flow to it; a sparse_coo tensor must be coalesced."""
+        """The values of a sparse tensor; gradients flow back to it. A sparse_coo tensor must be coalesced."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of at most `chunks` pieces along one axis, of the same size but for the last."""
@@ -1137,13 +1137,13 @@ class Tensor(TensorBase):
         """The view from start (counted from the end if negative), of the given length, along one axis."""
 
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """Views of pieces along one axis: all of one size but the last, or of the given sizes."""
+        """Views of pieces along one axis: of one size, except the last, or of the given sizes."""
 
     def tensor_split(self, indices_or_sections: builtins.int | Sequence[builtins.int] | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Views of pieces along one axis: a number of them as equal as possible, or cut before the given places."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
-        """As chunk(), but the pieces count as tensors of their own: nobody checks that they share the input's memory."""
+        """As chunk(), but the pieces count as separate tensors, without the check that they share the input's memory."""
 
     def vsplit(self, *indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """tensor_split() along the axis that vstack() joins; a number must divide its size."""
@@ -1170,10 +1170,10 @@ class Tensor(TensorBase):
         """A copy of what narrow() gives a view of."""
 
     def adjoint(self) -> Tensor:
-        """The matrices (the last two axes) transposed, and conjugated if complex. A view of real ones."""
+        """The matrices (the last two axes) transposed, and conjugated if complex. For real matrices a view."""
 
     def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
-        """A view of the memory that a tensor lies in, with any size and strides, which count elements."""
+        """A view of a tensor's memory with any size and strides; strides count elements."""
 
     def as_strided_(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
         """In-place version of as_strided(): the same tensor, with other axes, of the same memory."""
@@ -1194,7 +1194,7 @@ class Tensor(TensorBase):
         """A copy with src in place of a diagonal. Raises RuntimeError unless src has the shape that diagonal() gives."""
 
     def dim_order(self, *, ambiguity_check: builtins.bool = False) -> builtins.tuple[builtins.int, ...]:
-        """The axes from the one with the largest stride to the one with the smallest, as they lie in memory."""
+        """The axes in memory order, from the largest stride to the smallest."""
 
     def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> Tensor:
         """Write a number where all indices are equal; with wrap, a tall matrix's diagonal begins again at the top."""
@@ -1206,7 +1206,7 @@ class Tensor(TensorBase):
         """True if both tensors are the same elements of the same memory, in the same order."""
 
     def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
-        """Give the tensor another shape, row by row, in place: of the same memory if that is large enough, else of new."""
+        """Give the tensor another, row-major shape in place, in the same memory if that is large enough, else in new memory."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
         """resize_() to the shape of another tensor."""
@@ -1242,7 +1242,7 @@ class Tensor(TensorBase):
         """In-place version of unsqueeze(): the same tensor, with other axes, of the same memory."""
 
     def view(self, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-        """The elements under another shape (one size may be -1), or the memory as elements of another type; shares memory."""
+        """The elements in another shape (one size may be -1), or the memory as elements of another dtype; shares memory."""
 
     def celu_(self, alpha: builtins.complex = 1.0, scale: builtins.float = 1.0, input_scale: builtins.float = 1.0) -> Tensor:
         """In-place version of celu()."""

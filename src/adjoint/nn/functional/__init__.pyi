@@ -34,19 +34,19 @@ def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[buil
     """The largest element of windows of about equal size that cover the image."""
 
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool1d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool1d() with return_indices=True; the value of return_indices is ignored."""
 
 def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool2d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool2d() with return_indices=True; the value of return_indices is ignored."""
 
 def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> Any:
     """The largest element of windows of about equal size that cover the image."""
 
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As adaptive_max_pool3d() with return_indices=True, whatever it is."""
+    """As adaptive_max_pool3d() with return_indices=True; the value of return_indices is ignored."""
 
 def affine_grid(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool | None = None) -> Tensor:
     """The grid for grid_sample() that maps an image by affine matrices."""
@@ -82,7 +82,7 @@ def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
     """In-place version of celu()."""
 
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """Channels in turns from each of several groups."""
+    """Interleaves the channels of several groups."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = 1, padding: builtins.int | Sequence[builtins.int] | builtins.str = 0, dilation: builtins.int | Sequence[builtins.int] = 1, groups: builtins.int = 1) -> Tensor:
     """The sums of products of a kernel with the windows of images, and a bias."""
@@ -175,7 +175,7 @@ def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = 
     """The input with mean 0 and variance 1 in each group of channels of each sample, times weight and plus bias."""
 
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None) -> Tensor:
-    """Products of matrices group by group, where groups of rows or columns lie one after the other in one matrix."""
+    """Products of matrices group by group; groups of rows or columns are consecutive in one matrix."""
 
 def gumbel_softmax(logits: Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = 1e-10, dim: builtins.int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution (Jang et al. 2017) of unnormalised logarithms of probabilities."""
@@ -253,19 +253,19 @@ def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
     """The largest element of each window; the gradient goes to the first of them."""
 
 def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool1d() with return_indices=True, whatever it is."""
+    """As max_pool1d() with return_indices=True; the value of return_indices is ignored."""
 
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
 def max_pool2d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool2d() with return_indices=True, whatever it is."""
+    """As max_pool2d() with return_indices=True; the value of return_indices is ignored."""
 
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
     """The largest element of each window; the gradient goes to the first of them."""
 
 def max_pool3d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, dilation: builtins.int | Sequence[builtins.int] = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> builtins.tuple[Tensor, Tensor]:
-    """As max_pool3d() with return_indices=True, whatever it is."""
+    """As max_pool3d() with return_indices=True; the value of return_indices is ignored."""
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = 0, output_size: Sequence[builtins.int] | None = None) -> Tensor:
     """Images of zeros with elements at the places that max_pool1d() gave with return_indices=True."""
@@ -295,7 +295,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     """binary_cross_entropy_with_logits(), the mean over classes (the last axis), then reduced."""
 
 def native_channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """As `channel_shuffle`; in torch the form for mobile devices, here the same."""
+    """As `channel_shuffle`; in torch it is the form for mobile devices."""
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
     """-weight[c] * input[c] for the class c that target names, reduced; the mean is over the weights."""
