@@ -104,13 +104,17 @@ class Server:
 
 
 class Collected:
-    """The process. `run_pytest` is called in it with the plugin. If it ends, another one takes its place."""
+    """The process. `run_pytest` is called in it with the plugin. If it ends, `ensure` starts another one."""
 
     def __init__(self, run_pytest: Callable[[Server], int], in_fork: Callable[[Callable[[], str], float], str]):
         self._run_pytest, self._in_fork = run_pytest, in_fork
-        self._start()
+        self._child = 0
+        self.ensure()
 
-    def _start(self) -> None:
+    def ensure(self) -> None:
+        """Start the process if there is none. Nothing that it imports may have a fault then."""
+        if self._child:
+            return
         self._orders, theirs = multiprocessing.Pipe()
         self._child = os.fork()
         if not self._child:
@@ -128,14 +132,15 @@ class Collected:
     def run(self, order: Order) -> str | None:
         """The first test that fails, nothing if all pass, words in brackets; None for what needs a process of its own.
 
-        That is a fault which needs a new import, and one at which this process has ended.
+        That is a fault which needs a new import, and one at which this process has ended, or had before.
         """
+        if not self._child:
+            return None
         try:
             self._orders.send(order)
             answer: str | None = self._orders.recv()
         except (EOFError, OSError):
             self.close()
-            self._start()
             return None
         return answer
 
@@ -143,3 +148,4 @@ class Collected:
         """End the process."""
         self._orders.close()
         os.waitpid(self._child, 0)
+        self._child = 0

@@ -386,6 +386,8 @@ class Copy:
         what the package derived from them at its import then has the fault, too.
         """
         start = time.perf_counter()
+        if self.collected:
+            self.collected.ensure()
         file = self.source / "adjoint" / mutation.path
         source = file.read_bytes()
         changed = mutation.apply(source)

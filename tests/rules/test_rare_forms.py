@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import adjoint
+from adjoint.arrays.namespace import namespace
 from adjoint.autograd import gradcheck, gradgradcheck
 from adjoint.nn import functional as F
+from adjoint.rules import closed_forms
 from adjoint.tensor.table import operations
 
 rng = np.random.default_rng(0)
@@ -170,3 +173,11 @@ def test_an_integral_does_not_depend_on_a_variable_without_a_power() -> None:
     integral = operations["carlson_integral"](*[v.requires_grad_() for v in variables], (0.5, 0.5, 0.5, 0), 0)
     gradients = adjoint.autograd.grad(integral, variables)
     np.testing.assert_allclose([g.item() for g in gradients], [-1 / 3, -1 / 3, -1 / 3, 0.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_polygamma_of_complex_numbers_is_that_of_mpmath(n: int) -> None:
+    z = np.array([0.7 + 0.4j, 3.0 - 2.0j, 12.0 + 0.1j, -1.6 + 0.3j, 0.5 + 9.0j])
+    found = closed_forms._complex_polygamma(namespace(z), z, n)
+    expected = [complex(mpmath.polygamma(n, mpmath.mpc(each))) for each in z]
+    np.testing.assert_allclose(found, expected, rtol=2e-14)

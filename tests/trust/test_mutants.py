@@ -154,7 +154,10 @@ def test_a_process_that_ends_is_started_again(tmp_path: Path) -> None:
 
     process = collected.Collected(run_pytest, lambda tested, limit: tested())
     order = ("a.py", b"", b"", ["tests/a.py::test"], 1.0)
-    assert [process.run(order) for _ in range(3)] == [None, "tests/a.py::test", "tests/a.py::test"]
+    # it is not started while a fault is planted
+    assert [process.run(order) for _ in range(2)] == [None, None]
+    process.ensure()
+    assert [process.run(order) for _ in range(2)] == ["tests/a.py::test", "tests/a.py::test"]
     process.close()
 
 

@@ -58,7 +58,7 @@ def _counts(xp, bins, weights, width):
     n = 1
     for length in lead:
         n *= length
-    rows = bins if n == 1 else xp.reshape(bins, (n, bins.shape[-1])) + xp.arange(n)[:, None] * width
+    rows = xp.reshape(bins, (n, bins.shape[-1])) + xp.arange(n)[:, None] * width
     if weights is not None:
         weights = xp.reshape(xp.broadcast_to(weights, bins.shape), (-1,))
     return xp.reshape(xp.bincount(xp.reshape(rows, (-1,)), weights, n * width), (*lead, width))
