@@ -177,17 +177,20 @@ static inline int64_t adj_nearest(double x) { return (int64_t)((x + 675539944105
             for (int axis = 0; g != NULL && axis < ndim; axis++) *out++ = of[ndim - 1 - axis];                         \
         }                                                                                                              \
     }                                                                                                                  \
-    /* with constants of images of two axes, for the compiler */                                                   \
+    /* with constants of images of two axes, for the compiler */                                                       \
     static void adj_all_corners_##suffix(const adj_corners *job, const type *points, const type *g, type *out,         \
-    int64_t *places) {                                                            \ if (job->ndim != 2)
-    \ adj_corners_of_##suffix(job, job->ndim, job->mode, points, g, out, places);                                \ else
-    if (job->mode == ADJ_BILINEAR && g == NULL)                                                               \
-    adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, NULL, out, places);                                  \ else if
-    (job->mode == ADJ_BILINEAR)                                                                            \
-    adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, g, out, NULL);                                       \ else if
-    (job->mode == ADJ_NEAREST)                                                                             \
-    adj_corners_of_##suffix(job, 2, ADJ_NEAREST, points, g, out, places);                                      \ else
-    \ adj_corners_of_##suffix(job, 2, ADJ_BICUBIC, points, g, out, places);                                      \ }
+                                         int64_t *places) {                                                            \
+        if (job->ndim != 2)                                                                                            \
+            adj_corners_of_##suffix(job, job->ndim, job->mode, points, g, out, places);                                \
+        else if (job->mode == ADJ_BILINEAR && g == NULL)                                                               \
+            adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, NULL, out, places);                                  \
+        else if (job->mode == ADJ_BILINEAR)                                                                            \
+            adj_corners_of_##suffix(job, 2, ADJ_BILINEAR, points, g, out, NULL);                                       \
+        else if (job->mode == ADJ_NEAREST)                                                                             \
+            adj_corners_of_##suffix(job, 2, ADJ_NEAREST, points, g, out, places);                                      \
+        else                                                                                                           \
+            adj_corners_of_##suffix(job, 2, ADJ_BICUBIC, points, g, out, places);                                      \
+    }
 
 ADJ_DEFINE_CORNERS(4, float)
 ADJ_DEFINE_CORNERS(8, double)
