@@ -189,9 +189,27 @@ def test_differentiable_arrays_beside_constant_ones(name: str) -> None:
     np.testing.assert_allclose(np.asarray(found), adjoint.grad(lambda x: call(x, c))(x))
 
 
+#: Functions that look at values where there are some: at none that are not computed.
+FUNCTIONS_OF_VALUES = {
+    "lu_factor": lambda x, n: adjoint.linalg.lu_factor(x).LU,
+    "lu_factor_ex": lambda x, n: adjoint.linalg.lu_factor_ex(x).LU,
+    "max_unpool1d": lambda x, n: adjoint.nn.functional.max_unpool1d(x[None], n[None] * 2, 2),
+    "embedding_bag": lambda x, n: adjoint.nn.functional.embedding_bag(n[0], x, n[1, :2] * 0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_VALUES)
+def test_functions_of_values(name: str) -> None:
+    call = FUNCTIONS_OF_VALUES[name]
+    x, n = np.cos(np.arange(16.0)).reshape(4, 4), np.arange(16).reshape(4, 4) % 4
+    lazy = call(*[adjoint.as_tensor(da.from_array(array, chunks=4)) for array in (x, n)])
+    np.testing.assert_allclose(lazy.compute().numpy(), call(adjoint.as_tensor(x), adjoint.as_tensor(n)).numpy())
+
+
 REFUSED = [
     (lambda x: x.numpy(), TypeError, "would have to be computed: say tensor.compute().numpy()"),
     (np.asarray, TypeError, "would have to be computed: say tensor.compute().numpy()"),
+    (lambda x: x.as_strided((2,), (1,)), TypeError, "arrays of dask have no address"),
     (np.unique, NotImplementedError, "numpy.unique: the shape of the result depends on the values"),
     (lambda x: np.union1d(x, x), NotImplementedError, "numpy.union1d: the shape of the result depends on the values"),
     (np.trim_zeros, NotImplementedError, "numpy.trim_zeros: the shape of the result depends on the values"),

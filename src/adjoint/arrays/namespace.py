@@ -83,9 +83,11 @@ def in_memory(array: Any) -> Any:
 
 
 def address(array: Any) -> int:
-    """The address of an array's first element."""
+    """The address of an array's first element. Raises TypeError for an array without one, such as Dask's."""
     if not isinstance(array, numpy.ndarray) and has_address(array):
         return int(namespace(array).address(array))
+    if not hasattr(array, "__array_interface__"):
+        raise TypeError(f"arrays of {library_of(array)} have no address: where their elements lie is not known")
     return int(array.__array_interface__["data"][0])
 
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.kernels.axis_maps import AxisMap
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import first_outside, underlying
 from adjoint.functions.arguments import SIZES, Sizes, hashable
 from adjoint.functions.composite import as_tensor, described, in_functional, ops, public
 from adjoint.functions.pooling_windows import (
@@ -284,12 +284,11 @@ def _unpool(
             f"Expected shape of indices to be same as that of the input tensor ({listed(input.shape)}) but got indices "
             f"tensor with shape: {listed(indices.shape)}"
         )
-    raw = underlying(indices._array)
-    outside = raw[(raw < 0) | (raw >= prod(size))]
-    if outside.size:
+    outside = first_outside(underlying(indices._array), 0, prod(size))
+    if outside is not None:
         lengths = (1, *size) if n == 1 else size
         raise RuntimeError(
-            f"Found an invalid max index: {int(outside.reshape(-1)[0])} (output volumes are of size "
+            f"Found an invalid max index: {outside} (output volumes are of size "
             f"{'x'.join(map(str, lengths))})"
         )
     flat = ops.place(input.flatten(-n), -1, indices.flatten(-n), prod(size))
