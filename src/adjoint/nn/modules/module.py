@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MethodType
 from typing import Any, TypeVar
 
 from adjoint.arrays.dtypes import dtype as Dtype
@@ -158,7 +158,7 @@ class Module:
         """
         from adjoint.compilation.compiled import compile
 
-        self.forward = compile(MethodType(type(self).forward, self), *args, **kwargs)  # type: ignore[method-assign]
+        self.forward = compile(types.MethodType(type(self).forward, self), *args, **kwargs)  # type: ignore[method-assign]
 
     # attributes ------------------------------------------------------------------------------------------------------
 
