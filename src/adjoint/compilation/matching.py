@@ -120,9 +120,9 @@ class Matcher:
     """The conditions under which a recording holds.
 
     leaves: the arguments of the recorded call. visible: the Tensors that the function sees. slots: (kind, owner, key,
-    value) for each slot that it reads. fixed: (position, Tensor) for arguments that are also visible. externals: for
-    each Tensor that the program reads, the position of the argument, or the Tensor itself. with_grad: the externals
-    whose gradient it reads.
+    value) for each slot that it reads. fixed: (position, Tensor) for arguments that are also visible.
+    externals: for each Tensor that the program reads, the position of the argument, or the Tensor itself. with_grad:
+    the externals whose gradient it reads.
     """
 
     def __init__(self, leaves, visible, slots, fixed, externals, with_grad):

@@ -458,8 +458,8 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., L, S). A boolean mask is True where a query may attend to a key; a mask of
             numbers is added to the scores.
         dropout_p: the probability with which each weight is set to 0.
-        is_causal: whether query i attends only to the keys 0 to i; a mask may exclude further keys. scale: the factor
-        of the scores, by default 1 / sqrt(E).
+        is_causal: whether query i attends only to the keys 0 to i; a mask may exclude further keys.
+        scale: the factor of the scores, by default 1 / sqrt(E).
         enable_gqa: whether key and value may have fewer heads (axis -3) than query. A group of query heads then shares
             one head of key and value.
 

@@ -145,7 +145,7 @@ def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Any] | Tensor = 2) -> T
 
     Args:
         dims: the number of last axes of a that are paired with the first axes of b; or two lists, the axes of a and of
-        b.
+            b.
 
     Returns a tensor with the other axes of a, then the other axes of b. Paired axes have equal sizes, or one has size
     1.

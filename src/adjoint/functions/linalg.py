@@ -651,8 +651,8 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     Column i of V is the direction of component i, and S[i] ** 2 / (m - 1) is the variance along it.
 
     Args:
-        q: the number of components, at most min(m, n). None means 6, or min(m, n) if this is smaller. center: whether
-        to subtract the mean of the m rows first.
+        q: the number of components, at most min(m, n). None means 6, or min(m, n) if this is smaller.
+        center: whether to subtract the mean of the m rows first.
 
     Raises ValueError for q out of range and for a negative niter.
 

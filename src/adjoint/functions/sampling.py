@@ -220,8 +220,8 @@ def interpolate(
             "linear", "bilinear", "trilinear" (one, two or three axes), "bicubic" (two), "area" (means over windows),
             "lanczos" (two axes, with antialias).
         align_corners: whether the first and last elements of input and result coincide; otherwise their outer edges do.
-        recompute_scale_factor: whether positions are computed from the sizes even if scale_factor is given. antialias:
-        whether to filter before going to fewer elements ("bilinear", "bicubic", "lanczos").
+        recompute_scale_factor: whether positions are computed from the sizes even if scale_factor is given.
+        antialias: whether to filter before going to fewer elements ("bilinear", "bicubic", "lanczos").
 
     Raises ValueError, NotImplementedError or RuntimeError for inconsistent arguments.
 
@@ -345,7 +345,7 @@ def grid_sample(
         mode: "bilinear" between the nearest elements of two or three axes, "nearest", or "bicubic" (two axes).
         padding_mode: the values beyond the image: "zeros", the elements at its "border", or its "reflection".
         align_corners: whether -1 and 1 are the middles of the first and last element; otherwise they are their outer
-        edges.
+            edges.
 
     Returns (N, C, *result).
 
@@ -455,7 +455,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         theta: (N, 2, 3) for images of two axes, (N, 3, 4) of three.
         size: (N, C, H, W) or (N, C, D, H, W), the size of grid_sample()'s result.
         align_corners: whether -1 and 1 are the middles of the first and last element; otherwise they are their outer
-        edges.
+            edges.
 
     Returns (N, H, W, 2) or (N, D, H, W, 3).
 

@@ -1,8 +1,8 @@
-"""State of the process: threads, locks, kept memory, crossovers, warnings given once, caches, trees of containers.
+"""State of the process: threads, locks, reused memory, crossovers, one-time warnings, caches, trees of containers.
 
 The hot modules named in `adjoint._compiled` exist in two forms, the Python source and its compilation by Cython.
-ADJOINT_DISABLE_EXT=1 takes the source, ADJOINT_REQUIRE_EXT=1 refuses to go on with it. Without either, an
-installation that has only the sources warns.
+ADJOINT_DISABLE_EXT=1 selects the source. ADJOINT_REQUIRE_EXT=1 makes its use an error. Without either, an installation
+that has only the sources warns.
 """
 
 import os
@@ -34,7 +34,7 @@ else:
 
 
 def uncompiled_modules() -> list[str]:
-    """Names of the hot modules that run as Python source, also of those that are not imported yet.
+    """Names of the hot modules that run as Python source, also if they are not imported yet.
 
     >>> set(uncompiled_modules()) <= set(COMPILED)
     True

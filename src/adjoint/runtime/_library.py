@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-#: The library's name as a module, by which it is found; it is never imported as one.
+#: The library's name as a module, for finding it; it is never imported as a module.
 LIBRARY = "adjoint._library"
 #: The parts of Cython's run time that compiled modules share.
 SHARED = "adjoint.runtime._cython"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-#: What a box stands for, and its colour in Graphviz.
+#: The meaning of a box, and its colour in Graphviz.
 INNER, LEAF, ROOT, CALL = "inner", "leaf", "root", "call"
 _COLOURS = {LEAF: "#d7ecd9", ROOT: "#fbe3c0", CALL: "#f6dadf"}
 

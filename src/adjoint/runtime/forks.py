@@ -1,8 +1,8 @@
 """State that a forked child renews: locks that other threads of its parent held, and the work of these threads.
 
-After os.fork() only the thread that called it goes on. A lock that another one held would never be released, so every
-lock of this package is made here, and one function renews them all in the child, in the order in which they were
-registered. Nothing is done where there is no os.fork().
+After os.fork() only the calling thread exists in the child. A lock held by another thread would never be released. So
+every lock of this package is made here, and one function renews all of them in the child, in the order of registration.
+On systems without os.fork() it does not run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from _thread import RLock, _local, allocate_lock
 from collections.abc import Callable
 from typing import Any
 
-#: What threading has under this name; threading takes long to import.
+#: As threading.local; the import of threading takes long.
 local = _local
 
 _renewals: list[Callable[[], Any]] = []
@@ -28,12 +28,12 @@ def renewed_in_child(renew: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def new_lock() -> Any:
-    """A lock that is free in a child process, whoever held it in the parent."""
+    """A lock that is free in a child process, also if a thread of the parent held it."""
     return _register(allocate_lock)
 
 
 def new_rlock() -> Any:
-    """The same for a lock that its owner may take again."""
+    """A reentrant lock that is free in a child process."""
     return _register(RLock)
 
 

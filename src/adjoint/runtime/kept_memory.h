@@ -1,7 +1,6 @@
-/* The allocator of the arrays that adjoint makes: freed blocks are kept, sorted by size, and handed out again.
-
-   memory.py says what for. NumPy calls all of these functions with the GIL held, which is their lock. The static
-   variables are the allocator's state: only memory.py may include this. */
+/* The allocator of the arrays that adjoint makes: freed blocks are kept, sorted by size, and reused. memory.py explains
+the reason. NumPy calls all of these functions with the GIL held, which is their lock. The static variables are the
+allocator's state: only memory.py may include this file. */
 #ifndef ADJOINT_KEPT_MEMORY_H
 #define ADJOINT_KEPT_MEMORY_H
 
@@ -16,8 +15,8 @@
 #include <sys/mman.h>
 #endif
 
-/* AddressSanitizer knows the blocks of malloc. It is told of those here: what lies idle, and what rounding adds to the
-   size that was asked for, may not be touched. */
+/* AddressSanitizer knows only the blocks of malloc. These macros tell it about the blocks here: idle memory, and the
+   bytes that rounding adds to a requested size, must not be accessed. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define ADJ_ASAN
@@ -34,8 +33,7 @@
 #define adj_permit(data, size) ((void)(data), (void)(size))
 #endif
 
-/* A block of memory starts with this, in the 64 bytes in front of what NumPy gets. Blocks that are too small to be kept
-   have the class -1. */
+/* The header of a block, in the 64 bytes before NumPy's memory. Blocks that are too small to be kept have class -1. */
 typedef struct adj_block {
     struct adj_block *next;
     void *start;
@@ -44,7 +42,7 @@ typedef struct adj_block {
 } adj_block;
 
 #define ADJ_HEADER 64
-/* blocks from this size on are kept; from the second on, Linux is asked for huge pages */
+/* blocks from the first size on are kept; from the second size on, Linux is asked for huge pages */
 #define ADJ_SMALLEST ((size_t)1 << 12)
 #define ADJ_HUGE ((size_t)1 << 22)
 #define ADJ_PAGE ((uintptr_t)4096)
@@ -57,7 +55,7 @@ static size_t adj_live, adj_idle, adj_peak, adj_limit;
 /* how many blocks were handed out again, how many were new, and how many bytes went back to the system */
 static unsigned long long adj_hits, adj_misses, adj_returned;
 
-/* The class of a size, of which there are eight for each power of two; rounds the size up to that of its class. */
+/* The class of a size; there are eight classes for each power of two. Rounds the size up to the size of its class. */
 static int adj_class_of(size_t *size) {
     int power = 11;
     while ((*size - 1) >> (power + 1)) power++;
@@ -66,7 +64,7 @@ static int adj_class_of(size_t *size) {
     return (power - 11) * 8 + (int)((*size - 1) >> (power - 3)) - 8;
 }
 
-/* Gives idle blocks back to the system, large ones first, until no more than so many bytes lie idle. */
+/* Returns idle blocks to the system, large ones first, until at most this number of bytes is idle. */
 static void adj_give_back(size_t at_most_idle) {
     for (int i = ADJ_CLASSES - 1; i >= 0 && adj_idle > at_most_idle; i--)
         while (adj_idle_blocks[i] != NULL && adj_idle > at_most_idle) {
@@ -105,7 +103,7 @@ static void *adj_new_block(size_t size, int of_class, int zeroed) {
     return data;
 }
 
-/* Takes the first idle block of a class, of which there is one; `size` is that of the class. */
+/* Takes the first idle block of a class, which must have one; `size` is the size of the class. */
 static void *adj_take_idle(int of_class, size_t size, int zeroed) {
     adj_block *block = adj_idle_blocks[of_class];
     void *data = (char *)block + ADJ_HEADER;

@@ -1,7 +1,7 @@
-"""Names that are looked up when they are first used, so that `import adjoint` reads little.
+"""Names that are looked up at their first use, so that `import adjoint` loads little.
 
-A `LazyTable` knows where each entry is declared before it is: the *home* of its name. `LateAttributes` are those of a
-module, from such tables and from other modules. A `LateModule` stands for a module that another one seldom needs.
+A `LazyTable` knows the *home* of each entry: the file that will declare it. `LateAttributes` are attributes of a
+module, from such tables and from other modules. A `LateModule` represents a module that another one seldom needs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ V = TypeVar("V")
 
 
 class LazyTable(dict[K, V]):
-    """A table whose entries are declared by their homes, which are loaded when an entry is first looked for.
+    """A table whose entries are declared by their homes, which are loaded when an entry is first looked up.
 
-    homes: the home of each entry. load: a function of a home that enters what it declares. Whoever iterates over the
-    table has all of it loaded. An entry that is there is found as in any dict, without a call of Python's.
+    homes: the home of each entry. load: a function of a home that enters its declarations. Iteration loads the whole
+    table. The look-up of an existing entry is as fast as in any dict, without a Python call.
 
     >>> table = LazyTable({"one": "numbers"}, lambda home: table.enter("one", 1))
     >>> "one" in table, table["one"], list(table)
@@ -40,7 +40,7 @@ class LazyTable(dict[K, V]):
         self.homes, self._load = homes, load
 
     def enter(self, key: K, value: V) -> V:
-        """Enter a value where there is none yet; returns that of the table, whichever thread entered it."""
+        """Enter a value if the table has none yet; returns the table's value, from whichever thread."""
         return super().setdefault(key, value)
 
     def present_keys(self) -> list[K]:

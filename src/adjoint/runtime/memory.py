@@ -1,12 +1,12 @@
-"""Memory that is kept for the arrays that adjoint itself makes.
+"""Memory that is reused for the arrays that adjoint itself makes.
 
-Freed memory of some size goes back to the operating system, and every page of it that is used again costs a page fault:
-for arrays of 10^4 to 10^6 elements that is more than the arithmetic. So results and intermediate values of operations,
-from 4 KiB on, get their memory from here. A block that becomes free is kept, sorted by size, and is handed out again.
+Large freed blocks go back to the operating system, and every page that is used again costs a page fault. For arrays of
+10^4 to 10^6 elements this takes more time than the arithmetic. So results and intermediate values of operations, from 4
+KiB on, get their memory from here. A freed block is kept, sorted by size, and reused.
 
-It is NumPy's own interface that is used (NEP 49), and only while a kernel or a formula of a backward pass runs. Arrays
-made by anybody else, in the same thread or another, are not concerned. An array holds its memory until it dies,
-whoever holds the array, so nobody ever sees another's data.
+It uses NumPy's interface for allocators (NEP 49), and only while a kernel or a formula of a backward pass runs. Arrays
+made by other code, in the same thread or another, are not affected. An array holds its memory as long as it lives, so
+memory is never shared by mistake.
 
 The total, in use and idle, stays below the largest amount that was in use. Idle memory has a limit. If the system has
 no memory left, idle blocks are freed first.
@@ -37,7 +37,7 @@ def default_limit() -> int:
 
 
 def get_limit() -> int:
-    """How many bytes may lie idle; 0 if no memory is kept."""
+    """The largest number of idle bytes; 0 if no memory is kept."""
     return adj_limit if compiled else 0
 
 

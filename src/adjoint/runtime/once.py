@@ -1,4 +1,4 @@
-"""Warnings that are given once in a process, as torch gives them."""
+"""Warnings that appear once in a process, as in torch."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ _STAND_INS: dict[type, type] = {}
 
 
 def register_stand_in(tree_type: type, of: type) -> None:
-    """Let instances of a class be flattened as those of a registered one, and count as these in structures."""
+    """Let instances of a class be flattened like instances of a registered class, and have their structure."""
     _KINDS[tree_type] = _KINDS[of]
     _STAND_INS[tree_type] = of
 
@@ -154,7 +154,7 @@ def is_registered(tree_type: type) -> bool:
 
 
 def is_container(tree_type: type) -> bool:
-    """True for the types whose instances are taken apart.
+    """True for types whose instances are flattened.
 
     >>> is_container(list), is_container(int), is_container(type(None))
     (True, False, False)
@@ -298,7 +298,7 @@ def _read(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -
 
 
 def mutable_containers(tree: Any) -> list[Any]:
-    """The containers in a tree that can be changed, outer ones first; one that is there twice comes twice.
+    """The mutable containers in a tree, outer ones first; a repeated container is repeated.
 
     >>> inner = [1]
     >>> mutable_containers((inner, {"a": inner, "b": (2,)})) == [inner, {"a": inner, "b": (2,)}, inner]
@@ -314,7 +314,7 @@ def mutable_containers(tree: Any) -> list[Any]:
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A tree of the structure of `tree`, each leaf made by `function` from the leaves at the same position.
 
-    Raises ValueError where one of the others has another structure.
+    Raises ValueError if one of the others has another structure.
 
     >>> map(lambda a, b: a + b, {"x": 1, "y": (2,)}, {"y": (20,), "x": 10})
     {'x': 11, 'y': (22,)}

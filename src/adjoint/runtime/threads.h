@@ -1,4 +1,5 @@
-/* Threads that help with large arrays: they need no Python, sleep until there is work, and share what is to be done. */
+/* Threads that help with large arrays: they need no Python, sleep until there is work, and share the pieces of a job.
+   */
 #ifndef ADJOINT_THREADS_H
 #define ADJOINT_THREADS_H
 
@@ -17,8 +18,8 @@
 #define ADJ_THREADS 0
 #endif
 
-/* A worker sleeps on `start`. A job is offered (1), taken up by the worker (2) or withdrawn (0), if the worker has not
-   woken up when all pieces are done: so a worker that gets no processor delays nobody. */
+/* A worker sleeps on `start`. A job is offered (1), then accepted by the worker (2), or withdrawn (0) if all pieces are
+   done before the worker wakes up. So a worker without a processor delays no call. */
 typedef struct {
     PyThread_type_lock start, done;
     void (*work)(void *);
@@ -31,8 +32,8 @@ static adj_worker adj_workers[ADJ_MOST_WORKERS];
 static int adj_n_workers, adj_busy;
 
 #if ADJ_THREADS
-/* What a thread that helps does all its life. Python does not know of it, so that it starts without the help of an
-   interpreter that may be coming to its end, and waits for no lock of it. */
+/* The main loop of a helper thread. Python does not know the thread, so it needs no interpreter, which may be shutting
+   down, and waits for none of its locks. */
 static void adj_worker_loop(void *of) {
     adj_worker *w = (adj_worker *)of;
     for (;;) {
@@ -68,8 +69,8 @@ static int adj_new_worker(void) {
 }
 #endif
 
-/* Claims the workers for a call, and starts those that are missing; returns how many there are to help, 0 if another
-   call has them. The caller holds Python's lock; the claim comes first and is undone by adj_run_job. */
+/* Claims the workers for a call, and starts missing ones; returns their number, 0 if another call has them. The caller
+   holds Python's lock. The claim comes first; adj_run_job undoes it. */
 static int adj_claim_helpers(int wanted) {
 #if ADJ_THREADS
     if (wanted > ADJ_MOST_WORKERS) wanted = ADJ_MOST_WORKERS;
@@ -89,7 +90,7 @@ static void adj_forget_workers(void) {
     adj_n_workers = adj_busy = 0;
 }
 
-/* work(job) in this thread and in as many helpers, which were claimed; what is to be done they deal out */
+/* runs work(job) in this thread and in the claimed helpers, which share the pieces among them */
 static void adj_run_job(void (*work)(void *), void *job, int helpers) {
 #if ADJ_THREADS
     for (int i = 0; i < helpers; i++) {

@@ -39,10 +39,10 @@ def get_num_threads() -> int:
 def set_num_threads(n: int) -> None:
     """Set the largest number of threads that work on one large array.
 
-    It holds for adjoint's own loops, for Fourier transforms, and for the BLAS of NumPy and SciPy, whose number is that
-    of the whole process: other users of NumPy have it too. Until the first call BLAS has its own number, which the
-    environment sets (OPENBLAS_NUM_THREADS). On a busy machine one thread is best: threads of BLAS wait for each other
-    by turning round.
+    It applies to adjoint's own loops, to Fourier transforms, and to the BLAS of NumPy and SciPy. BLAS has one number
+    for the whole process, so it affects other users of NumPy too. Before the first call BLAS has its own number, which
+    the environment sets (OPENBLAS_NUM_THREADS). On a busy machine one thread is best: threads of BLAS wait for each
+    other in busy loops.
 
     n: from 1 to 8. Raises ValueError for another number.
 
@@ -57,7 +57,7 @@ def set_num_threads(n: int) -> None:
 
 
 def limit_blas(n: int) -> None:
-    """Let the BLAS of NumPy and that of SciPy, which is another one, have so many threads."""
+    """Set the number of threads of NumPy's BLAS, and of SciPy's, which is a separate one."""
     import scipy.linalg  # noqa: F401  # what is not loaded yet would have its own number
     from threadpoolctl import threadpool_limits
 

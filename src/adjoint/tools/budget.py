@@ -1,14 +1,14 @@
-"""Memory by budget: a plan, from one measured run, of saved arrays to keep, compute again or write to disk.
+"""Memory by budget: a plan, from one measured run, for saved arrays to keep, recompute or write to disk.
 
-The unit is one call of a kernel, and a *cell* is the array that a call made. The graph saves cells instead of arrays. A
-cell that the plan does not keep drops its array. Later it computes the array again from the arguments of its call,
-which are cells or arrays from outside, or it reads the array from disk. An array that the same pass needs again stays
-until then. A call in place makes a new cell. A view counts as the memory that it shows.
+The unit is one call of a kernel, and a *cell* represents the array that a call made. The graph saves cells instead of
+arrays. A cell that the plan does not keep drops its array. Later it recomputes the array from the arguments of its
+call, which are cells or external arrays, or it reads the array from disk. An array that the same pass needs again stays
+until then. A call in place makes a new cell. A view counts as the memory of its root.
 
 A plan spreads the kept cells evenly over the bytes of all saved arrays, and simulates the backward pass to find the
-peak (T. Chen and others, 2016, on the number of kept cells that is best). It repeats cheap calls first. The disk takes
-arrays that it returns sooner than a call makes them, and arrays that no call makes again. Of the plans that meet the
-budget, the fastest one counts.
+peak. (T. Chen and others, 2016, derive the best number of kept cells.) It repeats cheap calls first. An array goes to
+disk if reading is faster than recomputing it, or if no call can recompute it. Among the plans within the budget the
+fastest is chosen.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ CHANGED = (
 )
 
 
-# what a run leaves --------------------------------------------------------------------------------------------------
+# the records of a run
+# --------------------------------------------------------------------------------------------------
 
 
 class Cell:
     """An array that a call made.
 
-    call: the call; nr: the number of the result; shape, dtype: of the array; nbytes: that it takes. root: the one whose
-    memory a view shows, None for others. array: kept for as long as the cell is there, or None; counter: its version
-    counter, and version: that at which the graph saved it, where it did. plan: that of the run. stored: the array on
-    disk, or None. again: computed or read again, and asked for later in this pass. n_saved: how often the graph saved
-    it or its views; waiting: how many of these the pass with this number has not asked for yet.
+    call: the call; nr: the number of the result; shape, dtype, nbytes: the shape, dtype and size of the array. root:
+    the cell that owns the memory of a view, None for others. array: the array while it is in memory, or None. counter:
+    its version counter; version: the version that the graph saved, if it did. plan: the plan of the run. stored: the
+    array on disk, or None. again: the recomputed or read array, if this pass needs it later. n_saved: the number of
+    times that the graph saved it or its views. waiting: the number of these that the pass with this number still needs.
     """
 
     __slots__ = (
@@ -93,7 +94,7 @@ class Cell:
         self.pass_number = -1
 
     def placement(self) -> Placement:
-        """Where the array is, for `graph.saved_tensors`."""
+        """The location of the array, for `graph.saved_tensors`."""
         root = self.owners()[-1]
         array = self.array if self.again is None else self.again
         if array is not None:
@@ -107,7 +108,7 @@ class Cell:
         self.version = self.counter.value
 
     def owners(self) -> tuple[Cell, ...]:
-        """The cell, and of a view the one whose memory it shows."""
+        """The cell, and for a view also its root."""
         return (self,) if self.root is None else (self, self.root)
 
     def is_lost(self) -> bool:
@@ -115,7 +116,7 @@ class Cell:
         return self.array is None and self.again is None and self.stored is None
 
     def value(self, number: int) -> Any:
-        """The array, if it is there or on disk; one that is read stays for as long as the pass asks for it.
+        """The array from memory or disk, or None; an array read from disk stays as long as the pass needs it.
 
         Raises RuntimeError if it was modified in place since the graph saved it.
         """
@@ -135,7 +136,7 @@ class Cell:
         return self.waiting
 
     def count_request(self, number: int) -> None:
-        """The pass with this number has asked for the array once more."""
+        """Count one more request for the array by the pass with this number."""
         if number >= 0 and self.awaited(number):
             self.waiting -= 1
             if not self.waiting:
@@ -143,9 +144,9 @@ class Cell:
 
 
 class Call:
-    """A call of a kernel: with the same arguments it can be made again.
+    """A call of a kernel, which can be repeated with the same arguments.
 
-    args: cells, arrays from outside with their version counters (`Outside`), and other values, also in sequences.
+    args: cells, external arrays with their version counters (`Outside`), and other values, also in sequences.
     """
 
     __slots__ = ("args", "cells", "half", "number", "operation", "seconds")
@@ -170,7 +171,7 @@ class Outside(NamedTuple):
     version: int
 
     def placement(self) -> Placement:
-        """Where the array is, for `graph.saved_tensors`: it exists anyway."""
+        """The location of the array, for `graph.saved_tensors`: it exists anyway."""
         return placement_of(self.array)._replace(fate="keep")
 
     def is_changed(self) -> bool:
@@ -215,7 +216,7 @@ class Recorder(Interceptor):
         # the cell of an array, as long as the array is there
         self.by_id: dict[int, tuple[weakref.ref[Any], Cell]] = {}
         self.counters: dict[int, tuple[weakref.ref[Any], Any, int]] = {}
-        # arrays that calls made and that were written in place later, as long as they are there
+        # arrays that calls made and later calls modified in place, as long as they exist
         self.in_place_results: dict[int, weakref.ref[Any]] = {}
         self.pinned: set[int] = set()
         self.in_kernel = self.has_drawn = False
@@ -245,9 +246,9 @@ class Recorder(Interceptor):
             self.target = outer
 
     def overwrite(self) -> Any:
-        """The array that a call in place writes its result into, and forget what calls made there before.
+        """The array that a call in place writes into; earlier cells of that memory are forgotten.
 
-        None where the memory is that of other tensors, too.
+        None if other tensors share the memory.
         """
         target, self.target = self.target, None
         assert target is not None
@@ -286,7 +287,7 @@ class Recorder(Interceptor):
         return result
 
     def draw(self, function: Function, args: Any, kwargs: Any) -> Any:
-        """A call that draws random numbers is not made again."""
+        """A call that draws random numbers is never repeated."""
         self.has_drawn = True
         result = function(*args, **kwargs)
         # others read or set the state of a generator
@@ -307,7 +308,7 @@ class Recorder(Interceptor):
         call.cells = [weakref.ref(cell) for cell in cells]
         self.calls.append((call, cells))
         if self.plan is not None and not self.plan.fits(call.number, call.operation.name):
-            # the function differs from the measured run: from here on all arrays are kept
+            # the function differs from the measured run: from this call on all arrays are kept
             self.plan = None
 
     def memory_of(self, out: Any, raw: list[Any]) -> tuple[int, Cell | None]:
@@ -321,7 +322,7 @@ class Recorder(Interceptor):
         return out.nbytes, None
 
     def is_written(self, value: Any) -> bool:
-        """True for an array that a call made and that was written in place since: no call makes it again."""
+        """True for an array that a call made and that was modified in place since: no call can recompute it."""
         return id(value) in self.in_place_results and self.in_place_results[id(value)]() is value
 
     def argument(self, value: Any) -> Any:
@@ -361,7 +362,7 @@ class Recorder(Interceptor):
         return cell
 
     def store(self, cell: Cell, root: Cell, array: Any) -> None:
-        """Write the memory of a cell to disk, or what a view shows of it where the array is no more."""
+        """Write the memory of a cell to disk, or only the view if the whole array no longer exists."""
         if self.cell_of(array.base) is root:
             cell, array = root, array.base
         if cell.stored is None:
@@ -410,7 +411,7 @@ class _recording(ModeBlock):
 
 
 def _flat(args: list[Any] | tuple[Any, ...]) -> Iterator[Any]:
-    """Values, and those in sequences."""
+    """All values, also inside sequences."""
     for value in args:
         if isinstance(value, (list, tuple)) and not isinstance(value, Outside):
             yield from _flat(value)
@@ -442,7 +443,7 @@ Outputs = dict[tuple[int, int], Any]
 
 
 def argument(value: Any, outputs: Outputs, call: Call, number: int) -> Any:
-    """An argument of a call that is made again. Raises RuntimeError if it has changed since."""
+    """An argument of a repeated call. Raises RuntimeError if it has changed since."""
     if type(value) is list:
         return [argument(member, outputs, call, number) for member in value]
     if isinstance(value, Cell):
@@ -485,16 +486,16 @@ def computed(target: Cell, number: int) -> Any:
 
 
 class Choice(NamedTuple):
-    """The numbers of the cells that are kept, and of those on disk; the others are computed again."""
+    """The numbers of the kept cells, and of the cells on disk; the others are recomputed."""
 
     in_memory: set[int]
     stored: set[int]
 
 
 class Course(NamedTuple):
-    """The course of a function and its backward pass under a choice.
+    """The simulation of a function and its backward pass under a choice.
 
-    timeline: the bytes that are there after each step. seconds: what the choice costs.
+    timeline: the bytes in memory after each step. seconds: the time that the choice costs.
     """
 
     timeline: list[int]
@@ -502,18 +503,18 @@ class Course(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Choices that differ in how many cells they keep: those that may be dropped, and which of these go to disk."""
+    """Choices with different numbers of kept cells, given the cells that may be dropped or stored on disk."""
 
     dropped: set[int]
     stored: set[int]
 
 
 class Plan:
-    """The saved arrays that are kept, computed again, or written to disk.
+    """The plan: saved arrays that are kept, recomputed, or written to disk.
 
-    notes: of all cells. kept, stored: the places of cells that are kept, and that are on disk. nbytes: what all saved
-    arrays take together. limit: the budget in bytes. timeline: the bytes that are there while the function and its
-    backward pass run, by the plan. disk: the time of a disk, None where none is to be used.
+    notes: the records of all cells. kept, stored: the positions of kept cells, and of cells on disk. nbytes: the bytes
+    of all saved arrays. limit: the budget in bytes. timeline: the planned bytes in memory during the function and its
+    backward pass. disk: the times of a disk, or None.
     """
 
     def __init__(self, notes: list[Note], limit: float, budget: float, disk: DiskTime | None = None) -> None:
@@ -556,11 +557,11 @@ class Plan:
             yield Family(rest, rest)
 
     def seconds_again(self, i: int) -> float:
-        """The time to compute a cell again from saved ones."""
+        """The time to recompute a cell from saved cells."""
         return sum(self.notes[k].seconds for k in self.needed(i, set(self.saved) - {i}))
 
     def needed(self, i: int, *there: set[int]) -> set[int]:
-        """The cells that are to be computed for one of them, from those that are there."""
+        """The cells that must be computed for one cell, from the existing ones."""
         needed, waiting = {i}, [i]
         while waiting:
             for source in self.notes[waiting.pop()].sources:
@@ -578,7 +579,7 @@ class Plan:
         return None
 
     def patterns(self, family: Family) -> Iterator[Choice]:
-        """Kept cells spread evenly over the bytes of those that may be dropped, more and more sparsely."""
+        """Sets of kept cells, spread evenly over the bytes of droppable cells, each sparser than the previous one."""
         ordered = sorted(family.dropped)
         fixed = set(self.saved) - family.dropped
         total = sum(self.notes[i].nbytes for i in ordered)
@@ -617,7 +618,7 @@ class Plan:
         return Course(timeline, seconds)
 
     def fits(self, number: int, operation: str) -> bool:
-        """True if a call of a run is the one that was measured."""
+        """True if a call of a run equals the measured call."""
         return self.operations.get(number, operation) == operation
 
     def rows(self) -> list[tuple[str, int, str]]:
@@ -638,7 +639,7 @@ class Plan:
         return "\n".join([head, *[f"{readable(n):>10}  {what:<9}  {operation}" for operation, n, what in self.rows()]])
 
     def picture(self) -> Picture:
-        """The same picture as `plot` draws, as SVG: a notebook shows it, and `save(path)` writes it."""
+        """The picture of `plot` as SVG: a notebook shows it, and `save(path)` writes it."""
         from adjoint.tools.memory_picture import Line, memory_picture
 
         everything = self.played(Choice(set(self.saved), set())).timeline
@@ -648,7 +649,7 @@ class Plan:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the planned memory over the steps of the function and its backward pass, beside the budget.
 
-        ax: matplotlib's Axes; by default those of a new figure. Raises ImportError without matplotlib.
+        ax: matplotlib's Axes, by default of a new figure. Raises ImportError without matplotlib.
         """
         if ax is None:
             from matplotlib.figure import Figure
@@ -670,7 +671,7 @@ _PATTERNS = 200
 class Automatic:
     """A function that saves no more than a budget; see `auto`.
 
-    plans: the plan for each structure, shapes and dtypes of arguments. plan: the last one that was made or used.
+    plans: the plan for each structure, shapes and dtypes of arguments. plan: the plan made or used last.
     """
 
     def __init__(self, function: Function, budget: float, directory: str | None = None) -> None:
@@ -708,16 +709,16 @@ def _kind_of(tree: Any) -> Any:
 
 
 def auto(function: Function, budget: float = 0.5, *, disk: bool | str | os.PathLike[str] = False) -> Automatic:
-    """A function that keeps no more memory for its backward pass than a budget; the rest is computed again.
+    """A function that keeps at most a budget of memory for its backward pass; it recomputes the rest.
 
-    With `disk` a part of the rest is written to a file and read again in the backward pass: what takes longer to
-    compute than to read, and what cannot be computed again.
+    With `disk` some of the rest is written to a file and read in the backward pass: arrays that take longer to compute
+    than to read, and arrays that cannot be recomputed.
 
-    The first call with arguments of a kind (shapes, dtypes) is measured and keeps everything. From it follows a plan,
-    by which later calls keep some of the saved arrays. The others are computed again in the backward pass, call by
-    call, from the nearest ones that are there: gradients are the same, bit for bit. Calls that draw random numbers, or
-    that used what is modified in place later, are not made again: what they made is kept, or on disk. A run that does
-    other things than the measured one keeps everything from there on, and is the next one to plan by.
+    The first call with arguments of a kind (shapes, dtypes) is measured and keeps all arrays. It gives a plan, and
+    later calls keep only some of the saved arrays. The backward pass recomputes the others, call by call, from the
+    nearest existing arrays. Gradients are equal, bit for bit. Calls that draw random numbers, or use arrays that are
+    modified in place later, are not repeated: their results are kept, or written to disk. If a run differs from the
+    measured run, it keeps all arrays from that call on, and the next plan follows from it.
 
     Args:
         function: any function of Tensors.
@@ -725,20 +726,19 @@ def auto(function: Function, budget: float = 0.5, *, disk: bool | str | os.PathL
             bounds kept arrays together with recomputed ones. Arguments and parameters, which exist anyway, are not
             counted.
         disk: a directory on a disk, or True for the directory of temporary files, which some systems keep in memory.
-            The first call measures how quick it is. The file has no name there, and is gone with the graph, whatever
-            happens.
+            The first call measures its speed. The file has no name there, and is always deleted with the graph.
 
     Returns:
-        A function; its `plan` prints as a table of what is kept, computed again and on disk, and `plan.plot()` draws
-        the memory over time.
+        A function; its `plan` prints as a table of kept, recomputed and stored arrays, and `plan.plot()` draws the
+        memory over time.
 
     Raises:
         TypeError: the budget is no number; disk is neither a bool nor a path.
         NotADirectoryError: disk is no directory.
         OSError: the disk is full.
-        ValueError: the budget is not positive, or a fraction above 1. At the first call: it cannot be met; the message
-            names the least possible.
-        RuntimeError: in the backward pass, if an array was modified in place that is needed to compute again.
+        ValueError: the budget is not positive, or a fraction above 1. At the first call: the budget is too small; the
+            message names the smallest possible one.
+        RuntimeError: in the backward pass, if an array that a recomputation needs was modified in place.
 
     >>> import adjoint
     >>> from adjoint.utils import checkpoint

@@ -73,7 +73,7 @@ class _Switches:
 
 
 class _switched(ModeBlock, contextlib.ContextDecorator):
-    """A block in which one of them has a value."""
+    """A block that sets one of these modes."""
 
     def __init__(self, name: str, value: bool | None) -> None:
         self.name, self.value = name, value
@@ -172,9 +172,9 @@ def noop_context_fn() -> Contexts:
 
 
 class Placeholder:
-    """Stands for one saved tensor.
+    """The placeholder of one saved tensor.
 
-    number: counts those of one run of the function. owner: which operation saved it; None for a custom function.
+    number: its number in one run of the function. owner: the operation that saved it; None for a custom function.
     """
 
     __slots__ = ("__weakref__", "number", "owner")
@@ -184,7 +184,7 @@ class Placeholder:
 
 
 class Note:
-    """The record of a saved tensor by which both runs are compared: its kind, and the operation that saved it."""
+    """The record of a saved tensor, for the comparison of both runs: its kind, and the operation that saved it."""
 
     __slots__ = ("dtype", "operation", "shape")
 
@@ -216,7 +216,7 @@ class Region:
         self.function = function
         # the levels of forward mode that it takes part in: their tangents are recomputed, too
         self.levels = () if current().forward_off else current().dual_stack
-        # those of Taylor mode propagate series
+        # levels of Taylor mode propagate series
         self.propagations = {n: forward.propagation_of(n) for n in self.levels}
         # tensors are saved as the graph saves them, so that outer checkpoints hold placeholders of them
         self.arguments = pytree.map(lambda value: _keep(value, self.levels), (args, kwargs))
@@ -232,7 +232,7 @@ class Region:
         self.stopped_early = False
         # recomputed tensors, by the numbers of the backward pass and of the placeholder
         self.recomputed: dict[int, dict[int, Tensor]] = {}
-        # the last node that unpacked tensors, and these tensors: several formulas of a node may unpack the same one
+        # the last node that unpacked tensors, and these tensors: several formulas of a node may unpack the same tensor
         self.asking_node: int | None = None
         self.handed_out: dict[tuple[int, int], Tensor] = {}
 
@@ -339,7 +339,7 @@ def renewed(propagation: forward.Propagation | None) -> forward.Propagation | No
 
 @contextlib.contextmanager
 def _in_levels(numbers: tuple[int, ...], propagations: dict[int, Any]) -> Iterator[dict[int, int]]:
-    """Run with these levels of forward mode and no others; those that have ended since are replaced by new ones."""
+    """Run with exactly these levels of forward mode; new levels replace those that have ended."""
     with contextlib.ExitStack() as ended:
         levels = {
             n: n if forward.is_open(n) else ended.enter_context(forward.level(renewed(propagations[n])))
@@ -395,14 +395,15 @@ def checkpoint(
     """Call `function(*args, **kwargs)` without saving values for its backward pass, which runs the function again.
 
     Args:
-        function: does the same whenever it is run with the same arguments.
-        use_reentrant: False records the graph and recomputes what it would have saved, for all ways to differentiate,
-            any nesting and any arguments. True runs the function unrecorded and calls backward inside of backward; it
-            works with `backward()` alone, and differentiates by tensors among args only. None warns and means True.
-        context_fn: gives two context managers, one for each run (use_reentrant=False only).
-        determinism_check: "default" compares shapes and dtypes of both runs, "none" does not.
-        debug: errors list all that was saved in both runs.
-        early_stop: end the recomputation when all that is needed was recomputed.
+        function: must repeat its computation when it runs with the same arguments.
+        use_reentrant: False records the graph and recomputes the saved values. It supports all modes of
+            differentiation, any nesting and any arguments. True runs the function without recording and calls backward
+            inside backward. It works only with `backward()`, and differentiates only by tensors among args. None warns
+            and means True.
+        context_fn: returns two context managers, one for each run (only with use_reentrant=False). determinism_check:
+            "default" compares shapes and dtypes of both runs, "none" does not.
+        debug: errors list all saved tensors of both runs.
+        early_stop: end the recomputation as soon as all needed values are recomputed.
         preserve_rng_state: both runs draw the same random numbers.
 
     Raises:
@@ -448,7 +449,7 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Call functions one after the other, in `segments` checkpointed parts of equal length; the last is kept whole.
+    """Call functions in sequence, in `segments` checkpointed parts of equal length; the last part saves its values.
 
     >>> import adjoint
     >>> from adjoint.utils.checkpoint import checkpoint_sequential
@@ -479,11 +480,11 @@ def checkpoint_sequential(
 
 
 def checkpoint_chain(steps: Sequence[Callable[[Any], Any]], input: Any, *, snapshots: int) -> Any:
-    """Call `steps` one after the other, with never more than `snapshots` values between them in memory.
+    """Call `steps` in sequence, with at most `snapshots` intermediate values in memory.
 
-    The backward pass recomputes steps from the nearest snapshot by the binomial schedule, which is optimal: n steps
-    with s snapshots are each run at most t + 1 times, where t is the least with binomial(s + t, s) >= n. So a chain of
-    1,000 steps needs 10 snapshots and at most 5 runs of each.
+    The backward pass recomputes steps from the nearest snapshot by the binomial schedule, which is optimal: with n
+    steps and s snapshots, each step runs at most t + 1 times, for the smallest t with binomial(s + t, s) >= n. So a
+    chain of 1,000 steps needs 10 snapshots and at most 5 runs of each step.
 
     Source: A. Griewank, A. Walther, "Algorithm 799: revolve", ACM Trans. Math. Softw. 26 (2000) 19-45.
 
@@ -506,7 +507,7 @@ def checkpoint_chain(steps: Sequence[Callable[[Any], Any]], input: Any, *, snaps
 
 
 def _chain(steps: Sequence[Callable[[Any], Any]], start: int, end: int, snapshots: int, value: Any) -> Any:
-    """Steps start to end, the left part as a checkpoint, which is reversed last and then has its snapshot back."""
+    """Steps start to end, with the left part as a checkpoint; it is reversed last, when its snapshot is free again."""
     while end - start > 1:
         middle = start + _left_part(end - start, snapshots)
         value = checkpoint(
@@ -536,10 +537,10 @@ def _left_part(n: int, snapshots: int) -> int:
 
 
 class CheckpointPolicy(enum.Enum):
-    """The treatment of an operation's result in a selective checkpoint: stored, or computed again.
+    """The treatment of an operation's result in a selective checkpoint: stored or recomputed.
 
-    With CPU_OFFLOAD it is moved to the host's memory, and back to its device for the recomputation; a result in the
-    host's memory stays there, as with SAVE.
+    CPU_OFFLOAD moves it to the host's memory, and back to its device for the recomputation. A result in the host's
+    memory stays there, as with SAVE.
     """
 
     MUST_SAVE = 0
@@ -550,7 +551,7 @@ class CheckpointPolicy(enum.Enum):
     PREFER_CPU_OFFLOAD = 5
 
 
-#: Names of operations that a selective checkpoint never asks its policy about: they compute nothing.
+#: Operations without computation, which a selective checkpoint never passes to its policy.
 SAC_IGNORED_OPS: frozenset[str] = frozenset(("detach",))
 
 _SAVED = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
@@ -578,8 +579,8 @@ def create_selective_checkpoint_contexts(
         policy_fn_or_list: names of operations ("mm") or their functions (adjoint.mm) whose results are kept; or a
             function of (context, operation, *arguments) that returns a CheckpointPolicy (or True for MUST_SAVE). The
             operation has a `name`, the arguments are arrays and plain values in the order of its signature.
-        allow_cache_entry_mutation: kept results may be modified in place by the function, and are then wrong in the
-            recomputation; False keeps copies.
+        allow_cache_entry_mutation: True lets the function modify kept results in place, which makes the recomputation
+            wrong; False keeps copies.
 
     >>> import functools, adjoint
     >>> from adjoint.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts

@@ -19,7 +19,7 @@ from adjoint.runtime import memory, threads, uncompiled_modules
 FOLDER = Path(__file__).parents[1]
 #: The distribution that brings this package.
 DISTRIBUTION = "adjoint-autograd"
-#: Packages that adjoint needs, and those that it uses where they are installed.
+#: Packages that adjoint needs, and packages that it uses if they are installed.
 PACKAGES = ("numpy", "scipy", "array-api-compat", "ml_dtypes", "dask", "mpi4py", "nvtx", "ittapi", "opt_einsum")
 #: Environment variables that change how adjoint or the libraries below it run.
 VARIABLES = (
@@ -37,7 +37,7 @@ def show_config(mode: Literal["dicts"]) -> dict[str, dict[str, Any]]: ...
 
 
 def show_config(mode: str = "stdout") -> dict[str, dict[str, Any]] | None:
-    """Print what a report of a fault needs: versions, compiled modules, processor, BLAS, threads, memory, packages.
+    """Print the facts for a bug report: versions, compiled modules, processor, BLAS, threads, memory, packages.
 
     mode: "stdout" prints the facts, "dicts" returns them as dictionaries, as `numpy.show_config` does. Raises
     ValueError for another mode.

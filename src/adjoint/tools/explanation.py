@@ -14,13 +14,13 @@ FOLDER = Path(__file__).parent / "error_pages"
 
 
 def explain(error: BaseException | str | None = None) -> None:
-    """Print the page about an error: what it means, a program that fails, and one that works.
+    """Print the page about an error: its meaning, a program that fails, and one that works.
 
-    error: an exception of adjoint, or the name of a page, such as "backward-twice". Without it, the last exception that
-    an interactive session showed. The same pages are part of the documentation; the exception's note has the address.
+    error: an exception of adjoint, or the name of a page, such as "backward-twice"; by default the last exception that
+    an interactive session showed. The documentation has the same pages; the exception's note has the address.
 
     Raises:
-        TypeError: what is given is neither.
+        TypeError: error is neither.
         ValueError: there is no page about it; the message lists the pages.
 
     >>> import adjoint
@@ -45,7 +45,7 @@ def explain(error: BaseException | str | None = None) -> None:
 
 
 def pages_of(error: BaseException | None) -> Iterator[str]:
-    """The pages that an exception's notes name, then those of the exceptions that it was raised from."""
+    """The pages named in an exception's notes, then in the notes of its causes."""
     while error is not None:
         yield from re.findall(rf"{re.escape(PAGES)}/([\w-]+)\.html", "\n".join(getattr(error, "__notes__", ())))
         error = error.__cause__ or error.__context__

@@ -105,11 +105,11 @@ class Placement(NamedTuple):
 class SavedEntry(NamedTuple):
     """One tensor that the graph keeps.
 
-    operation, name: the node that saves the value, and the value's name. shape, dtype: None where a hook has packed it.
-    nbytes: of its memory; 0 if an entry before it keeps the same memory, so that the sum is what the graph holds.
-    location: the source line that saved it, where locations are recorded. fate: what the plan of `checkpoint.auto` does
-    with it, "keep", "recompute" or "disk"; empty without a plan. size: its bytes, in memory or not; 0 if an entry
-    before it has the same ones. number: later nodes have larger ones.
+    operation, name: the node that saves the value, and the value's name. shape, dtype: None if a hook has packed it.
+    nbytes: the bytes of its memory; 0 if an earlier entry keeps the same memory, so that the sum is the graph's memory.
+    location: the source line that saved it, if locations are recorded. fate: "keep", "recompute" or "disk" in a plan of
+    `checkpoint.auto`; empty without a plan. size: its bytes, in memory or not; 0 if an earlier entry has the same
+    bytes. number: the node's number; later nodes have larger numbers.
     """
 
     operation: str
@@ -126,7 +126,7 @@ class SavedEntry(NamedTuple):
 class SavedTensors(list[SavedEntry]):
     """The tensors that a graph keeps, largest first; prints as a table, and `plot()` draws its memory over time.
 
-    plan: that of `checkpoint.auto`, if a part of the graph is made by one.
+    plan: the plan of `checkpoint.auto`, if it made a part of the graph.
     """
 
     plan: Any = None
@@ -171,7 +171,7 @@ class SavedTensors(list[SavedEntry]):
     def plot(self) -> Picture:
         """Saved memory while the function and its backward pass run, as SVG: a notebook shows it, `save` writes it.
 
-        Of a graph by `checkpoint.auto` it is what the plan does, beside all kept and the budget.
+        For a graph by `checkpoint.auto` it shows the plan, the memory without a plan, and the budget.
 
         >>> import adjoint
         >>> x = adjoint.ones(1000, requires_grad=True)
@@ -202,8 +202,8 @@ class SavedTensors(list[SavedEntry]):
 def saved_tensors(targets: Target | Iterable[Target]) -> SavedTensors:
     """Every tensor that the graph behind a tensor (or several) keeps for its backward pass, largest first.
 
-    Needs `rich` to be printed as a table. Values that hooks have packed are listed without a shape. Those of
-    `utils.checkpoint.auto` say what the plan did: kept, to be computed again, or on disk.
+    Printing it as a table needs `rich`. Values packed by hooks are listed without a shape. Values of
+    `utils.checkpoint.auto` show the plan: kept, recomputed, or on disk.
 
     >>> import adjoint
     >>> x = adjoint.ones(1000, requires_grad=True)

@@ -69,9 +69,11 @@ def laplacian(
         func: returns a Tensor; each of its elements has a Laplacian.
         argnums: the argument to differentiate by, a real Tensor.
         samples: the number of random directions of the estimate, drawn at each call; None for the exact sum over all
-        axes. directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once). Axes
-        are best if a second derivative along an axis is cheap, or if the off-diagonal elements of the Hessian are
-        large. chunk_size: the number of directions at once, as in `jacrev`.
+            axes.
+        directions: "rademacher" (elements 1 and -1), "normal", or "axes" (unit vectors, each at most once). Axes are
+            best if a second derivative along an axis is cheap, or if the off-diagonal elements of the Hessian are
+            large.
+        chunk_size: the number of directions at once, as in `jacrev`.
 
     Raises:
         TypeError: the argument is no Tensor of real floating-point numbers.

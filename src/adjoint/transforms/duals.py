@@ -89,8 +89,8 @@ class Partial:
     """One partial derivative: a function of (ops, tangent, *values).
 
     name, place: the input, and its position among all arguments. places: the positions of the needed arguments, -1 for
-    the result. fused: the partial as programs on NumPy's arrays. is_elementwise: a program is faster for small arrays
-    too.
+    the result.
+    fused: the partial as programs on NumPy's arrays. is_elementwise: a program is faster for small arrays too.
     """
 
     def __init__(self, rule, formula, name, position, places) -> None:

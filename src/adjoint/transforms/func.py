@@ -147,8 +147,9 @@ class Recording:
     ) -> list[Tensor]:
         """The cotangents of the inputs from cotangents of outputs; zeros for inputs on which no output depends.
 
-        cotangents: Tensors, or None for 1, for a scalar. batched: cotangents and results have one more axis in front,
-        and one pass pulls back all members; an input on which no output depends gets None.
+        cotangents: Tensors, or None for 1, for a scalar.
+        batched: cotangents and results have one more axis in front, and one pass pulls back all members;
+        an input on which no output depends gets None.
         """
         pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
         if not pairs:

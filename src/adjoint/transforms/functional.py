@@ -157,7 +157,7 @@ def jvp(
     Args:
         func, inputs, create_graph, strict: as in `vjp`.
         v: the vectors to multiply from the right, with the structure and shapes of the inputs; optional if there is one
-        input of one element.
+            input of one element.
         strategy: "reverse-mode" differentiates a backward pass, which is linear in its cotangent; "forward-mode"
             propagates tangents through func, which is faster.
 
@@ -200,7 +200,7 @@ def vhp(
         func: returns one real Tensor of one element; otherwise as in `vjp`.
         inputs, create_graph, strict: as in `vjp`.
         v: the vectors to multiply, in the structure of the inputs and of their shapes; may be left out if there is one
-        input of one element.
+            input of one element.
 
     Returns:
         The output of func, and the products in the structure of the inputs.

@@ -92,8 +92,8 @@ def taylor(func: Function, x: Tree, order: int = 1) -> Tree:
         For each Tensor of the result a Tensor of shape (order + 1, *shape).
 
     Raises:
-        TypeError: a member of x is no floating-point or complex Tensor, or order is no int. ValueError: order is
-        negative.
+        TypeError: a member of x is no floating-point or complex Tensor, or order is no int.
+        ValueError: order is negative.
 
     >>> import adjoint
     >>> adjoint.func.taylor(adjoint.exp, adjoint.tensor(0.0), order=4)

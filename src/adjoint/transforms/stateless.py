@@ -32,7 +32,7 @@ def functional_call(
     Args:
         module: a callable object with named_parameters(), named_buffers() and its tensors as attributes.
         parameter_and_buffer_dicts: tensors by their dotted names, or several such dictionaries. A single dictionary
-        receives the values that the object assigns to these attributes during the call.
+            receives the values that the object assigns to these attributes during the call.
         args: a tuple of the positional arguments, or a single one.
         kwargs: the keyword arguments.
         tie_weights: a tensor with several names is replaced under all of them.

@@ -52,7 +52,8 @@ class NativeKernel:
     reshape, permute, permute back, swap: a new shape, a permutation of the axes and its inverse, two axes exchanged.
     expand: broadcasts to a shape; sum to: its transpose, a sum to a shape.
     sum axes: sums over axes, kept or not; sum axes back: its cotangent, from g, the input's shape, the axes and
-    keepdim. join, stack: a list of arrays joined along an axis, or along a new one.
+    keepdim.
+    join, stack: a list of arrays joined along an axis, or along a new one.
     """
 
     def __init__(self, name):

@@ -116,8 +116,8 @@ class Call:
     """An instruction: a function of NumPy's arrays.
 
     args, kwargs: the arguments, with views instead of arrays. results: in the structure of the result, for each array
-    the view that stores it, or None if it lies in memory of an argument. targets: views that it writes into. waits: as
-    in `Elementwise`.
+    the view that stores it, or None if it lies in memory of an argument. targets: views that it writes into.
+    waits: as in `Elementwise`.
     """
 
     __slots__ = ("args", "function", "kwargs", "reads", "results", "targets", "waits", "writes")

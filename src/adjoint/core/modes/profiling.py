@@ -33,7 +33,8 @@ class ProfilerHook(Interceptor):
     """Records the operations and backward nodes of the threads whose modes contain it.
 
     notes: a tuple for each event (name, start, end, thread, sequence number, scope), with times in nanoseconds of
-    `time.perf_counter_ns`. detailed: `call_in_detail` and `evaluate_in_detail` are called instead.
+    `time.perf_counter_ns`.
+    detailed: `call_in_detail` and `evaluate_in_detail` are called instead.
     """
 
     def __init__(self) -> None:

@@ -48,10 +48,10 @@ class Arguments:
     other_positions: all other arguments.
     axes, new_axes: arguments that count axes.
     scalar_positions: inputs that may be numbers.
-    is_checked_by_type: `plain` and `whole` arguments may need no call of the rule's check. needs_types_only: they need
-    no further check at all.
-    passed_kinds: kinds of dtypes (NumPy's letters); arrays of one such dtype pass the rule's check. n_typed: the number
-    of leading arrays that must have that dtype.
+    is_checked_by_type: `plain` and `whole` arguments may need no call of the rule's check.
+    needs_types_only: they need no further check at all.
+    passed_kinds: kinds of dtypes (NumPy's letters); arrays of one such dtype pass the rule's check.
+    n_typed: the number of leading arrays that must have that dtype.
     """
 
     def __init__(self, rule):

@@ -66,9 +66,9 @@ class Operation:
     """A declared operation that can be called on Tensors.
 
     The arguments are those of the rule's kernel after the namespace, under torch's names. Python numbers and raw arrays
-    may replace Tensors; they are constants. tail: the default arguments of calls with one or two tensors. fast: such
-    calls need only `unary` and `binary`. They are allowed for floating dtypes (takes_floats), for numbers beside
-    tensors (takes_numbers), and for small arrays of one integer or bool dtype (whole_kinds, letters).
+    may replace Tensors; they are constants. tail: the default arguments of calls with one or two tensors.
+    fast: such calls need only `unary` and `binary`. They are allowed for floating dtypes (takes_floats), for numbers
+    beside tensors (takes_numbers), and for small arrays of one integer or bool dtype (whole_kinds, letters).
     """
 
     def __init__(self, rule):

@@ -2,10 +2,10 @@
 
 messages     GradcheckError and its text
 functions    the checked inputs and outputs of a function, and its values at perturbed inputs
-bases        along which directions and cotangents: all unit vectors, or one random vector (fast mode)
+bases        directions and cotangents: all unit vectors, or one random vector (fast mode)
 numerical    derivatives by differences
-analytical   the same by backward and by forward mode
-diagnosis    where the two differ most, and the likely fault
+analytical   derivatives by backward and by forward mode
+diagnosis    the largest difference, and the likely fault
 contracts    further properties of a backward pass: linear, undefined and batched cotangents
 check        gradcheck and gradgradcheck
 derivatives  check_derivatives: all orders and modes in one call

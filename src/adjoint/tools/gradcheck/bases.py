@@ -16,7 +16,7 @@ Array = Any
 
 
 class Units:
-    """The unit vectors: nothing is lost."""
+    """The unit vectors, which keep all information."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -46,9 +46,9 @@ class Units:
 
 
 class Ray(Units):
-    """One random vector of length 1: a projection that an error is unlikely to be orthogonal to.
+    """One random vector of length 1; an error is unlikely to be orthogonal to it.
 
-    Its elements are positive, so that errors of one sign add up instead of cancelling, and the same in every run.
+    Its elements are positive, so errors of one sign add up and do not cancel. They are equal in every run.
     """
 
     def __init__(self, shape: tuple[int, ...], seed: tuple[int, int]) -> None:

@@ -61,10 +61,9 @@ def gradcheck(
 ) -> bool:
     """Check gradients computed via small finite differences against analytical gradients with respect to `inputs`.
 
-    Inputs are perturbed in place, so that `func` may also reach them otherwise than by its arguments. They should have
-    double precision. Where differences at `eps` do not agree, they are extrapolated from several steps before the check
-    fails, so that rounding alone does not fail it. For a complex output, the real and the imaginary part are checked
-    one after the other.
+    Inputs are perturbed in place, so `func` need not read them from its arguments. They should have double precision.
+    If differences at `eps` do not agree, they are extrapolated from several steps. So rounding alone does not fail the
+    check. For a complex output, the real and the imaginary part are checked in turn.
 
     Args:
         func: takes tensors, and returns a tensor or a tuple of tensors.
@@ -72,7 +71,7 @@ def gradcheck(
         eps: perturbation for finite differences.
         atol, rtol: absolute and relative tolerance of an entry of the Jacobian.
         raise_exception: raise if the check fails, instead of returning False.
-        nondet_tol: how much two backward passes may differ.
+        nondet_tol: the largest allowed difference of two backward passes.
         check_undefined_grad: check that undefined output gradients are treated as zeros.
         check_grad_dtypes: check that gradients have the dtypes of their inputs.
         check_batched_grad: check that the backward pass can be run for a batch of cotangents.
@@ -80,14 +79,14 @@ def gradcheck(
         check_forward_ad: check forward mode too.
         check_backward_ad: False: check only forward mode.
         fast_mode: compare one random projection of each Jacobian instead of all entries.
-        masked: of sparse inputs, perturb only the stored values, and compare the derivatives by these alone; else all
-            elements, so that a gradient without a value in some place says that there is no influence.
+        masked: for sparse inputs, perturb only the stored values and compare derivatives by them. Otherwise all
+            elements are perturbed, and a position without a gradient value means a derivative of zero.
 
     Returns:
         True if all derivatives agree.
 
     Raises:
-        GradcheckError: they do not. The message shows both Jacobians, names the worst entry, and the likely fault.
+        GradcheckError: they do not. The message shows both Jacobians, the worst entry, and the likely fault.
         ValueError: no input requires a gradient.
         RuntimeError: an input's elements overlap in memory, or cannot be written to.
         AssertionError: the function's results change shape or dtype, or options contradict each other.
@@ -223,7 +222,7 @@ class Pullback:
 def given_cotangents(
     func: Function, arguments: tuple[Any, ...], cotangents: Any, non_contiguous: bool
 ) -> tuple[Any, ...]:
-    """The cotangents of the outputs that require a gradient: the given ones, else random ones that require one too."""
+    """The cotangents of the outputs that require a gradient: the given ones, or random ones with requires_grad."""
     if cotangents is not None:
         return as_tuple(cotangents)
     outputs = checked(results_of(func, arguments)).values()
@@ -292,7 +291,7 @@ def basis_of(x: Tensor, seed: tuple[int, int], fast: bool) -> Units:
 class Problem:
     """The data of a comparison: the function, its inputs and outputs, and their bases.
 
-    Inputs and outputs are those that require a gradient; `input_places` and `output_places` say where they are.
+    Only inputs and outputs that require a gradient; `input_places` and `output_places` have their positions.
     """
 
     def __init__(self, func: Function, inputs: tuple[Any, ...], outputs: dict[int, Tensor], options: Options) -> None:
@@ -321,7 +320,7 @@ class Problem:
         return pushed_forward(self.func, self.arguments, position, self.evaluate.outputs, basis, unit)
 
     def slow(self) -> Problem:
-        """The same with all unit vectors."""
+        """The same problem with all unit vectors."""
         return Problem(self.func, self.arguments, self.evaluate.outputs, self.options._replace(fast_mode=False))
 
 
@@ -342,12 +341,12 @@ class Pair:
         raise NotImplementedError
 
     def in_full(self, slow: Problem) -> Pair:
-        """The same with all entries."""
+        """This pair with all entries, for the message."""
         raise NotImplementedError
 
 
 class Gradients(Pair):
-    """As backward mode gives it."""
+    """A pair whose analytical part is from backward mode."""
 
     def numerical(self, problem: Problem) -> Array:
         whole = problem.numerical(self.input).gradients(self.output, "imag" if self.unit == 1j else "real")
@@ -359,7 +358,7 @@ class Gradients(Pair):
 
 
 class Tangents(Pair):
-    """As forward mode gives it."""
+    """A pair whose analytical part is from forward mode."""
 
     forward = True
 

@@ -81,7 +81,7 @@ def _pass_nothing_on(node: FunctionNode, cotangent: Any, create_graph: bool) -> 
 
 
 def check_undefined(func: Function, inputs: tuple[Any, ...]) -> None:
-    """Undefined cotangents count as zeros: for each output alone (zeros for the others), and for all together."""
+    """Check that undefined cotangents count as zeros, for each output (with zeros for the others) and for all."""
     targets = list(checked(inputs).values())
     n = len(checked(results_of(func, inputs)))
     subsets = [{k} for k in range(n)] + ([set(range(n))] if n > 1 else [])
@@ -106,7 +106,7 @@ def _warn() -> None:
 
 
 def check_undefined_tangents(func: Function, inputs: tuple[Any, ...], positions: Sequence[int]) -> None:
-    """For each input, an undefined tangent has the effect of zeros, whatever the tangents of the others are."""
+    """Check that an undefined tangent of each input acts like zeros, for any tangents of the others."""
     rng = numpy.random.default_rng(0)
     tangents = {i: noise(x, rng) for i, x in checked(inputs).items()}
     for i, x in checked(inputs).items():
@@ -186,7 +186,7 @@ def push_one(
 
 
 def compare_batches(batch: Any, each: Any, outputs: Any, inputs: Any, remedy: str) -> None:
-    """Raise GradcheckError where a batched result is not the stack of single ones."""
+    """Raise GradcheckError if a batched result is not the stack of single results."""
     for result, single, o, i in zip(batch, zip(*each, strict=True), outputs, inputs, strict=False):
         if result is None and all(s is None for s in single):
             continue

@@ -40,21 +40,21 @@ def check_derivatives(
     forward, and forward over forward.
 
     Args:
-        f: takes `args`, and returns tensors, alone or in containers. If there are arrays and numbers alone among these,
-            it gets differentiable arrays, with NumPy's meaning, and may return such.
-        args: tensors, arrays and numbers, alone or in containers. If tensors among them require a gradient, these are
-            checked as they are. Otherwise all floating-point and complex ones are, as copies in double precision.
-        order: of the highest derivatives.
+        f: takes `args`, and returns tensors, alone or in containers. If `args` hold only arrays and numbers, it gets
+            differentiable arrays that follow NumPy, and may return these.
+        args: tensors, arrays and numbers, alone or in containers. If tensors among them require a gradient, exactly
+            these are checked. Otherwise all floating-point and complex ones are checked, as copies in double precision.
+        order: the order of the highest derivatives.
         modes: "rev", "fwd" or both.
         eps, atol, rtol: step and tolerances, as in `autograd.gradcheck`.
-        method: how derivatives of first order are made numerically: "central" by differences, "complex-step" exactly,
-            where f takes complex numbers and is analytic. Those of higher order are made by differences.
+        method: the numerical method for first derivatives: "central" for differences, or "complex-step", which is exact
+            for an analytic f of complex numbers. Higher derivatives use differences.
         fast: compare one random projection of each Jacobian instead of all entries.
         batched: check that backward and forward mode can be run for batches.
 
     Raises:
         GradcheckError: a derivative is wrong; a note of the error says which one.
-        ValueError: there is nothing to check, or the method is not possible.
+        ValueError: no argument can be checked, or the method is not possible.
 
     >>> import adjoint
     >>> adjoint.testing.check_derivatives(lambda x, y: (x * y).sin(), adjoint.rand(3), adjoint.rand(2, 1))
@@ -83,14 +83,14 @@ def check_derivatives(
 
 
 def prepared(leaves: list[Any]) -> tuple[Any, ...]:
-    """The arguments, those that are to be checked as tensors that require a gradient."""
+    """The arguments, with tensors that require a gradient for those to check."""
     if checked(tuple(leaves)):
         return tuple(leaves)
     return tuple(double(leaf) for leaf in leaves)
 
 
 def double(leaf: Any) -> Any:
-    """A floating-point argument as a leaf of double precision; anything else unchanged."""
+    """A floating-point argument as a leaf of double precision; others unchanged."""
     if isinstance(leaf, Tensor):
         return tensor_of(wide(leaf._array)).requires_grad_() if leaf.is_floating_point() or leaf.is_complex() else leaf
     if isinstance(leaf, (float, complex, numpy.floating, numpy.complexfloating)):
@@ -104,7 +104,7 @@ def double(leaf: Any) -> Any:
 def check_orders(
     func: Function, inputs: tuple[Any, ...], order: int, modes: tuple[str, ...], options: Options, path: str
 ) -> None:
-    """Check the derivatives of a function, then those of each of them."""
+    """Check the derivatives of a function, then the derivatives of each derivative."""
     try:
         check(func, inputs, options)
     except GradcheckError as error:

@@ -1,4 +1,4 @@
-"""Where two Jacobians differ most, and which fault of a backward formula that looks like.
+"""Finds the largest difference of two Jacobians, and the fault of a backward formula that explains it.
 
 A fault predicts the analytical Jacobian that it would cause. The first fault whose prediction is right is named.
 """
@@ -18,7 +18,7 @@ from .messages import Mismatch
 class Case(NamedTuple):
     """Two Jacobians that differ: rows by element of the input, columns by element of the output.
 
-    unit: 1j where they are those of the imaginary part of an output (or of an input, in forward mode), else 1.
+    unit: 1j for Jacobians of the imaginary part of an output (or of an input, in forward mode), else 1.
     close: returns the mask of equal entries.
     """
 
@@ -35,7 +35,7 @@ class Case(NamedTuple):
         return guess.shape == self.analytical.shape and bool(self.close(self.analytical, guess).all())
 
     def turned(self, matrix: Array) -> Array:
-        """A matrix without the factor i of an imaginary part, where it can be taken out."""
+        """A matrix without the factor i of an imaginary part, if it has this factor."""
         return matrix / self.unit if matrix.dtype.kind == "c" else matrix
 
 
@@ -67,7 +67,7 @@ def place_of(k: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def fault_of(case: Case) -> str | None:
-    """The likely fault, as a sentence; None if the analytical Jacobian looks like nothing that is known."""
+    """The likely fault, as a sentence; None if no known fault fits the analytical Jacobian."""
     for diagnosis in (not_finite, nothing_arrives, should_be_zero, transformed, a_factor, not_summed):
         fault = diagnosis(case)
         if fault is not None:

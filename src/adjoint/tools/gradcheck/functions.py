@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """The members of a tuple or list; anything else alone in a tuple."""
+    """The members of a tuple or list; another object as a tuple of one."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
@@ -31,7 +31,7 @@ def checked(values: tuple[Any, ...]) -> dict[int, Tensor]:
 
 
 def results_of(func: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The function's results as a tuple of tensors. Raises TypeError for anything else."""
+    """The function's results as a tuple of tensors. Raises TypeError for other results."""
     results = as_tuple(func(*inputs))
     for index, result in enumerate(results):
         if not isinstance(result, Tensor):
@@ -70,7 +70,7 @@ def tensor_of(array: Array) -> Tensor:
 
 
 class at(ModeBlock):
-    """Have other values in a tensor's memory for a while, unnoticed by its version: whoever refers to it sees them."""
+    """Put other values into a tensor's memory for a while, without a new version; all references to it see them."""
 
     def __init__(self, x: Tensor, values: Array) -> None:
         self.exchange = ((MEMORY, "", (x._array, values)),)

@@ -77,10 +77,9 @@ def _like(matrix: Array, model: Tensor) -> Tensor:
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: complex = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """The Jacobians of an output by those of the inputs that require a gradient, by backward mode.
+    """The Jacobians of an output by the inputs that require a gradient, by backward mode.
 
-    Returns the matrices, whether two passes give the same, and whether gradients have the right sizes, and dtypes.
-    Deprecated.
+    Returns the matrices, whether two passes agree, and whether gradients have the right sizes and dtypes. Deprecated.
     """
     name = "get_analytical_jacobian"
     _check_grad_out(grad_out, name)
@@ -107,7 +106,7 @@ def get_numerical_jacobian_wrt_specific_input(
 
     Args:
         input: the tensor to perturb instead of `inputs[input_idx]`, for example its base.
-        is_forward_ad: give derivatives as forward mode does: complex ones of complex outputs by a real input.
+        is_forward_ad: return derivatives as forward mode does: complex ones of complex outputs by a real input.
 
     Raises AssertionError for complex outputs otherwise.
     """

@@ -96,11 +96,11 @@ WRONG_SIZE = "Analytical gradient has incorrect size"
 
 
 class Mismatch(NamedTuple):
-    """The entry of a Jacobian in which numerical and analytical derivative differ most.
+    """The entry of a Jacobian with the largest difference of numerical and analytical derivative.
 
-    input, output: their places among the arguments and results of the function. input_at, output_at: the elements.
-    numerical, analytical: the two derivatives; error: their distance. wrong, entries: how many entries of this Jacobian
-    differ, of how many. fault: the likely fault, None if none fits.
+    input, output: their positions among the arguments and results of the function. input_at, output_at: the elements.
+    numerical, analytical: the two derivatives; error: their distance. wrong, entries: the number of different entries
+    of this Jacobian, and of all entries. fault: the likely fault, None if none fits.
     """
 
     input: int

@@ -17,12 +17,12 @@ from adjoint.tensor.tensor import Tensor
 from .bases import Units
 from .functions import Array, Evaluation, at, results_of, tensor_of, wide
 
-_RATIO = 2.6  # between one step and the next; no whole number, with which rounding errors would repeat themselves
+_RATIO = 2.6  # the ratio of steps; no integer, since rounding errors would repeat themselves
 _ORDERS = 4  # of the error terms that are eliminated
 
 
 def central(evaluate: Evaluation, x: Tensor, direction: Array, eps: float, label: str = "") -> list[Array]:
-    """The derivatives of the outputs along a direction in which x is moved in place: differences at +eps and -eps."""
+    """The derivatives of the outputs along a direction, by differences at +eps and -eps; x is moved in place."""
     here = x._array.astype(numpy.result_type(x._array.dtype, direction.dtype) if x._array.dtype.kind != "V" else float)
     with at(x, here + eps * direction):
         above, after = x._array.copy(), evaluate(f"{label}by {eps}")
@@ -44,7 +44,7 @@ def richardson(
 ) -> list[tuple[Array, Array]]:
     """The same by extrapolation from several steps, each output with an estimate of its error.
 
-    From two steps the error of second order is eliminated, from three that of fourth order, and so on (Ridders 1982).
+    Two steps eliminate the error of second order, three steps the error of fourth order, and so on (Ridders 1982).
     """
     with numpy.errstate(all="ignore"):
         columns = [central(evaluate, x, direction, step) for step in steps]
@@ -72,11 +72,11 @@ def rounding_of(evaluate: Evaluation) -> list[Array]:
 
 
 def best_of(estimates: tuple[Array, ...], rounding: list[Array], atol: float, rtol: float) -> tuple[Array, Array]:
-    """Extrapolated from estimates with smaller to larger steps, of which rounding errors are known; and the errors.
+    """The extrapolation, and its errors, from estimates with smaller to larger steps and known rounding errors.
 
-    The error of an entry of the tableau is how much those that it is made of differ from it, and rounding. Of entries
-    from three steps or more (two may agree by chance), each element takes the first whose error is tolerable, since
-    smaller steps know more of a function with kinks and jumps; else the one with the least error.
+    The error of an entry of the tableau is its distance from the entries it combines, plus rounding. Each element takes
+    the first entry, from at least three steps, with a tolerable error: two steps may agree by chance, and smaller steps
+    are safer for a function with kinks and jumps. If no error is tolerable, it takes the entry with the smallest.
     """
     best = numpy.full_like(estimates[0], numpy.nan)
     errors = numpy.full(best.shape, numpy.inf)
@@ -150,7 +150,7 @@ class Numerical:
 class ComplexStep(Numerical):
     """The same for a real analytic function by a complex step: Im f(x + ih) / h, exact to the last digits.
 
-    Raises ValueError where the function does not carry an imaginary part through.
+    Raises ValueError if the function drops the imaginary part.
     """
 
     _STEP = 1e-100

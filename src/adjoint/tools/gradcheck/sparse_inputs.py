@@ -1,4 +1,4 @@
-"""gradcheck with sparse arguments: the check varies strided tensors, and the function makes sparse ones of them."""
+"""gradcheck with sparse arguments: the check varies strided tensors, and the function converts them to sparse ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WithPattern(Function):
 def with_strided_inputs(func: Map, inputs: tuple[Any, ...], masked: bool) -> tuple[Map, tuple[Any, ...]]:
     """The function with strided arguments instead of sparse ones that require a gradient, and these arguments.
 
-    masked: only the stored values are perturbed, and only their derivatives compared.
+    masked: perturb only the stored values, and compare only their derivatives.
     """
     patterns = {i: pattern_of(x) for i, x in enumerate(inputs) if is_sparse(x) and x.requires_grad}
     if not patterns:

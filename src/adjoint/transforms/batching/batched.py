@@ -200,8 +200,9 @@ class LevelRule(Linear):
 class BatchLevel:
     """One level of batches, the argument `batch` of batch forms.
 
-    strip: an argument with its batch axis visible, and the position of this axis (None if it has none). join: makes the
-    array whose batch axis is the first axis of the data. ops_for: the operations on arrays that strip() returned.
+    strip: an argument with its batch axis visible, and the position of this axis (None if it has none).
+    join: makes the array whose batch axis is the first axis of the data.
+    ops_for: the operations on arrays that strip() returned.
     """
 
     __slots__ = ("join", "level", "strip")

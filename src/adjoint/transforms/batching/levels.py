@@ -143,10 +143,10 @@ def stripped(level, value):
 class BatchedKernel:
     """The kernel of an operation on operands of which some may be batched.
 
-    operands: the positions of arrays in the signature. core: the number of core axes of each. levels: a `BatchLevel`
-    for each number, the argument of whole batch forms. others: the batch form for operations that the ways of this
-    class do not cover; it takes (level, arguments by name). is_joint: the operands broadcast, so the axes of all levels
-    can be put in front at once.
+    operands: the positions of arrays in the signature. core: the number of core axes of each.
+    levels: a `BatchLevel` for each number, the argument of whole batch forms. others: the batch form for operations
+    that the ways of this class do not cover; it takes (level, arguments by name).
+    is_joint: the operands broadcast, so the axes of all levels can be put in front at once.
     """
 
     def __init__(self, rule, levels, others) -> None:

@@ -78,9 +78,10 @@ def vmap(
         func: takes and returns tensors, alone or in containers (pytrees).
         in_dims: the batch axis of each positional argument: one number for all, or a tuple with a number, or a
             container of numbers, for each. None: the argument is equal for all members, as keyword arguments always
-            are. out_dims: the batch axis of each result; None: the result is equal for all members. randomness: whether
-            random numbers drawn in `func` are an "error", "different" for each member, or the "same". chunk_size: the
-            number of members that run at a time, to save memory. "auto": as many as fit into the budget of
+            are.
+        out_dims: the batch axis of each result; None: the result is equal for all members.
+        randomness: whether random numbers drawn in `func` are an "error", "different" for each member, or the "same".
+        chunk_size: the number of members that run at a time, to save memory. "auto": as many as fit into the budget of
             `adjoint.memory.set_batch_budget` (32 MB); runs of one and of two members are measured.
 
     Raises:

@@ -172,9 +172,9 @@ def custom(function: Callable[..., Any] | None = None, *, vjp: Rules | None = No
             called with differentiable arrays, it gets plain NumPy arrays, so it may call C, Fortran or a simulator.
             Rules get plain arrays, too, or differentiable arrays if the rules themselves are differentiated.
         vjp: its first parameter is the cotangent `g` of the result. Its other parameters name the saved values:
-        arguments of the function, and the result as `y`. It returns the cotangent of the argument, a tuple for several
-        arguments, or a dict by name, with None for an argument without one. A dict of such rules, one for each argument
-        with a derivative, is accepted, too; only the needed rules run.
+            arguments of the function, and the result as `y`. It returns the cotangent of the argument, a tuple for
+            several arguments, or a dict by name, with None for an argument without one. A dict of such rules, one for
+            each argument with a derivative, is accepted, too; only the needed rules run.
         jvp: its first parameter is the tangent `t` of the argument (a tuple for several). It returns the tangent of the
             result. The results of a dict of such rules are added.
 
