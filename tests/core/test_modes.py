@@ -256,6 +256,7 @@ def test_a_change_that_fails_undoes_those_before_it() -> None:
         with pytest.raises(AttributeError), block:
             pass
         assert modes_now() == before
+        assert not getattr(block, "_undo_lists", None)  # which the compiled form does not show
 
 
 def test_an_attribute_that_was_absent_may_be_gone_before_the_end() -> None:

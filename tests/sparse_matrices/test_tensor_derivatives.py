@@ -213,6 +213,13 @@ def test_products_and_softmax_without_sparse_parts() -> None:
     )
 
 
+def test_whole_numbers_take_no_sparse_ones_with_fractions() -> None:
+    x = adjoint.ones(2, 2, dtype=adjoint.int64)
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type Long"):
+        x.add_(adjoint.ones(2, 2).to_sparse())
+    assert x.tolist() == [[1, 1], [1, 1]]
+
+
 def test_reduced_products() -> None:
     s, b = made(adjoint.sparse_csr), fixed(N, 2).requires_grad_()
     x = s.detach().to_dense().numpy()
