@@ -344,3 +344,12 @@ def test_parts_of_complex_numbers_have_half_of_the_variance_each():
     x = adjoint.zeros(4000, dtype=adjoint.complex64).normal_(0.0, 10.0, generator=adjoint.Generator().manual_seed(1))
     for part in (x.real, x.imag):
         assert abs(part.std().item() / (10 / math.sqrt(2)) - 1) < 0.05
+
+
+@pytest.mark.parametrize("seed", [-1, -(2**63)])
+def test_negative_seeds_count_from_the_largest(seed):
+    generators = [adjoint.Generator().manual_seed(each) for each in (seed, seed + 2**64)]
+    first, second = (adjoint.rand(4, generator=generator).tolist() for generator in generators)
+    assert first == second
+    with pytest.raises((RuntimeError, ValueError), match="Overflow when unpacking long"):
+        generators[0].manual_seed(-(2**63) - 1)
