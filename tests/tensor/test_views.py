@@ -889,3 +889,14 @@ def test_one_of_several_views_that_is_a_leaf_may_not_follow_its_base() -> None:
     base.mul_(x)
     with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
         view * 2
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_view_follows_a_flag_that_its_base_got_after_a_write(looks: bool) -> None:
+    base = adjoint.ones(3)
+    view = base[1:]
+    base.mul_(2)
+    assert not looks or view.is_leaf  # to look at it changes nothing
+    base.requires_grad_()
+    (view * view).sum().backward()
+    assert not view.is_leaf and base.grad.tolist() == [0, 4, 4]

@@ -992,7 +992,7 @@ def renew_history(tensor: TensorBase, view: View):
     if view.origin is not None and not stays and has_history:
         raise errors.view_modified(view.origin, tensor._node, tensor._output_nr, True)
     if stays or not has_history:
-        view.version = version
+        # the version stays behind: when the base gets a history, or the flag, the view follows it
         view.rewritten = None
         return
     if not recorded:
