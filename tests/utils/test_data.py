@@ -180,3 +180,14 @@ def test_errors(call, error, message):
 def test_an_empty_part_is_noted():
     with pytest.warns(UserWarning, match="Length of split at index 1 is 0"):
         data.random_split(range(1), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "name", ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]
+)
+def test_what_the_order_was_made_from_stays(name):
+    loader = data.DataLoader(data.TensorDataset(adjoint.arange(4)), 2)
+    with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is initialized"):
+        setattr(loader, name, 3)
+    loader.timeout = 1
+    assert [batch.tolist() for (batch,) in loader] == [[0, 1], [2, 3]]

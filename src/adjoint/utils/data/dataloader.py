@@ -161,6 +161,9 @@ def _work(
 
 # the loader -----------------------------------------------------------------------------------------------------------
 
+#: What the order of batches was made from.
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
 
 class DataLoader(Generic[T]):
     """Batches of a data set, an iterable that begins anew each time.
@@ -217,6 +220,11 @@ class DataLoader(Generic[T]):
         self.multiprocessing_context = multiprocessing_context
         has_batches = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn or (default_collate if has_batches else default_convert)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and "collate_fn" in vars(self):  # what is set last
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     def _orders(self) -> Iterable[Any]:
         """The indices of each batch, or of each sample where there are no batches."""
