@@ -212,7 +212,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
 from adjoint import as_torch as as_torch
 
 def asarray(obj: Any, *, dtype: Any = None, device: Device = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
-    """The object as a tensor, sharing memory where it can (copy None), always (False) or never (True)."""
+    """The object as a tensor that shares memory if possible (copy None), always (False) or never (True)."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """numpy.arcsin, elementwise."""

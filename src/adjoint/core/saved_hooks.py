@@ -84,8 +84,8 @@ class save_on_cpu(saved_tensors_hooks):
 class save_to_disk(saved_tensors_hooks):
     """A block in which saved tensors wait for the backward pass in files, for graphs larger than memory.
 
-    directory: the existing directory of the files. Each file is deleted when the graph no longer needs it. min_bytes:
-    smaller tensors stay in memory. Only NumPy arrays are supported; others raise TypeError.
+    directory: the existing directory of the files. Each file is deleted when the graph no longer needs it.
+    min_bytes: smaller tensors stay in memory. Only NumPy arrays are supported; others raise TypeError.
 
     >>> import adjoint, tempfile
     >>> x = adjoint.ones(1000, requires_grad=True)

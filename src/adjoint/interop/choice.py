@@ -20,14 +20,14 @@ Branch = Any
 
 
 def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) -> Any:
-    """`on_true(*args)` where a condition holds and `on_false(*args)` elsewhere, with the derivative of that one alone.
+    """`on_true(*args)` where a condition holds and `on_false(*args)` elsewhere, each with its own derivative only.
 
     `where(x > 0, sqrt(x), 0)` has the derivative NaN at 0: the branch that is not chosen gets the cotangent 0, and 0
-    times the infinite slope of sqrt is NaN. Here each function is called with arguments in which an element that
-    belongs to the other one is replaced by one of its own, so that neither its value nor its slope there matters.
+    times the infinite slope of sqrt is NaN. Here each function gets arguments in which elements of the other branch are
+    replaced by elements of its own branch. So its values and slopes at these elements have no effect.
 
     Args:
-        condition: truth values, of a shape that broadcasts with those of args.
+        condition: bools, with a shape that broadcasts with args.
         on_true, on_false: functions of args that work element by element, or numbers or arrays.
         args: Tensors, differentiable arrays, arrays or numbers, which broadcast.
 
@@ -49,7 +49,7 @@ def safe_where(condition: Any, on_true: Branch, on_false: Branch, *args: Any) ->
 
 
 def select(condition: Tensor, branches: tuple[Branch, Branch], args: list[Tensor]) -> Tensor:
-    """The same on Tensors."""
+    """`safe_where` on Tensors."""
     masks = (condition, ~condition)
     results = [branch_at(mask, branch, args) for mask, branch in zip(masks, branches, strict=True)]
     return ops.where(condition, *[as_tensor(result) for result in results])

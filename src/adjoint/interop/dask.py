@@ -1,8 +1,8 @@
 """Tensors over dask arrays, and gradients of sums over shards on a dask cluster.
 
-A tensor over a dask array is lazy, and so is its tape: forward and backward pass make one graph of tasks, which
-`compute` runs in one pass. Gradients of a sum over shards need no lazy tape: each worker differentiates its shards on
-NumPy arrays. Values and gradients are added up in a fixed tree, so that the same shards give the same bits.
+A tensor over a dask array is lazy, and so is its recorded graph: forward and backward pass make one graph of tasks,
+which `compute` runs in one pass. Gradients of a sum over shards need no lazy graph: each worker differentiates its
+shards on NumPy arrays. Values and gradients are summed in a fixed tree, so equal shards give equal bits.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def dask() -> Any:
 def compute(*tensors: Any, **options: Any) -> tuple[Any, ...]:
     """The values of lazy tensors, as tensors over NumPy arrays without history, all in one pass over the tasks.
 
-    The common part of a loss and its gradients is computed once, and chunks are freed after their last use;
-    computing them one after the other would do the forward pass several times.
+    The common part of a loss and its gradients is computed once, and chunks are freed after their last use. Separate
+    computations would repeat the forward pass.
 
     Args:
-        tensors: Tensors, or trees of them; those over other arrays come back as they are, without history.
+        tensors: Tensors, or trees of them; Tensors over other arrays are returned unchanged, without history.
         options: passed on to `dask.compute` (scheduler, num_workers ...).
 
     Raises:
@@ -58,10 +58,10 @@ def compute(*tensors: Any, **options: Any) -> tuple[Any, ...]:
 def persist(*tensors: Any, **options: Any) -> tuple[Any, ...]:
     """The same tensors over dask arrays whose chunks are computed and held, without history, in one pass.
 
-    To be called once in each step of an optimiser: otherwise the graph of tasks grows with every step.
+    Call it once in each step of an optimiser: otherwise the graph of tasks grows with every step.
 
     Args:
-        tensors: Tensors, or trees of them; those over other arrays come back as they are, without history.
+        tensors: Tensors, or trees of them; Tensors over other arrays are returned unchanged, without history.
         options: passed on to `dask.persist`.
 
     Raises:
@@ -99,20 +99,20 @@ def value_and_grad(
 ) -> Callable[[Any], tuple[Any, Any]]:
     """The sum of a function over shards of data, and its gradient, as a function of the parameters.
 
-    Every shard is sent to a worker once, and stays there. A call sends the parameters to the workers; each
-    differentiates `fn` at its shards, on NumPy arrays; values and gradients are added up pairwise in a fixed order.
-    If a worker is lost, its shards are sent to others, and the call begins anew, with the same bits for its result.
+    Every shard is sent to a worker once, and stays there. A call sends the parameters to the workers. Each worker
+    differentiates `fn` at its shards, on NumPy arrays. Values and gradients are summed pairwise in a fixed order. If a
+    worker is lost, its shards are sent to others, and the call starts again, with the same bits in its result.
 
     Args:
-        fn: takes the parameters (a tree of leaves that require grad) and a shard, gives a Tensor of one element. It
-            must be picklable by cloudpickle, and import the modules that it needs itself.
-        shards: the pieces of data: arrays, trees of arrays, paths ..., whatever `fn` takes; or futures of them.
+        fn: takes the parameters (a tree of leaves that require grad) and a shard, and returns a Tensor of one element.
+            cloudpickle must be able to pickle it, and it must import its modules itself.
+        shards: the pieces of data that `fn` takes (arrays, trees of arrays, paths ...), or futures of them.
         client: a `distributed.Client`, or the address of a scheduler.
         progress: draw a progress bar (rich) while shards are worked on.
-        timeout: how many seconds a call may take; None: for ever.
+        timeout: the limit of a call in seconds; None for no limit.
 
     Returns:
-        A function of a tree of Tensors, arrays or numbers, that gives the sum as a Tensor and the gradients as a tree
+        A function of a tree of Tensors, arrays or numbers. It returns the sum as a Tensor and the gradients as a tree
         of the same form, without history.
 
     Raises:
@@ -147,7 +147,7 @@ def value_and_grad(
                 try:
                     return summed_over(store, fn, arrays, tree, remaining(), progress)
                 except CancelledError:
-                    store.renew(remaining())  # a worker has taken data with it
+                    store.renew(remaining())  # data were lost with a worker
 
         try:
             value, *gradients = total()
@@ -175,7 +175,7 @@ class Shards:
     def renew(self, timeout: float | None) -> None:
         """Send lost pieces again.
 
-        Raises RuntimeError for one that was given as a future, TimeoutError if there is no worker in time.
+        Raises RuntimeError for a piece given as a future, and TimeoutError if no worker appears in time.
         """
         for number, future in enumerate(self.futures):
             if future.status not in ("lost", "cancelled"):
@@ -213,7 +213,7 @@ def summed_over(
     Raises CancelledError if data are lost with a worker, TimeoutError if it takes too long.
     """
     client = store.client
-    # to one worker, from which the others have them: a broadcast waits for workers that are lost
+    # to one worker, from which the others fetch them: a broadcast would wait for lost workers
     constants = send([arrays, tree], client, timeout)
     parts = [
         client.submit(at_shard, fn, *constants, shard, number, pure=False) for number, shard in enumerate(store.futures)

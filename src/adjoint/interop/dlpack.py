@@ -34,8 +34,8 @@ def dlpack_device(tensor: Tensor) -> tuple[int, int]:
 def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
     """A Tensor that shares the memory of another library's array (or a copy of it, if copy is True).
 
-    Memory of a CUDA device becomes a tensor there. Raises BufferError for a Tensor that requires grad, and for memory
-    elsewhere than in the computer's main memory or on such a device.
+    Memory of a CUDA device becomes a tensor on that device. Raises BufferError for a Tensor that requires grad, and for
+    memory that is neither main memory nor on a CUDA device.
 
     >>> import adjoint, numpy
     >>> a = numpy.zeros(2)
@@ -68,12 +68,12 @@ class _Exchange:
 
 #: The kinds of devices that CuPy has arrays on, by DLPack's numbers: CUDA's memory, and its managed memory.
 _ON_CUDA = (2, 13)
-#: Where a capsule's device stands in its memory, by the capsule's name: behind the address of the elements.
+#: The offset of a capsule's device in its memory, by the capsule's name: after the address of the elements.
 _OFFSETS = {b"dltensor": 8, b"dltensor_versioned": 40}
 
 
 def _device_in(capsule: Any) -> tuple[int, int]:
-    """The device that a capsule's memory lies on, as DLPack's kind and number; main memory for one that was taken."""
+    """The device of a capsule's memory, as DLPack's kind and number; main memory for a consumed capsule."""
     api = ctypes.pythonapi
     api.PyCapsule_IsValid.argtypes = api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     api.PyCapsule_GetPointer.restype = ctypes.c_void_p
@@ -91,9 +91,9 @@ def _library_for(source: Any) -> Any:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule that leads another library to the tensor's memory; it can be taken once.
+    """A capsule with the tensor's memory for another library; it can be consumed once.
 
-    Raises TypeError for an object that is no Tensor, BufferError for one that requires grad.
+    Raises TypeError for an object that is no Tensor, and BufferError for a Tensor that requires grad.
 
     >>> import adjoint
     >>> adjoint.from_dlpack(adjoint.utils.dlpack.to_dlpack(adjoint.ones(2)))

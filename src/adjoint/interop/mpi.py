@@ -1,13 +1,13 @@
 """Data-parallel gradients over MPI: every rank differentiates its share of the data, and all get the average.
 
 The parameters are divided into buckets, the last parameters first, since their gradients are ready first. When the last
-gradient of a bucket has been accumulated, its exchange begins, and the rest of the backward pass goes on meanwhile.
+gradient of a bucket is accumulated, its exchange begins, while the backward pass continues.
 
-An exchange has two steps. In the first, each rank receives its own part of the bucket from all ranks, and adds these up
-in the order of the ranks. So the sum does not depend on which message came first, and all ranks get the same bits, in
-every run. In the second step the ranks give each other the sums. All ranks must begin the same exchanges in the same
-order. Each step has a communicator of its own, so that one step of a bucket may overtake the other step of the next.
-Within a step, buckets go strictly one after the other.
+An exchange has two steps. In the first, each rank receives its own part of the bucket from all ranks, and sums these
+parts in the order of the ranks. So the sum does not depend on the order of messages, and all ranks get the same bits in
+every run. In the second step the ranks send each other the sums. All ranks must begin the same exchanges in the same
+order. Each step has its own communicator, so the two steps of different buckets may overlap. Within a step, buckets
+follow strictly in order.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def mpi() -> Any:
 class Bucket:
     """Some parameters of one dtype, and the flat arrays in which their gradients are exchanged.
 
-    outgoing: the gradients one after the other, then a number for each, 1 if it was accumulated in this pass. Padding
-    makes the parts of all ranks equally long. parts: the part of this rank, as received from each rank, in rows.
+    outgoing: the concatenated gradients, then for each a number, 1 if it was accumulated in this pass. Padding makes
+    the parts of all ranks equally long. parts: this rank's part, as received from each rank, in rows.
     """
 
     def __init__(self, members: list[tuple[int, Tensor]], ranks: int) -> None:
@@ -66,7 +66,7 @@ class Bucket:
         self.request: Any = None
 
     def fill(self) -> None:
-        """Copy the gradients, zeros for those that are not there, and say which were accumulated."""
+        """Copy the gradients, with zeros for missing ones, and mark those that were accumulated."""
         start = 0
         for position, (number, parameter) in enumerate(self.members):
             stop = start + parameter._array.size
@@ -101,24 +101,24 @@ class Bucket:
 class GradientReducer:
     """Averages gradients over the ranks of an MPI communicator, while the backward pass still runs.
 
-    Make one on every rank, for the same parameters in the same order; after each `backward()` call `wait()`, from which
-    on every `.grad` is the average over all ranks, the same bits on each. A parameter that some rank did not use counts
-    as zero there; one that no rank used keeps the `.grad` it has.
+    Make one on every rank, for the same parameters in the same order, and call `wait()` after each `backward()`. Then
+    every `.grad` is the average over all ranks, with the same bits on each. For a rank that did not use a parameter its
+    gradient counts as zero. A parameter that no rank used keeps its `.grad`.
 
     Args:
         parameters: leaves that require grad, over NumPy arrays.
         comm: an mpi4py communicator, by default MPI.COMM_WORLD.
         average: divide by the number of ranks; False for the plain sum.
-        bucket_bytes: how large a bucket may be, in bytes (but it has at least one parameter).
-        timeout: how many seconds `wait()` waits for the other ranks; None: for ever.
+        bucket_bytes: the largest size of a bucket in bytes (a bucket has at least one parameter).
+        timeout: the limit in seconds for which `wait()` waits for the other ranks; None for no limit.
 
     Raises:
         ModuleNotFoundError: mpi4py is not installed.
-        ValueError: no parameters, one twice, one that is no leaf or does not require grad, bucket_bytes not positive;
-            on every rank, where ranks have other parameters than rank 0.
+        ValueError: there are no parameters, or one is repeated, is no leaf or does not require grad; bucket_bytes is
+            not positive; on every rank, if the parameters of a rank differ from those of rank 0.
         TypeError: a parameter is no Tensor, or not over a NumPy array.
 
-    On one rank nothing is exchanged, and the same program runs (the example runs without mpiexec):
+    On a single rank there is no exchange, and the same program runs (the example runs without mpiexec):
 
     >>> import adjoint
     >>> from adjoint.distributed import GradientReducer
@@ -191,7 +191,7 @@ class GradientReducer:
     def wait(self) -> None:
         """Finish the exchanges of this backward pass and write the averages into `.grad`.
 
-        Must be called on every rank, also on one that used none of the parameters.
+        Call it on every rank, also on a rank that used none of the parameters.
 
         Raises RuntimeError if the other ranks do not take part within `timeout` seconds.
         """
@@ -235,7 +235,7 @@ class GradientReducer:
         return self
 
     def __exit__(self, kind: object, *rest: object) -> None:
-        # after an error the other ranks may be anywhere: freeing a communicator would wait for them
+        # after an error the state of other ranks is unknown: freeing a communicator would wait for them
         if kind is None:
             self.remove()
         else:
@@ -313,7 +313,7 @@ def broadcast_parameters(parameters: Iterable[Tensor], comm: Any = None, root: i
 
     Raises:
         ModuleNotFoundError: mpi4py is not installed.
-        ValueError: ranks have other tensors than rank 0.
+        ValueError: the tensors of a rank differ from those of rank 0.
     """
     parameter_list = list(parameters)
     comm = mpi().COMM_WORLD if comm is None else comm

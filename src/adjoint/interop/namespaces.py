@@ -23,7 +23,7 @@ GUARDED: set[Function] = set()
 
 
 def to_tensors(value: Any) -> Any:
-    """Nested containers in which Tensors replace arrays that hold one."""
+    """Nested containers, with Tensors in place of arrays that hold one."""
     return exchanged(to_read, value)
 
 
@@ -94,7 +94,7 @@ def _or_refused(function: Function, name: str) -> Function:
 
 
 def _is_of_values(function: Function, args: Any, kwargs: Any) -> bool:
-    """True for a function that runs on the values of arguments which derivatives are taken through."""
+    """True for a function that runs on plain values, also while derivatives are taken through its arguments."""
     arguments = to_tensors((args, kwargs))
     if not any(is_tracked(tensor) for tensor in tensors_in(arguments)):
         return False

@@ -27,7 +27,7 @@ def is_tensor(value: object) -> TypeGuard[Tensor]:
 
 
 def tensor_of(value: Any) -> Tensor:
-    """The value as a Tensor: arrays keep their dtype, numbers and sequences get the one that NumPy gives them.
+    """The value as a Tensor: arrays keep their dtype, numbers and sequences get NumPy's dtype for them.
 
     A sequence may hold Tensors, which stay in the graph.
 
@@ -87,7 +87,7 @@ def is_tracked(tensor: Tensor) -> bool:
 
 
 def carries_derivative(tensor: Tensor) -> bool:
-    """True for a Tensor with a history or a tangent, also where nothing is recorded, as under no_grad."""
+    """True for a Tensor with a history or a tangent, also if recording is off, as under no_grad."""
     return tensor.requires_grad or _has_tangent(tensor)
 
 
@@ -95,7 +95,8 @@ def _has_tangent(tensor: Tensor) -> bool:
     return bool(current().dual_stack and registry.has_tangent(tensor))  # type: ignore[operator]
 
 
-# what a call is given ------------------------------------------------------------------------------------------------
+# the arguments of a call
+# ------------------------------------------------------------------------------------------------
 
 
 def classes_in(value: Any) -> Iterator[type]:
@@ -120,7 +121,7 @@ def holds_tensor(value: Any) -> bool:
 
 
 def class_of_results(value: Any) -> type | None:
-    """Of what class results of a call with these arguments are: Tensors, arrays that hold one, or plain (None)."""
+    """The class of the results of a call with these arguments: Tensors, arrays that hold one, or plain (None)."""
     result_class = None
     for kind in classes_in(value):
         if issubclass(kind, TensorBase):
@@ -191,7 +192,7 @@ def number(value: Any, kind: numpy.dtype[Any]) -> Tensor:
 def constant(value: Any) -> Any:
     """An argument without derivative, for example an index: its Tensors are replaced by their arrays.
 
-    Raises TypeError for one that requires grad, of which nothing would be known later, and under vmap.
+    Raises TypeError for a Tensor that requires grad, whose derivative would be lost, and under vmap.
     """
     return mapped(_array_of, TensorBase, value)
 

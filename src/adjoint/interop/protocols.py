@@ -57,7 +57,7 @@ _register()
 def array_ufunc(ufunc: numpy.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of Tensor.__array_ufunc__.
 
-    Raises TypeError for a ufunc without a derivative of which a Tensor that requires grad is an operand.
+    Raises TypeError for a ufunc without a derivative if an operand is a Tensor that requires grad.
     """
     if not kwargs and method == "__call__" and ufunc in QUICK:
         values = _all_of_one_kind(inputs, QUICK[ufunc].rule.scalars)

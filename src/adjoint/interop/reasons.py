@@ -33,12 +33,12 @@ REASONS: dict[str, str] = {
 }
 
 
-#: What else keeps derivatives in SciPy's functions.
+#: Alternatives that keep derivatives in SciPy's functions.
 IN_BLOCK = "SciPy's own code, where it is Python, keeps derivatives of arrays in a block of adjoint.scipy.patched()"
 
 
 class NoDerivativeError(TypeError):
-    """A function of NumPy that has no derivative here was given a Tensor that requires grad."""
+    """A NumPy function without a derivative got a Tensor that requires grad."""
 
     def __init__(self, name: str):
         super().__init__(reason_for(name))
@@ -46,12 +46,12 @@ class NoDerivativeError(TypeError):
 
 
 def own_reason(name: str) -> str | None:
-    """Why a function is not differentiated, None if nothing more is known."""
+    """The reason why a function is not differentiated, or None."""
     return REASONS.get(name) or MODULES.get(name.rpartition(".")[0])
 
 
 def reason_for(name: str) -> str:
-    """The message for a function that has no derivative here."""
+    """The message for a function without a derivative."""
     reason = own_reason(name)
     why = f"it {reason}" if reason else "adjoint has no derivative of it"
     is_of_scipy = name.startswith("scipy.")

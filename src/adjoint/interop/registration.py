@@ -44,7 +44,7 @@ class _RegisteringLoader:
 
 
 class _Finder:
-    """Finds the modules in the table by the other finders, and has them registered with after they are imported."""
+    """Finds the modules in the table by the other finders, and calls their registrations after the import."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name not in _REGISTRATIONS:

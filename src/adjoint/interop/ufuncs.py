@@ -45,7 +45,7 @@ class KnownUfunc(NamedTuple):
 #: The ufuncs that Tensors know.
 UFUNCS: dict[numpy.ufunc, KnownUfunc] = {}
 
-#: Ufuncs whose operation can be called at once where all arguments have one floating point dtype, which it keeps.
+#: Ufuncs whose operation is called directly if all arguments have one floating point dtype, which the result keeps.
 QUICK: dict[numpy.ufunc, Operation] = {}
 
 #: Ufuncs that another ufunc replaces for these arguments.
@@ -53,7 +53,7 @@ _OTHER_RESULTS = frozenset((numpy.float_power,))
 
 
 def ufunc_over_tensors(ufunc: numpy.ufunc, function: Function, real: Operation | None = None) -> None:
-    """Declare the function that computes a ufunc over Tensors; real: the operation for real ones, if it is another.
+    """Declare the function that computes a ufunc over Tensors; real: a separate operation for real Tensors, or None.
 
     Raises ValueError if the ufunc is known already.
     """
@@ -181,7 +181,7 @@ def _one_by_one(operation: Function, a: Tensor, axes: tuple[int, ...]) -> Tensor
 
 
 def _reduced_kind(ufunc: numpy.ufunc, a: Tensor, dtype: Any) -> tuple[Any, Any]:
-    """The dtypes in which a reduction runs and that it gives."""
+    """The dtypes of a reduction's computation and of its result."""
     source_kind = kind_of(a)
     signature = None if dtype is None else (numpy_dtype(dtype), numpy_dtype(dtype), None)
     if dtype is None and ufunc in (numpy.add, numpy.multiply) and source_kind.kind in "biu":
@@ -248,7 +248,7 @@ def reduce(
 
 
 def _folded(ufunc: numpy.ufunc, a: Tensor, axes: tuple[int, ...], mask: Any, start: Any) -> Tensor:
-    """The elements along axes, one after the other; those outside the mask are left out."""
+    """The elements along axes in one sequence, without elements outside the mask."""
     several = len(axes) > 1
     if several and not _reorderable(ufunc):
         raise ValueError(
@@ -339,10 +339,10 @@ def outer(ufunc: numpy.ufunc, a: Any, b: Any, **options: Any) -> Any:
 
 
 def at(ufunc: numpy.ufunc, target: Any, indices: Any, *others: Any) -> None:
-    """ufunc.at: a Tensor modified in place where indices say, as often as they name a place.
+    """ufunc.at: a Tensor modified in place at indices, once for each occurrence of an index.
 
     Repeated indices are handled in rounds, none of which has an index twice.
-    Raises TypeError if another operand requires grad, and the target is an array, or one of whole numbers.
+    Raises TypeError if another operand requires grad and the target is an array or has integers.
     """
     if not is_tensor(target):
         if any(is_tensor(value) and is_tracked(value) for value in others):
@@ -398,7 +398,7 @@ METHODS: dict[str, Function] = {
 
 
 def _along(ufunc: numpy.ufunc, values: Sequence[Tensor], axes: dict[str, Any]) -> Tensor:
-    """A generalized ufunc whose core axes are not the last ones."""
+    """A generalized ufunc with core axes at other positions."""
     inputs, _, result = str(ufunc.signature).partition("->")
     cores = [len([d for d in core.strip("() ").split(",") if d]) for core in (*inputs.split("),("), result)]
     keepdims = axes.get("keepdims", False)

@@ -35,7 +35,7 @@ def is_operand(value) -> bool:
 
 
 def is_tensor(value) -> bool:
-    """True for a Tensor or an array, and for what a product asks by its `__torch_function__`."""
+    """True for a Tensor or an array, and for an object whose `__torch_function__` handles products."""
     return isinstance(value, TensorBase) or is_array(value) or hasattr(type(value), "__torch_function__")
 
 

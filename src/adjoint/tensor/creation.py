@@ -148,10 +148,10 @@ def frombuffer(
 ) -> Tensor:  # fmt: skip
     """A one-dimensional tensor over the memory of an object that has Python's buffer protocol.
 
-    offset: bytes to leave out in front; count: the number of elements, -1 for all. A write to the tensor is a write to
-    the buffer; over one that cannot be written, such as bytes, writing raises ValueError.
+    offset: bytes to skip; count: the number of elements, -1 for all. A write to the tensor is a write to the buffer; if
+    the buffer is read-only, such as bytes, a write raises ValueError.
 
-    Raises ValueError if the buffer is too short or not a whole number of elements, and for an object without one.
+    Raises ValueError if the buffer is too short or no multiple of the element size, and for an object without a buffer.
 
     >>> import adjoint
     >>> adjoint.frombuffer(bytearray([1, 2, 3]), dtype=adjoint.uint8, offset=1)
@@ -184,9 +184,9 @@ def frombuffer(
 def asarray(
     obj: Any, *, dtype: Any = None, device: Device = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
-    """The object as a tensor, sharing memory where it can (copy None), always (False) or never (True).
+    """The object as a tensor that shares memory if possible (copy None), always (False) or never (True).
 
-    requires_grad False gives a tensor without history; None keeps that of a tensor.
+    requires_grad False gives a tensor without history; None keeps a tensor's history.
 
     Raises:
         ValueError: copy is False, but only a copy has the requested dtype, or the object is no tensor or array.
@@ -213,7 +213,7 @@ def asarray(
 def from_numpy(ndarray: numpy.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
-    Raises TypeError for anything else, and for an array of a type that tensors do not have.
+    Raises TypeError for other objects, and for an array with a dtype that tensors lack.
 
     >>> import adjoint, numpy
     >>> array = numpy.zeros(2)
@@ -415,7 +415,7 @@ def full_like(
 
     input: a tensor of any shape and dtype. fill_value: a number. dtype: that of the input unless one is passed.
     memory_format: how the elements lie in memory, as those of the input unless given.
-    The result is a constant: no derivative leads to the input. Raises TypeError for an input that is no tensor.
+    The result is a constant: no gradient flows to the input. Raises TypeError for an input that is no tensor.
 
     >>> import adjoint
     >>> adjoint.full_like(adjoint.zeros(2, dtype=adjoint.float64), 7)
@@ -773,7 +773,7 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Set the state of the default generator.
 
-    new_state: a tensor of bytes from `get_rng_state`. The numbers that follow are those that followed that state.
+    new_state: a tensor of bytes from `get_rng_state`. The next numbers are those that came after that state.
 
     >>> import adjoint
     >>> adjoint.set_rng_state(adjoint.get_rng_state())

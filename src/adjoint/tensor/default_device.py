@@ -24,7 +24,7 @@ FOLLOWING = (
 )  # fmt: skip
 
 
-#: Functions whose tensors lie in pinned memory where pin_memory=True asks for that; so do windows and the like.
+#: Functions whose tensors are in pinned memory for pin_memory=True, as are windows and similar tensors.
 PINNED = (
     *(name for name in FOLLOWING if name not in ("as_tensor", "asarray", "range")),
     "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like",
@@ -36,7 +36,7 @@ def set_default_device(device: Any) -> None:
 
     Intermediate values of adjoint, `from_numpy` and the ..._like functions are not affected.
 
-    Raises RuntimeError for a name that no device has; whether it is there is seen when a tensor is made.
+    Raises RuntimeError for an unknown name; whether the device exists is checked when a tensor is made.
 
     >>> import adjoint
     >>> adjoint.set_default_device("cpu")
@@ -56,7 +56,7 @@ def get_default_device() -> device:
 
 
 def on_default_device(function: F) -> F:
-    """A function that makes a tensor, on the default device where none is named; pin_memory= is that of `pinnable`."""
+    """A function that makes a tensor, by default on the default device; for pin_memory= see `pinnable`."""
     pins = function.__name__ in PINNED
 
     @wraps(function)

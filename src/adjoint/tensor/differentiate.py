@@ -126,13 +126,13 @@ def grad(
 
     Args:
         outputs: the tensors to differentiate, or their edges, as returned by `graph.get_gradient_edge`.
-        inputs: the tensors with respect to which; a dict gives a dict of gradients under the same keys.
-        grad_outputs: the cotangent of each output, of its shape; None where the output has one element.
+        inputs: the tensors to differentiate by; a dict gives a dict of gradients under the same keys.
+        grad_outputs: the cotangent of each output, with its shape; None for an output with one element.
         retain_graph: keep the graph for another pass (default: the value of create_graph).
         create_graph: record the pass itself, so that gradients can be differentiated again.
         only_inputs: deprecated and ignored.
-        allow_unused: give None for an input that the outputs do not depend on, instead of an error.
-        is_grads_batched: the first axis of each grad_output is a batch of cotangents; the pass is run once for all of
+        allow_unused: return None for an input on which no output depends, instead of an error.
+        is_grads_batched: the first axis of each grad_output is a batch of cotangents; the pass runs once for all of
             them, and the gradients have the same axis in front.
         materialize_grads: return zeros instead of None for these inputs.
 
@@ -140,7 +140,7 @@ def grad(
         A tuple with one gradient for each input, of its shape and dtype (a dict for a dict).
 
     Raises:
-        RuntimeError: as `backward`, and where an input was not used and allow_unused is not set.
+        RuntimeError: as `backward`, and if an input was not used and allow_unused is not set.
 
     >>> import adjoint
     >>> x = adjoint.tensor(3.0, requires_grad=True)
@@ -182,7 +182,7 @@ def grad(
         check_requires_grad(tensor, position)
         node, nr, _ = as_edge(tensor)
         if node is not None:
-            # a view without history that shows the flag of its base is not used by anything
+            # no operation uses a view without history that shows the flag of its base
             captures.setdefault(node, []).append((nr, position))
     retain = create_graph if retain_graph is None else retain_graph
     captured = run_backward(edges_of(roots), cotangents, retain, create_graph, captures, len(targets), False)
@@ -227,7 +227,7 @@ def grad_of_batch(
 
 
 def of_all_members(tensor: TensorBase, level: int, size: int) -> TensorBase:
-    """A tensor with an axis in front for the members of a batch, repeated along it if it is the same for all."""
+    """A tensor with a first axis for the members of a batch, repeated along it if it is equal for all."""
     array = tensor._array
     if getattr(array, "level", None) == level or any(number == level for number, _ in getattr(array, "batches", ())):
         return _ops.batch_out(tensor, level, size)
@@ -271,15 +271,15 @@ def finish(
 
 
 def zeros_for(tensor: Any) -> TensorBase:
-    """The gradient of an input that nothing depends on, as a constant."""
+    """The gradient, a constant, of an input on which no output depends."""
     array = sample_of(tensor)
     return new_tensor(namespace(array).zeros_like(array))
 
 
 def with_zeros(gradients: Sequence[TensorBase | None], targets: Sequence[TensorBase]) -> list[TensorBase]:
-    """Gradients with constant zeros for inputs that nothing depends on.
+    """Gradients with constant zeros for inputs on which no output depends.
 
-    Transformations want these; with materialize_grads and create_graph the zeros are leaves that require grad.
+    Transformations need these; with materialize_grads and create_graph the zeros are leaves that require grad.
     """
     return [zeros_for(tensor) if g is None else g for g, tensor in zip(gradients, targets, strict=True)]
 
@@ -298,7 +298,7 @@ def as_sequence(targets: Any, are_inputs: bool = False) -> list[Target]:
 
 
 def sample_of(target: Target) -> Any:
-    """An array of the shape and dtype of a target's cotangent; its values are not meant."""
+    """An array with the shape and dtype of a target's cotangent; its values do not matter."""
     if isinstance(target, TensorBase):
         return target._array
     node: Any = target.node
@@ -344,7 +344,7 @@ def make_cotangents(tensors: list[Target], grad_outputs: Any, create_graph: bool
 
 
 def listed_cotangents(tensors: list[Target], grad_outputs: Any) -> list[Any]:
-    """The cotangents given for these tensors as a list, None for those that are not given."""
+    """The cotangents for these tensors as a list, None for missing ones."""
     if grad_outputs is None:
         return [None] * len(tensors)
     if isinstance(grad_outputs, TensorBase):

@@ -251,7 +251,7 @@ def _justify(strings: list[str], width: int) -> tuple[list[str], int]:
 def _format_floats(values: list[float], opts: PrintOptions) -> tuple[list[str], int]:
     """One notation for all values, chosen by those that are neither zero nor infinite nor nan.
 
-    Only these make the column wider too: a column of 0 and inf keeps the width 1.
+    Only these values widen the column: a column of 0 and inf keeps the width 1.
     """
     decisive = [v for v in values if v and math.isfinite(v)]
     convert = _notation(decisive, opts)

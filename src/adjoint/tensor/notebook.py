@@ -28,7 +28,7 @@ def page(facts: list[str], array: Any, text: str) -> str:
 
 
 def picture(array: Any) -> str:
-    """A line for a vector, a map for a matrix, as SVG; nothing for other arrays, and for those of no numbers."""
+    """A line for a vector, a map for a matrix, as SVG; None for other arrays, and for arrays without numbers."""
     if type(array) is not numpy.ndarray or array.dtype.kind not in "fiu" or array.size < 2 or array.ndim not in (1, 2):
         return ""
     values = thinned(array.astype(numpy.float64), POINTS if array.ndim == 1 else CELLS)

@@ -1,7 +1,7 @@
-"""Functions that stand on a floor above and are loaded at the first call.
+"""Functions of a higher floor that are loaded at the first call.
 
-`protocols` are those by which other libraries reach a Tensor: NumPy's, the array API, DLPack. `values` are those by
-which arrays and numbers go into functions of functions and come out.
+`protocols` are the protocols of other libraries for a Tensor: NumPy's, the array API, DLPack. `values` convert arrays
+and numbers at the entry and exit of functions of functions.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _PUBLIC = {
 
 
 def disabled_torch_function(function: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """As `__torch_function__` of a class: operations give plain Tensors, as for a Parameter."""
+    """As `__torch_function__` of a class: operations return plain Tensors, as for a Parameter."""
     return with_plain_results(lambda: function(*args, **(kwargs or {})), ())
 
 
@@ -58,12 +58,12 @@ def override(operation: Operation, values: list[Any], in_place: bool) -> Any:
 
 
 def is_public(operation: Operation) -> bool:
-    """True for an operation that is a public function, or the part of one that gets its arguments unchecked."""
+    """True for an operation that is a public function, or its unchecked part."""
     return bool(operation.rule.function) or operation.name in _PUBLIC
 
 
 def _public(operation: Operation, in_place: bool) -> Any:
-    """The function that a class gets for an operation: the one that users call."""
+    """The function passed to a class for an operation: the public one."""
     if in_place:
         if operation not in _in_place:
             _in_place[operation] = make_inplace(operation, operation.name + "_")
@@ -183,7 +183,7 @@ def _most_derived(values: Any) -> type | None:
 
 
 def overriding_types(values: Any) -> list[type]:
-    """The classes with a say among the arguments, each once: derived ones before their bases, else in order."""
+    """The overriding classes among the arguments, each once: derived classes before their bases, else in order."""
     classes: list[type] = []
     for value in _overriding(values):
         cls = type(value)

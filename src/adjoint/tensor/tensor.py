@@ -105,7 +105,7 @@ _new_instance: Any = ArithmeticTensor.__new__
 
 
 class Tensor(ArithmeticTensor):
-    """An array that knows how it was made, so that derivatives can be taken.
+    """An array that records its computation, so that derivatives can be taken.
 
     Create one with `adjoint.tensor`, `adjoint.from_numpy` or a factory such as `adjoint.zeros`.
 
@@ -344,10 +344,10 @@ class Tensor(ArithmeticTensor):
         return storages.TypedStorage(dtype=self.dtype, wrap_storage=self.untyped_storage())
 
     def share_memory_(self) -> Self:
-        """Move the memory to where forked processes share it: all see the writes of each. Returns the tensor.
+        """Move the memory to shared memory, so that forked processes see each other's writes. Returns the tensor.
 
-        Views of the tensor, and tensors that it is a view of, move along; arrays of NumPy's stay behind, and pickling
-        copies as ever. On a device there is nothing to do.
+        Views of the tensor, and the tensors that it views, move along. NumPy arrays keep the old memory, and pickling
+        still copies. On a device this has no effect.
 
         >>> import adjoint
         >>> x = adjoint.zeros(3)
@@ -413,7 +413,7 @@ class Tensor(ArithmeticTensor):
     def T(self) -> Tensor:
         """The tensor with its axes in reverse order.
 
-        A view. For anything but two axes deprecated in torch; `mT` transposes matrices.
+        A view. torch deprecates it unless there are two axes; `mT` transposes matrices.
 
         >>> import adjoint
         >>> adjoint.tensor([[1, 2, 3], [4, 5, 6]]).T
@@ -827,7 +827,7 @@ class Tensor(ArithmeticTensor):
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes and copy is False.
 
-        Takes a dtype, a device, both, or another Tensor whose dtype is meant. A memory format orders the elements.
+        Takes a dtype, a device, both, or another Tensor, whose dtype is used. A memory format orders the elements.
 
         >>> import adjoint
         >>> adjoint.tensor([1, 2]).to(adjoint.float64)
@@ -1150,9 +1150,9 @@ class Tensor(ArithmeticTensor):
         return like(result, self)  # type: ignore[no-any-return]
 
     def detach_(self) -> Tensor:
-        """Take the tensor out of the graph that made it, so that it becomes a leaf.
+        """Remove the tensor from its graph, so that it becomes a leaf.
 
-        As in torch, nothing happens in inference mode and to inference tensors.
+        As in torch, this has no effect in inference mode and on inference tensors.
         """
         if current().inference or self.is_inference():
             return self
@@ -1167,7 +1167,7 @@ class Tensor(ArithmeticTensor):
 
     @property
     def data(self) -> Tensor:
-        """A tensor that shares memory but neither graph nor version; changes through it escape all checks.
+        """A tensor that shares memory, but not the graph or the version; no check sees changes through it.
 
         Use detach() if checks are needed, and no_grad() to modify a parameter.
 
@@ -1270,7 +1270,7 @@ class Tensor(ArithmeticTensor):
         Args:
             reward: one number for each element of the draw, or one for all.
 
-        Raises RuntimeError for anything but a draw from a tensor that requires grad, and the second time.
+        Raises RuntimeError unless this is a draw from a tensor that requires grad, and at a second call.
 
         >>> import adjoint, warnings
         >>> warnings.simplefilter("ignore")
@@ -1285,9 +1285,9 @@ class Tensor(ArithmeticTensor):
 
     @property
     def volatile(self) -> bool:
-        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`.
+        """True for a tensor whose results have no history; deprecated, see `no_grad`.
 
-        It is what torch had before 0.4.
+        torch had it before 0.4.
 
         >>> import adjoint
         >>> adjoint.ones(2).volatile
@@ -1314,7 +1314,7 @@ def array_from_arguments(data: tuple[Any, ...], kind: dtype, device: Any) -> Any
 
 
 def unwrap(value: object) -> Any:
-    """The raw array of a Tensor, None for anything else."""
+    """The raw array of a Tensor, None for other objects."""
     return value._array if isinstance(value, Tensor) else None
 
 

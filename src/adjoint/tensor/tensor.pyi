@@ -314,7 +314,7 @@ class Tensor(TensorBase):
         """The memory as numbers of the tensor's dtype; older, see `untyped_storage`."""
 
     def share_memory_(self) -> Self:
-        """Move the memory to where forked processes share it: all see the writes of each. Returns the tensor."""
+        """Move the memory to shared memory, so that forked processes see each other's writes. Returns the tensor."""
 
     def is_shared(self) -> builtins.bool:
         """Whether processes that are forked share the memory; always on a device."""
@@ -518,11 +518,11 @@ class Tensor(TensorBase):
         """A tensor that shares memory and version, but not the graph."""
 
     def detach_(self) -> Tensor:
-        """Take the tensor out of the graph that made it, so that it becomes a leaf."""
+        """Remove the tensor from its graph, so that it becomes a leaf."""
 
     @property
     def data(self) -> Tensor:
-        """A tensor that shares memory but neither graph nor version; changes through it escape all checks."""
+        """A tensor that shares memory, but not the graph or the version; no check sees changes through it."""
     @data.setter
     def data(self, value: Tensor) -> None: ...
 
@@ -540,7 +540,7 @@ class Tensor(TensorBase):
 
     @property
     def volatile(self) -> builtins.bool:
-        """True for a tensor of whose results no history is saved; deprecated, see `no_grad`."""
+        """True for a tensor whose results have no history; deprecated, see `no_grad`."""
 
     def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
         """input where abs(input) > lambd, 0 elsewhere."""

@@ -19,7 +19,8 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
     """The tangent of the result (a tuple for several, None for those without gradient): d/du <vjp(u), t>.
 
     Tangents, values and results are Tensors. vjp(u) = J^H u is linear in u, so its own vjp at any u, with t as the
-    cotangent, is J t. Where gradients are recorded, so is the derivation, and the tangent can be differentiated.
+    cotangent, is J t. If gradients are recorded, this derivation is recorded too, and the tangent can be
+    differentiated.
     """
     create_graph = current().grad_enabled
     outputs = (y,) if rule.outputs is None else tuple(y)
@@ -32,7 +33,7 @@ def transposed_jvp(rule: Rule, tangents: dict[str, Any], values: Values, y: Any)
             for cotangent, value, t in matched(rule, pulled, values, tangents)
             if t is not None and cotangent is not None
         ]
-    # cotangents that do not depend on the blanks add nothing
+    # cotangents that do not depend on the blanks contribute nothing
     pairs = [(end, t) for end, t in pairs if end.requires_grad]
     sources = [u for u in cotangents if u.requires_grad]
     gradients = dict.fromkeys(map(id, cotangents))

@@ -45,7 +45,7 @@ def _tensor_type(kind: dtype) -> tensortype:
     return tensortype(name, (), {"dtype": kind, "__doc__": doc, "__module__": "adjoint"})
 
 
-#: By name, of all types but the complex ones and the wider unsigned ones, as in torch.
+#: By name, for all dtypes except complex and wider unsigned ones, as in torch.
 TENSOR_TYPES: dict[str, tensortype] = {
     f"{kind.long_name}Tensor": _tensor_type(kind)
     for kind in DTYPES

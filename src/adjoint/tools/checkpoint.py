@@ -400,8 +400,8 @@ def checkpoint(
             differentiation, any nesting and any arguments. True runs the function without recording and calls backward
             inside backward. It works only with `backward()`, and differentiates only by tensors among args. None warns
             and means True.
-        context_fn: returns two context managers, one for each run (only with use_reentrant=False). determinism_check:
-            "default" compares shapes and dtypes of both runs, "none" does not.
+        context_fn: returns two context managers, one for each run (only with use_reentrant=False).
+        determinism_check: "default" compares shapes and dtypes of both runs, "none" does not.
         debug: errors list all saved tensors of both runs.
         early_stop: end the recomputation as soon as all needed values are recomputed.
         preserve_rng_state: both runs draw the same random numbers.

@@ -12,7 +12,7 @@ _SHARED = "Arguments, shapes, dtypes and errors are the standard's; arrays are T
 
 
 def add_references(space: dict[str, Any], prefix: str, names: Iterable[str] | None = None) -> None:
-    """Add the page of the standard to the docstrings of a module's functions, all public ones without names.
+    """Add the page of the standard to the docstrings of a module's functions, by default of all public ones.
 
     >>> import adjoint
     >>> print(adjoint.tensor([1.0]).__array_namespace__().sin.__doc__)

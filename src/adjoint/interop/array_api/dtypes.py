@@ -28,7 +28,7 @@ KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex f
 
 
 def dtype_of(value: Any) -> Any:
-    """The dtype of a Tensor; anything else itself."""
+    """The dtype of a Tensor; other objects unchanged."""
     return value.dtype if is_tensor(value) else value
 
 
@@ -53,7 +53,7 @@ def astype(x: Tensor, dtype: Dtype, /, *, copy: bool = True, device: Any = None)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Dtype:
-    """The dtype to which all promote; Python numbers take part by their kind."""
+    """The dtype to which all promote; Python numbers count by their kind."""
     operands = [value.numpy if isinstance(value, Dtype) else value for value in map(dtype_of, arrays_and_dtypes)]
     return from_numpy_dtype(numpy.result_type(*operands))
 

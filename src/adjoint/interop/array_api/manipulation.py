@@ -25,7 +25,7 @@ def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
-    """Tensors one after the other along an axis; flattened if it is None."""
+    """Concatenates tensors along an axis; flattened if it is None."""
     return FUNCTIONS["concatenate"](arrays, axis)
 
 
@@ -64,7 +64,7 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Elements moved along axes; those that leave one end enter at the other."""
+    """Elements shifted cyclically along axes."""
     return FUNCTIONS["roll"](x, shift, axis)
 
 

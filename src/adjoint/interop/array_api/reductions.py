@@ -114,7 +114,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 
 def searchsorted(x1: Tensor, x2: Any, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
-    """Before which elements of an ordered vector those of another Tensor would have to stand."""
+    """The indices at which elements of another Tensor would keep a sorted vector sorted."""
     order = None if sorter is None else values_of(sorter)
     return _constant(numpy.searchsorted(values_of(x1), values_of(tensor_of(x2)), side, order))  # type: ignore[call-overload]
 
@@ -125,7 +125,7 @@ def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The slices along an axis that indices name; it may be left out of a vector."""
+    """The slices at indices along an axis; the axis is optional for a vector."""
     if axis is None and x.ndim != 1:
         raise ValueError("take: axis must be given for an array of other than one axis")
     return FUNCTIONS["take"](x, indices, 0 if axis is None else axis)

@@ -1,4 +1,4 @@
-"""Special functions, for SciPy: in its array API mode it takes those that a namespace has."""
+"""Special functions, for SciPy: in its array API mode it uses a namespace's own functions."""
 
 from __future__ import annotations
 

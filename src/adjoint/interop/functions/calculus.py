@@ -47,7 +47,7 @@ def diff(a: Array, n=1, axis=-1, prepend: Array = None, append: Array = None):
     ends = [each if each is None or each.ndim else ops.expand(each, shape) for each in (prepend, append)]
     parts = [each for each in (ends[0], a, ends[1]) if each is not None]
     a = concatenate(parts, axis) if len(parts) > 1 and n else a
-    # differences of nothing are nothing
+    # differences of an empty array are empty
     for _ in range(min(n, a.shape[axis])):
         after, before = _part(a, axis, 1, None), _part(a, axis, None, -1)
         a = ops.ne(after, before) if kind_of(a).kind == "b" else after - before
@@ -67,7 +67,7 @@ def ediff1d(ary: Array, to_end: Array = None, to_begin: Array = None):
 
 @function("gradient", star=tensor_of)
 def gradient(f: Array, *varargs, axis=None, edge_order=1):
-    """Central differences inside, one-sided ones of order 1 or 2 at the ends; differentiated by the spacing too."""
+    """Central differences inside, one-sided of order 1 or 2 at the ends; also differentiable by the spacing."""
     f = inexact(f)
     axes = axes_of(axis, f.ndim)
     if edge_order > 2:
@@ -175,7 +175,7 @@ def interp(x: Array, xp: Array, fp: Array, left: Operand = None, right: Operand 
 
 @function("unwrap")
 def unwrap(p: Array, discont=None, axis=-1, *, period=2 * _PI):
-    """Jumps along an axis of half a period or more taken back by whole periods."""
+    """Removes jumps of half a period or more along an axis, by whole periods."""
     axis = axis_of(axis, p.ndim)
     if isinstance(period, int) and kind_of(p).kind in "iu":
         shift = numpy.unwrap(values_of(p), discont, axis, period=period) - values_of(p)
@@ -191,7 +191,7 @@ def unwrap(p: Array, discont=None, axis=-1, *, period=2 * _PI):
 
 @function("round", "around")
 def round(a: Array, decimals=0, out=None):
-    """To the nearest number of so many decimals, to even ones halfway; the gradient is 0."""
+    """Rounds to a number of decimals, ties to even; the gradient is 0."""
     if kind_of(a).kind == "b":
         a = cast(a, "float16")
     if kind_of(a).kind == "c":
@@ -203,7 +203,7 @@ def round(a: Array, decimals=0, out=None):
 
 @function("fix")
 def fix(x: Array, out=None):
-    """To the nearest whole number towards 0; the gradient is 0."""
+    """Rounds towards 0; the gradient is 0."""
     return ops.trunc(x) if kind_of(x).kind == "f" else x.clone()
 
 
@@ -227,7 +227,7 @@ def clip(
 def nan_to_num(x: Array, copy=True, nan=0.0, posinf=None, neginf=None):
     """NaN and infinities replaced by numbers; no gradient flows to them."""
     if not copy:
-        # the values before are what the derivative needs
+        # the derivative needs the values before the write
         return x.copy_(nan_to_num(x.clone(), True, nan, posinf, neginf))
     if kind_of(x).kind == "c":
         parts = [nan_to_num(each, True, nan, posinf, neginf) for each in (x.real, x.imag)]

@@ -41,7 +41,7 @@ for _name in ("zeros", "ones", "empty"):
 
 @function("full_like")
 def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, shape=None, *, device=None):
-    """A value, by which it is differentiated, repeated to the shape of a Tensor."""
+    """A value repeated to the shape of a Tensor; differentiable by the value."""
     shape = tuple(a.shape) if shape is None else plain(shape)
     value = cast(fill_value, kind_of(a) if dtype is None else dtype)
     return ops.expand(value, (shape,) if isinstance(shape, int) else shape).clone()
@@ -50,7 +50,7 @@ def full_like(a: Array, fill_value: Array, dtype=None, order="K", subok=True, sh
 # from data, where like= is a Tensor ---------------------------------------------------------------------------------
 
 
-#: What the modes of copying mean that NumPy, SciPy and scikit-learn give for copy=.
+#: The meaning of the values that NumPy, SciPy and scikit-learn pass for copy=.
 _COPY = {numpy._CopyMode.ALWAYS: True, numpy._CopyMode.NEVER: False, numpy._CopyMode.IF_NEEDED: None}
 
 
@@ -69,7 +69,7 @@ def converted(a, dtype=None, copy=None, ndmin=0, order=None):
 
 
 def _in_columns(a):
-    """The Tensor with its first axis the one whose elements lie side by side."""
+    """The Tensor in Fortran order: elements along its first axis are contiguous."""
     order = tuple(range(a.ndim))[::-1]
     return ops.permute(ops.permute(a, order).contiguous(), order)
 
@@ -147,7 +147,7 @@ def astype(x: Array, dtype, /, *, copy=True, device=None):
 
 @function("full")
 def full(shape, fill_value: Array, dtype=None, order="C", *, device=None, like=None):
-    """A value, by which it is differentiated, repeated to a shape."""
+    """A value repeated to a shape; differentiable by the value."""
     shape = plain(shape)
     return ops.expand(cast(fill_value, dtype), (shape,) if isinstance(shape, int) else shape).clone()
 
@@ -236,7 +236,7 @@ def logspace(start: Operand, stop: Operand, num=50, endpoint=True, base: Operand
 
 @function("geomspace")
 def geomspace(start: Operand, stop: Operand, num=50, endpoint=True, dtype=None, axis=0):
-    """`num` numbers from start to stop, each the same multiple of the one before."""
+    """`num` numbers from start to stop in geometric progression."""
     first, last, _ = promoted(start, stop, numpy.zeros(()))
     if bool(ops.any(first == 0)) or bool(ops.any(last == 0)):
         raise ValueError("Geometric sequence cannot include zero")

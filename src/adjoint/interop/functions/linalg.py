@@ -214,7 +214,7 @@ def svdvals(x: Array, /):
 
 @function("linalg.eigh")
 def eigh(a: Array, UPLO="L"):
-    """Eigenvalues and eigenvectors of Hermitian matrices, of which one triangle is read."""
+    """Eigenvalues and eigenvectors of Hermitian matrices; only one triangle is read."""
     return EighResult(*_linalg["eigh"](_matrices(a), _triangle(UPLO)))
 
 
@@ -232,7 +232,7 @@ def _triangle(UPLO):
 
 @function("linalg.eig")
 def eig(a: Array):
-    """Eigenvalues and eigenvectors: real ones if those of a real matrix all are."""
+    """Eigenvalues and eigenvectors; real for a real matrix with real eigenvalues."""
     a = _matrices(a)
     values, vectors = ops.linalg_eig(a)
     if kind_of(a).kind != "c" and not values_of(values).imag.any():
@@ -242,7 +242,7 @@ def eig(a: Array):
 
 @function("linalg.eigvals")
 def eigvals(a: Array):
-    """Eigenvalues: real ones if those of a real matrix all are."""
+    """Eigenvalues; real for a real matrix with real eigenvalues."""
     a = _matrices(a)
     values = _linalg["eigvals"](a)
     return values.real if kind_of(a).kind != "c" and not values_of(values).imag.any() else values

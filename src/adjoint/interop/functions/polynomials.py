@@ -47,7 +47,7 @@ def polysub(a1: Array, a2: Array):
 
 
 def _trimmed(p):
-    """Without leading zeros, of which one stays if there is nothing else."""
+    """Removes leading zeros; one zero stays if all are zero."""
     p = atleast_1d(p)
     nonzero = numpy.flatnonzero(known_values(p, "polymul"))
     return p[int(nonzero[0]) :] if len(nonzero) else p[-1:]

@@ -27,7 +27,7 @@ def dot(a: Array, b: Array, out=None):
 
 @function("vdot")
 def vdot(a: Array, b: Array, /):
-    """The sum of products of all elements, those of a conjugated."""
+    """The sum of products of all elements, with a conjugated."""
     a, b = [ops.reshape(each, (-1,)) for each in promoted(a, b)]
     if a.shape != b.shape:
         raise ValueError(f"cannot reshape array of size {b.numel()} into shape {tuple(a.shape)}")
@@ -191,7 +191,7 @@ def correlate(a: Array, v: Array, mode="valid"):
     mode = {2: "full", 1: "same", 0: "valid"}.get(mode, mode)
     if mode != "same" or len(v) <= len(a):
         return _convolved(a, v, mode)
-    # NumPy's `same` counts from the other end where the second is longer
+    # NumPy's `same` counts from the other end if the second array is longer
     n, m = a.shape[0], v.shape[0]
     start = n - 1 - (n - 1) // 2 if n % 2 == 0 else (n - 1) // 2
     return _convolved(a, v, "full")[start : start + m]

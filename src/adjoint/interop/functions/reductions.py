@@ -1,4 +1,4 @@
-"""Sums, products, extrema and running totals; where NaN is left out, no gradient flows to it."""
+"""Sums, products, extrema and cumulative sums; no gradient flows to an ignored NaN."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def nanmin(a: Array, axis=None, out=None, keepdims=False, initial=_NONE, where=T
 
 
 def count_along(a, axis, keepdims, where):
-    """The number of elements along axes; a Tensor where some are left out."""
+    """The number of elements along axes; a Tensor if some elements are ignored."""
     axes = axes_of(axis, a.ndim)
     if where is True:
         n = 1
@@ -262,7 +262,7 @@ def nanstd(
 
 @function("average")
 def average(a: Array, axis=None, weights: Array = None, returned=False, *, keepdims=False):
-    """The mean over axes weighted by `weights`, by which it is differentiated too."""
+    """The mean over axes weighted by `weights`; also differentiable by the weights."""
     if weights is None:
         result = mean(a, axis, None, None, keepdims)
         scale = number(a.numel() / builtins.max(result.numel(), 1), kind_of(result))

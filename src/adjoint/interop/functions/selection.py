@@ -76,7 +76,7 @@ for _name, _text in {
 
 @function("compress")
 def compress(condition, a: Array, axis=None, out=None):
-    """The places along an axis at which a condition holds."""
+    """The slices along an axis at which a condition holds."""
     (numbers,) = numbered(a.shape)
     return gathered([a], numpy.compress(constant(condition), numbers, axis))
 
@@ -166,7 +166,7 @@ def where(condition: Array, x: Operand = None, y: Operand = None, /):
 
 @function("piecewise")
 def piecewise(x: Array, condlist, funclist, *args, **kw):
-    """A function of the elements at which its condition holds, for several conditions."""
+    """For each of several conditions, a function of the elements at which it holds."""
     conditions = constant(condlist)
     if (
         isinstance(condlist, (bool, numpy.bool))
@@ -361,7 +361,7 @@ def put(a, ind, v: Array, mode="raise"):
 
 @function("place")
 def place(arr, mask, vals: Array):
-    """Write values one after the other to where a mask holds."""
+    """Write values in order to the positions at which a mask holds."""
     target = _target("place", arr, vals)
     positions = numpy.flatnonzero(constant(mask))
     if positions.size and not vals.numel():

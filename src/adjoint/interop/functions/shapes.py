@@ -102,7 +102,7 @@ def moveaxis(a: Array, source, destination):
 
 @function("rollaxis")
 def rollaxis(a: Array, axis, start=0):
-    """An axis moved until it stands before another."""
+    """An axis moved to the position before another."""
     axis = axis_of(axis, a.ndim)
     start = start + a.ndim if start < 0 else start
     if not 0 <= start <= a.ndim:
@@ -181,7 +181,7 @@ def _joined(arrays, dtype):
 
 @function("concatenate")
 def concatenate(arrays: Arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    """Tensors one after the other along an axis; flattened if it is None."""
+    """Concatenates tensors along an axis; flattened if it is None."""
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     arrays = _joined(arrays, dtype)
@@ -206,7 +206,7 @@ def stack(arrays: Arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 @function("vstack")
 def vstack(tup: Arrays, *, dtype=None, casting="same_kind"):
-    """Tensors one below the other."""
+    """Stacks tensors vertically."""
     return concatenate([atleast_2d(each) for each in tup], 0, dtype=dtype)
 
 
@@ -231,7 +231,7 @@ def column_stack(tup: Arrays):
 
 @function("block")
 def block(arrays):
-    """Nested lists of Tensors, the innermost side by side, the next one below the other."""
+    """Joins nested lists of Tensors: the innermost along the last axis, the next along the axis before, and so on."""
 
     def depth(value):
         return 1 + depth(value[0]) if isinstance(value, list) else 0
@@ -348,7 +348,7 @@ def flipud(m: Array):
 
 @function("roll")
 def roll(a: Array, shift, axis=None):
-    """Elements moved along axes; those that leave one end enter at the other."""
+    """Elements shifted cyclically along axes."""
     shift = plain(shift)
     if axis is None:
         total = shift if isinstance(shift, int) else sum(numpy.ravel(shift).tolist())

@@ -151,7 +151,7 @@ def nanmedian(a: Array, axis=None, out=None, overwrite_input=False, keepdims=Fal
 
 @function("cov")
 def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    """The covariances of variables, of which the rows (or columns) of a matrix hold observations."""
+    """The covariances of variables; the rows (or columns) of a matrix are the observations of one variable each."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     if m.ndim > 2 or (y is not None and y.ndim > 2):
@@ -190,7 +190,7 @@ def cov(m: Array, y: Array = None, rowvar=True, bias=False, ddof=None, fweights=
 
 @function("corrcoef")
 def corrcoef(x: Array, y: Array = None, rowvar=True, *, dtype=None):
-    """The correlation coefficients of variables, of which the rows (or columns) of a matrix hold observations."""
+    """The correlation coefficients of variables; each row (or column) of a matrix holds one variable's observations."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c

@@ -40,7 +40,7 @@ class NumpyArray(MemoryAccess):
 
     __slots__ = ()
     __array_priority__ = 100.0
-    #: What errors of lost derivatives recommend besides, for code that is not the user's.
+    #: A further recommendation in errors of lost derivatives, for code that is not the user's.
     _for_others_code = "; a block of adjoint.scipy.patched() around code that is not yours, as in numpy.vectorize"
 
     # class and dtype
@@ -130,7 +130,7 @@ class NumpyArray(MemoryAccess):
 
     @property
     def flat(self) -> FlatArray:
-        """The elements, one after the other."""
+        """The elements as a vector."""
         return FlatArray(self)
 
     @flat.setter
@@ -270,7 +270,7 @@ class NumpyArray(MemoryAccess):
     def astype(
         self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        """The elements in another dtype; a plain array if that has no derivatives."""
+        """The elements in another dtype; a plain array if that dtype has no derivatives."""
         kind = in_double(numpy.dtype(dtype))
         if not numpy.can_cast(self.dtype, kind, casting):
             raise TypeError(f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule {casting!r}")
@@ -308,7 +308,7 @@ class NumpyArray(MemoryAccess):
         return dispatch(type(self), numpy.compress, (condition, self, axis), {} if out is None else {"out": out})
 
     def copy(self, order: Any = "C") -> Any:
-        """The same values in memory of their own."""
+        """A copy in new memory."""
         return self._new(clone(self) if order == "K" else laid_out(self, order), self._form)
 
     def conjugate(self) -> Any:
@@ -352,17 +352,17 @@ class NumpyArray(MemoryAccess):
 
 
 class Array(NumpyArray):
-    """A differentiable array with NumPy's meaning of everything.
+    """A differentiable array that follows NumPy's rules.
 
-    Functions that adjoint differentiates get these in the place of arrays and numbers. An Array has ndarray's methods,
-    attributes and operators; NumPy's functions take it, and SciPy's where they let other arrays through; elements can
-    be assigned to, and views see it. Results of real and complex dtypes are Arrays, all others plain arrays.
+    Functions that adjoint differentiates get Arrays instead of arrays and numbers. An Array has ndarray's methods,
+    attributes and operators. NumPy's functions accept it, and so do SciPy's if they accept other arrays. Elements can
+    be assigned, and views see the change. Results of real and complex dtypes are Arrays, all others are plain arrays.
 
-    What would lose the derivative, as float(x) or numpy.asarray(x), raises LostDerivativeError.
+    An operation that would lose the derivative, such as float(x) or numpy.asarray(x), raises LostDerivativeError.
 
     Args:
-        values: an array, nested lists of numbers or Arrays, or a Tensor, whose history the Array goes on with.
-        dtype: NumPy's dtype; by default that of the values. Whole numbers become float64.
+        values: an array, nested lists of numbers or Arrays, or a Tensor, whose history the Array continues.
+        dtype: a NumPy dtype, by default the dtype of the values. Integers become float64.
 
     Raises:
         TypeError: the dtype is neither real floating-point nor complex.
@@ -420,7 +420,7 @@ class Array(NumpyArray):
 
     @property
     def base(self) -> Any:
-        """None, or the Array of which this is a view."""
+        """The base Array of this view, or None."""
         view = self._tensor._view  # type: ignore[attr-defined]
         return None if view is None else Array._new(view.base)
 
@@ -455,7 +455,7 @@ class Array(NumpyArray):
 
 
 class FlatArray:
-    """The elements of an array one after the other, which can also be indexed and assigned to: `x.flat`."""
+    """The elements of an array as an iterator that can be indexed and assigned to: `x.flat`."""
 
     def __init__(self, base: NumpyArray) -> None:
         self.base = base
@@ -509,7 +509,7 @@ for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
 
 
 def values_in_turn(value: Any, n: int) -> Any:
-    """As many values as there are elements to assign to, from the first one again where they do not suffice."""
+    """As many values as there are elements to assign; too few values are repeated from the first."""
     return value if numpy.size(value) in (1, n) else numpy.resize(value, n)
 
 

@@ -40,13 +40,13 @@ COMPARISONS = {
     "ge": "greater_equal",
 }
 
-#: Operators that Tensors of one dtype compute by their own; those that save no operand, and none beside a number.
+#: Operators that Tensors of one dtype compute directly; operators that save no operand, or none beside a number.
 DIRECT = ("add", "sub", "mul", "truediv")
 SAVE_NOTHING, SAVE_NO_NUMBER = ("add", "sub"), ("add", "sub", "mul", "truediv")
 
 
 def is_foreign(value: Any) -> bool:
-    """True for an operand to which an operator leaves the choice, as to a Tensor."""
+    """True for an operand, such as a Tensor, whose own operator must run."""
     foreign = value is None or isinstance(value, (str, bytes, dict, set, TensorBase))
     return foreign or getattr(value, "__array_ufunc__", 0) is None
 

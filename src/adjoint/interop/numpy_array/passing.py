@@ -44,7 +44,7 @@ def is_held(leaf: Any) -> bool:
 def enter(leaf: Any, name: str, whole: bool = False) -> TensorBase:
     """The Tensor of an array or a number.
 
-    Raises TypeError for whole numbers, by which nothing is differentiated, unless they are allowed.
+    Raises TypeError for integers, which have no derivative, unless they are allowed.
     """
     tensor = enter_quickly(leaf)
     if tensor is not None:
@@ -58,7 +58,7 @@ def enter(leaf: Any, name: str, whole: bool = False) -> TensorBase:
 
 
 def enter_quickly(leaf: Any) -> TensorBase | None:
-    """The Tensor of a plain array of floating-point numbers or of a float; None for anything else."""
+    """The Tensor of a plain floating-point array or of a float; None for other objects."""
     if type(leaf) is numpy.ndarray and leaf.dtype.char in "fdFD":
         return new_tensor(leaf)
     return new_tensor(numpy.array(leaf)) if type(leaf) is float else None

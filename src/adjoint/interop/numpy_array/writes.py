@@ -78,9 +78,9 @@ def note_views(results: Any, sources: Any) -> None:
 
 
 def to_read(value: Any, clones: list[Tensor] | None = None) -> Any:
-    """The Tensor of an array as an operation may save it. Anything else as it is.
+    """The Tensor of an array in a form that an operation may save. Other objects unchanged.
 
-    clones: where Tensors are noted that stand for memory which can be written to.
+    clones: a record of Tensors that represent writable memory.
     """
     if not isinstance(value, ArrayHolder):
         return value

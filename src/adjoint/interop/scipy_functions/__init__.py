@@ -30,7 +30,7 @@ _PACKAGES = (
 
 
 def load() -> None:
-    """Fill the table of functions, and that of ufuncs with those of scipy.special."""
+    """Fill the table of functions, and the table of ufuncs with scipy.special's."""
     load_functions_of_numpy()
     for package in _PACKAGES:
         import_module(f"adjoint.interop.scipy_functions.{package}")

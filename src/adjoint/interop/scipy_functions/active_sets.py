@@ -1,7 +1,7 @@
 """scipy.optimize's linear problems with bounds over Tensors and Arrays: nnls, lsq_linear and linprog.
 
-SciPy's solution says which constraints hold it. These stay the same for small changes of the data, so that the solution
-is that of a linear system, which has derivatives of any order.
+SciPy's solution shows the active constraints. They stay active for small changes of the data. So the solution solves a
+linear system, which has derivatives of any order.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _program(of_scipy: Function) -> Function:
 
 
 def _at_vertex(cost: Any, constraints: list[Any], solution: Any) -> dict[str, Any]:
-    """The vertex that a solution is, its cost, and what is left of its constraints."""
+    """The vertex of a solution, its cost, and the slacks of its constraints."""
     n = len(solution.x)
     cost = tensors(cost, 0.0)[0]
     A_ub, b_ub, A_eq, b_eq = [None if part is None else tensors(part, cost)[0] for part in constraints]
@@ -133,7 +133,7 @@ def _at_vertex(cost: Any, constraints: list[Any], solution: Any) -> dict[str, An
 
 
 def _touched(constraints: Any, size: Any) -> Vector:
-    """Which inequalities hold a solution. Raises ValueError where one does so without force."""
+    """The active inequalities of a solution. Raises ValueError if one has a zero multiplier."""
     touched = numpy.asarray(constraints.residual) <= _TOUCHES * numpy.maximum(1.0, numpy.abs(size))
     if numpy.any(numpy.abs(constraints.marginals[touched]) <= _TOUCHES):
         raise ValueError(NOT_UNIQUE)

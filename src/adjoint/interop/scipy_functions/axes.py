@@ -20,7 +20,7 @@ LONGEST = 4096
 
 
 def tensors(*values: Any) -> list[Tensor]:
-    """Tensors of one floating-point or complex dtype; Python's numbers take that of the others."""
+    """Tensors of one floating-point or complex dtype; Python numbers get the dtype of the others."""
     return promoted(*[float(v) if type(v) in (int, float) else inexact(tensor_of(v)) for v in values])
 
 

@@ -115,12 +115,12 @@ _ALIASES = {
     "se": "seuclidean", "co": "correlation",
 }  # fmt: skip
 
-#: Parameters that are arrays, and so have derivatives.
+#: Array parameters, which have derivatives.
 _ARRAYS = ("w", "V", "VI")
 
 
 def _between(metric: Any, u: Any, v: Any, options: dict[str, Any]) -> Any:
-    """A distance of vectors along the last axes. Raises TypeError for one that is not differentiated."""
+    """A distance of vectors along the last axes. Raises TypeError for a metric without a derivative."""
     name = _ALIASES.get(metric, metric) if isinstance(metric, str) else None
     if name not in METRICS:
         raise TypeError(f"over Tensors there is no distance {metric!r}; there are {', '.join(METRICS)}")

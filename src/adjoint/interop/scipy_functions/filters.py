@@ -265,7 +265,7 @@ def resample(x, num, t=None, axis=0, window=None, domain="time"):
 
 @function("scipy.signal.upfirdn")
 def upfirdn(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
-    """A signal with zeros between its elements, convolved with a vector, of which every `down`-th element is kept."""
+    """A signal with zeros between its elements, convolved with a vector and sampled at every `down`-th element."""
     if mode != "constant" or plain(cval) != 0:
         raise TypeError("upfirdn: over Tensors there is only mode='constant' with cval=0; else pad() the signal")
     up, down = int(plain(up)), int(plain(down))
@@ -304,7 +304,7 @@ def resample_poly(x, up, down, axis=0, window=("kaiser", 5.0), padtype="constant
 
 @function("scipy.signal.decimate")
 def decimate(x, q, n=None, ftype="iir", axis=-1, zero_phase=True):
-    """A signal through a filter against aliases, of which every q-th element is kept: a linear function of it."""
+    """A signal after an anti-aliasing filter, sampled at every q-th element: a linear function of the signal."""
     import scipy.signal
 
     x = tensors(x)[0]
@@ -332,7 +332,7 @@ def _ranked(x, rank_of, sizes, footprint):
 
 @function("scipy.signal.medfilt")
 def medfilt(volume, kernel_size=None):
-    """The median of each window, with zeros beyond the edges; the derivative is that of the element."""
+    """The median of each window, with zeros beyond the edges; the derivative goes to the median element."""
     x = FUNCTIONS["atleast_1d"](tensors(volume)[0])
     return _ranked(x, lambda n: n // 2, _odd(3 if kernel_size is None else kernel_size), None)
 
@@ -346,7 +346,7 @@ def _odd(kernel_size):
 
 @function("scipy.signal.medfilt2d")
 def medfilt2d(input, kernel_size=3):
-    """The median of each window of a matrix, with zeros beyond the edges; the derivative is that of the element."""
+    """The median of each window of a matrix, with zeros beyond the edges; the derivative goes to the median element."""
     return _ranked(tensors(input)[0], lambda n: n // 2, _odd(kernel_size), None)
 
 

@@ -1,8 +1,8 @@
 """SciPy's solvers and integrals of functions with parameters, over Tensors and Arrays.
 
 SciPy finds the solution of the function of plain numbers; its derivatives by the parameters in `args` are those of an
-implicit function (`adjoint.implicit`), of any order. An integral is computed again over the intervals that SciPy ended
-with, so that its derivatives are exact for that rule.
+implicit function (`adjoint.implicit`), of any order. An integral is recomputed over SciPy's final intervals, so that
+its derivatives are exact for that rule.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adjoint.transforms.passing import calls_back
 
 Function = Callable[..., Any]
 
-#: What the error for a function that uses more than its arguments recommends.
+#: The recommendation in the error for a function that uses more than its arguments.
 GIVE_IN_ARGS = "Give it in args=(...)"
 
 #: Gauss and Legendre's rule on (0, 1), for the intervals that SciPy ended with.
@@ -95,7 +95,7 @@ def over_tensors(function: Function, kind: type | None) -> Function:
 
 
 def tupled(args: Any) -> tuple[Any, ...]:
-    """Parameters as SciPy takes them: one that is no tuple counts as one."""
+    """Parameters as in SciPy: an object that is no tuple is one parameter."""
     return args if isinstance(args, tuple) else (args,)
 
 
@@ -137,7 +137,7 @@ class Call:
         return constant(value)
 
     def solution(self) -> Any:
-        """What SciPy gives."""
+        """SciPy's result."""
         return self.of_scipy(*self.bound.args, **self.bound.kwargs)
 
 
@@ -146,9 +146,9 @@ def _first_of(function: Function) -> Function:
 
 
 def solver(refine: Callable[[Call, Any], Any]) -> Callable[[Function], Function]:
-    """How solvers of SciPy's are called with Tensors and Arrays as parameters.
+    """Calls SciPy's solvers with Tensors and Arrays as parameters.
 
-    refine: from the call and SciPy's solution to the one that has derivatives.
+    refine: from the call and SciPy's solution to a solution with derivatives.
     """
 
     def of_solver(of_scipy: Function) -> Function:
@@ -263,7 +263,7 @@ def _refine_bounded_minimum(call: Call, solution: Any) -> Any:
 _WITHOUT_PARAMETERS = (
     "broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "newton_krylov",
 )  # fmt: skip
-#: Names of methods of root that are not those of the functions.
+#: Names of methods of root that differ from the functions' names.
 _METHOD_OF_ROOT = {"newton_krylov": "krylov"}
 
 #: How the solutions of solvers get their derivatives.

@@ -91,7 +91,7 @@ def cumulative_simpson(y: Array, *, x=None, dx=1.0, axis=-1, initial=None):
     else:
         ahead = _first_halves(y, h)
         back = ops.flip(_first_halves(ops.flip(y, (-1,)), ops.flip(h, (-1,))), (-1,))
-        # the even intervals from the parabolas ahead, the odd ones and the last from those behind
+        # even intervals use the parabola ahead; odd intervals and the last one use the parabola behind
         both = ops.stack([ahead, back], -1)
         pairs = ops.reshape(both[..., ::2, :], (*both.shape[:-2], -1))
         parts = ops.cat([pairs[..., : n - 2], back[..., -1:]], -1)

@@ -81,7 +81,7 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=
 
 
 def _whole(a, lower, symmetric):
-    """The matrix of which one triangle is given."""
+    """The symmetric or Hermitian matrix from one triangle."""
     triangle = ops.tril(a, -1) if lower else ops.triu(a, 1)
     other = ops.transpose(triangle, -2, -1) if symmetric else H(triangle)
     diagonal = ops.diagonal(a, 0, a.ndim - 2, a.ndim - 1)
@@ -194,7 +194,7 @@ def eigh(
     subset_by_value=None,
     driver=None,
 ):
-    """Eigenvalues and vectors of a Hermitian matrix, or of a pair of which the second is positive definite."""
+    """Eigenvalues and vectors of a Hermitian matrix, or of a pair with a positive definite second matrix."""
     a = inexact(a)
     if subset_by_value is not None:
         raise TypeError("eigh(): of a Tensor there is no subset_by_value; take the values from the whole result")

@@ -184,7 +184,7 @@ _declare_ranks("maximum_filter", lambda n: n - 1)
 
 @function("scipy.ndimage.median_filter")
 def median_filter(input, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
-    """The median of each window; the derivative is that of the element."""
+    """The median of each window; the derivative goes to the median element."""
     _refuse(output)
     return by_rank(tensors(input)[0], lambda n: n // 2, size, footprint, mode, cval, origin, axes)
 
@@ -200,7 +200,7 @@ def rank_filter(input, rank, size=None, footprint=None, output=None, mode="refle
 def percentile_filter(
     input, percentile, size=None, footprint=None, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None
 ):
-    """The element of each window below which a share of the others lies."""
+    """The percentile of each window, which is one of its elements."""
     _refuse(output)
     rank_of = _rank_of_percentile(float(plain(percentile)))
     return by_rank(tensors(input)[0], rank_of, size, footprint, mode, cval, origin, axes)
@@ -263,7 +263,7 @@ prewitt = function("scipy.ndimage.prewitt")(_edges([1.0, 1.0, 1.0]))
 
 
 def _summed(input, axes, mode, second):
-    """The sum of what a function of the array, an axis and its mode gives."""
+    """The sum over axes of a function of the array, the axis and its mode."""
     x = tensors(input)[0]
     axes = axes_of(axes, x.ndim)
     parts = [second(x, axis, way) for axis, way in zip(axes, _each(mode, len(axes)), strict=True)]

@@ -29,7 +29,7 @@ def plain(tensor: Tensor) -> numpy.ndarray:
 
 
 def column(tensor: Tensor) -> Tensor:
-    """With an axis behind the others, along which the places of an integral lie."""
+    """Adds a last axis for the places of an integral."""
     return ops.unsqueeze(tensor, -1)
 
 
@@ -39,10 +39,10 @@ def constants(array: Any, like: Tensor) -> Tensor:
 
 
 def piecewise(conditions: Sequence[Any], functions: Sequence[Any], *tensors: Tensor) -> Tensor:
-    """The function of the first condition that holds, element by element; the last one where none does.
+    """For each element the function of the first condition that holds; the last function if none does.
 
-    Each function, which may be a number, gets vectors of its own elements and no others: what it would give for those
-    of other branches reaches neither values nor derivatives.
+    Each function, or number, gets only a vector of its own elements. So other elements cannot affect values or
+    derivatives.
 
     >>> import adjoint
     >>> x = adjoint.tensor([0.0, 4.0], dtype=adjoint.float64, requires_grad=True)

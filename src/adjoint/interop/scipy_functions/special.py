@@ -36,7 +36,7 @@ OPERATIONS = {
 }  # fmt: skip
 
 
-#: Functions of complex numbers in SciPy, of real ones in torch: their operations over real Tensors.
+#: Operations over real Tensors for functions that are complex in SciPy and real in torch.
 REAL_OPERATIONS = {
     "erf": "erf", "erfc": "erfc", "erfcx": "special_erfcx", "log_ndtr": "special_log_ndtr", "ndtr": "special_ndtr",
     "psi": "digamma", "xlog1py": "special_xlog1py", "xlogy": "xlogy",

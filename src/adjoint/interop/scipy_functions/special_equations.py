@@ -26,14 +26,14 @@ Formula = Callable[..., Any]
 
 
 def number(name: str, what: str, value: Tensor) -> float:
-    """A parameter by which there is no derivative, as one number. Raises TypeError for several, or a followed one."""
+    """A parameter without a derivative, as one number. Raises TypeError for several numbers, or a tracked one."""
     if value.ndim or is_tracked(value):
         raise TypeError(f"{name}: {what} must be a number, by which there is no derivative here")
     return float(plain(value))
 
 
 def order(name: str, what: str, value: Tensor) -> int:
-    """A whole number. Raises TypeError for anything else."""
+    """An integer. Raises TypeError for other objects."""
     order = number(name, what, value)
     if order != int(order):
         raise TypeError(f"{name}: {what} must be a whole number, not {order}")

@@ -14,7 +14,7 @@ HALF_LOG_TWO_PI = 0.9189385332046727
 def gaussian(x, mean, cov):
     """Places, mean and covariance matrix of one dtype, and the shape of results.
 
-    A number as the covariance is that of each element.
+    A number as covariance is the variance of each element.
     """
     x = points = tensor_of(x)
     cov = tensor_of(1.0 if cov is None else cov)

@@ -80,7 +80,7 @@ class Factors:
 
     def __init__(self, matrix: SparseMatrix) -> None:
         self._matrix = matrix
-        # found once here, and by the pattern for each solution
+        # computed once here, and by the pattern for each solution
         places(matrix.layout).factor(to_numpy(matrix.entries))
 
     @property
@@ -230,8 +230,8 @@ def eigsh(A: Any, k: int = 6, *, which: str = "LM", sigma: float | None = None) 
         k, which, sigma: as in scipy.sparse.linalg.eigsh, which finds them.
 
     Returns the eigenvalues, of shape (k,), in rising order, and the eigenvectors, of shape (n, k). The largest element
-    of each vector is positive. Derivatives exist where the k eigenvalues differ from all others; first and second ones
-    are right.
+    of each vector is positive. Derivatives exist if the k eigenvalues differ from all others; first and second
+    derivatives are right.
 
     Raises ValueError for a matrix that is not square or not real.
 

@@ -28,7 +28,7 @@ FORMATS = ("csr", "csc", "coo", "bsr", "dia")
 
 
 class SparseMatrix:
-    """A matrix of which the stored values, and the places where they are, are kept; made by `from_scipy`.
+    """A sparse matrix: its stored values and their positions; made by `from_scipy`.
 
     `@` and `dot` multiply with vectors and matrices: Tensors, differentiable arrays, NumPy's arrays. `*` and `/` take
     numbers, `+` and `-` matrices. `values` has the stored values, in the order and shape of SciPy's `data`, and its
@@ -132,7 +132,7 @@ class SparseMatrix:
         return self._on_tensors(lambda x: turned(ops.sparse_product(self.entries, turned(x), layout)), other)
 
     def dot(self, other: Any) -> Any:
-        """The same as `@`."""
+        """Equals `@`."""
         return self @ other
 
     @property
@@ -186,7 +186,7 @@ class SparseMatrix:
         return (-self)._sum(other, 1)
 
     def _sum(self, other: Any, sign: int) -> SparseMatrix:
-        """The sum with another sparse matrix; stored values stand side by side, those in one place are added later."""
+        """The sum with another sparse matrix: concatenated stored values; equal positions are added later."""
         if hasattr(other, "tocoo"):
             other = from_scipy(other)
         if not isinstance(other, SparseMatrix):
@@ -201,7 +201,7 @@ class SparseMatrix:
             if key not in self.layout.derived_data:
                 rows = np.concatenate([self.layout.rows, other.layout.rows])
                 columns = np.concatenate([self.layout.columns, other.layout.columns])
-                # the other layout is kept with its sum, so that its id stays its own
+                # the other layout is cached with its sum, so that its id stays unique
                 self.layout.derived_data[key] = (SparseLayout(self.shape, rows, columns), other.layout)
             result = SparseMatrix(self.layout.derived_data[key][0], ops.cat([self.entries, entries], 0), None, None)
         result._is_of_arrays = self._is_of_arrays or other._is_of_arrays
@@ -305,7 +305,7 @@ _operands: dict[int, tuple[Any, SparseMatrix]] = {}
 
 
 def operand_of(matrix: Any) -> SparseMatrix:
-    """The same matrix as an operand; it is kept for the next product, as long as its arrays are the same."""
+    """The matrix as an operand, cached for the next product while its arrays stay the same."""
     if isinstance(matrix, SparseMatrix):
         return matrix
     key = id(matrix)
@@ -324,7 +324,7 @@ def operand_of(matrix: Any) -> SparseMatrix:
 
 
 def arrays_of(matrix: Any) -> list[Any]:
-    """The arrays that a matrix is made of."""
+    """The arrays of a matrix."""
     names = ("data", "indices", "indptr", "row", "col", "offsets")
     return [getattr(matrix, name) for name in names if hasattr(matrix, name)]
 
@@ -339,7 +339,7 @@ def places_of(matrix: Any, data: Tensor) -> tuple[SparseLayout, Tensor, Any]:
         places = (owners, matrix.indices) if matrix.format == "csr" else (matrix.indices, owners)
         return SparseLayout(shape, *places), data, None  # type: ignore[arg-type]
     numbers = matrix.copy()
-    # numbers from 1, since the conversion drops zeros, as those that lie outside of the matrix
+    # numbers from 1, since the conversion drops zeros and positions outside of the matrix
     numbers.data = np.arange(1, matrix.data.size + 1).reshape(matrix.data.shape)
     stored = numbers.tocoo()
     return SparseLayout(shape, stored.row, stored.col), data, stored.data - 1  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Where the elements of tensors lie: storages, files, pinned memory."""
+"""The memory of tensors: storages, files, pinned memory."""

@@ -17,10 +17,10 @@ File = str | os.PathLike[str] | IO[bytes]
 def save(obj: Any, f: File, pickle_module: Any = pickle, pickle_protocol: int = 2) -> None:
     """Write an object that may hold tensors to a file, given by its path or open for writing bytes.
 
-    Tensors are written with their values, requires_grad and attributes, without history. Those that share memory do so
-    when they are read again. The file is one of torch.save: torch.load reads tensors, numbers and containers of these,
-    such as state dicts. pickle_protocol: 2 is what torch.load reads with weights_only. pickle_module is not used: the
-    pickle is written by Python's own.
+    Tensors are written with their values, requires_grad and attributes, without history. Tensors that share memory
+    share it again after reading. The file has torch.save's format: torch.load reads tensors, numbers and containers of
+    these, such as state dicts. pickle_protocol: 2 is what torch.load reads with weights_only. pickle_module is not
+    used: the pickle is written by Python's own.
 
     >>> import adjoint, io
     >>> file = io.BytesIO()
@@ -43,14 +43,13 @@ def load(
 ) -> Any:
     """The object that save() wrote to a file, or torch.save.
 
-    weights_only: read tensors, arrays of numbers, numbers and containers of these only, each checked while it is read.
-    Without it, a file may run any code while it is read. map_location: the device of the tensors, which can only be
-    main memory; a function or a dictionary of torch's is taken too, since all tensors come to main memory. mmap: leave
-    tensors in the file, given by its path, and read them where they are used; modifying them does not modify the file.
-    Pickles of earlier versions are read as well.
+    weights_only: read only tensors, arrays of numbers, numbers and containers of these, and check each. Otherwise
+    reading the file may run any code. map_location: the device of the tensors, which can only be main memory; torch's
+    functions and dictionaries are accepted, too. mmap: leave tensors in the file, given by its path, and read them at
+    their use; a change of a tensor does not change the file. Pickles of earlier versions can be read, too.
 
-    Raises pickle.UnpicklingError for other contents, and for broken files; with mmap, ValueError for an open file and
-    RuntimeError for one that is no archive.
+    Raises pickle.UnpicklingError for other contents, and for broken files. With mmap it raises ValueError for an open
+    file, and RuntimeError for a file that is no archive.
 
     >>> import adjoint, io
     >>> file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Reads pickles from sources that nobody vouches for: tensors, arrays, numbers and containers, nothing else.
+"""Reads pickles from untrusted sources: only tensors, arrays, numbers and containers.
 
 A pickle is a program for a small machine. The machine here knows only the instructions that these objects need, and
 calls only the functions of `_MAKERS`, each of which checks its arguments first. An array, for instance, needs a plain
@@ -39,12 +39,12 @@ _MOST_AXES = 64
 
 
 class SafeUnpickler(pickle._Unpickler):
-    """Makes nothing but tensors, arrays, numbers and containers of these."""
+    """Makes only tensors, arrays, numbers and containers of these."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.source = _Source(file)
         super().__init__(self.source)
-        #: How much of what the file has brought was copied by calls.
+        #: Counts the bytes from the file that calls have copied.
         self.copied = 0
         self.unfinished: dict[int, numpy.ndarray] = {}
 
@@ -403,7 +403,7 @@ _MAKERS: dict[Any, Callable[..., Any]] = {
 
 
 def check(right: bool, rule: str) -> None:
-    """Raise ValueError that tells a rule unless it is kept."""
+    """Raise ValueError with the text of a rule if it is broken."""
     if not right:
         raise ValueError(rule)
 

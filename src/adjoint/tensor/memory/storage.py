@@ -126,7 +126,7 @@ class UntypedStorage:
     def fill_(self, value: int) -> UntypedStorage:
         """Set all bytes to a number, modulo 256, and return the storage.
 
-        Raises RuntimeError for anything but an int.
+        Raises RuntimeError unless the argument is an int.
         """
         self._bytes()[...] = _byte(value)
         return self
@@ -435,7 +435,7 @@ def moved_to_shared(storage: UntypedStorage) -> None:
     target = shared_bytes(memory.nbytes)
     target[...] = memory
 
-    # an array with two references is one array afterwards, too: views compare their base's array with the one before
+    # an array with two references must stay one array: views compare their base's array with the earlier one
     shared: dict[int, tuple[Any, Any]] = {}
 
     def relocate(array: Any) -> Any:
@@ -469,7 +469,7 @@ def bounds(array: Any) -> tuple[int, int]:
 
 
 def storage_of(tensor: TensorBase) -> Any:
-    """The array that the memory of a tensor belongs to: that of its base, or the tensor's own."""
+    """The array that owns the memory of a tensor: its base's array, or its own."""
     base = tensor if tensor._view is None else tensor._view.base
     array, counter = base._array, tensor._counter
     if counter is not None and counter.storage is not None:

@@ -16,9 +16,9 @@ FIELDS = (
 
 
 def swap_tensors(t1: Any, t2: Any) -> None:
-    """Exchange all that two tensors are: class, memory, history, gradient, hooks and attributes.
+    """Exchange class, memory, history, gradient, hooks and attributes of two tensors.
 
-    A graph that leads to one as a leaf leads to the other afterwards, where its memory now is.
+    A graph with one tensor as a leaf then has the other one as that leaf.
 
     Raises:
         TypeError: an argument is no Tensor.

@@ -1,7 +1,7 @@
 """The files of torch.save: a zip archive with a pickle, and the memory of each storage beside it.
 
-Tensors, dtypes, sizes and devices stand in the pickle under torch's names, so that PyTorch reads what adjoint writes,
-and adjoint what PyTorch writes. Tensors that share memory do so when they are read again.
+Tensors, dtypes, sizes and devices have torch's names in the pickle, so PyTorch reads adjoint's files, and adjoint reads
+PyTorch's. Tensors that share memory share it again after reading.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PARAMETER = ("adjoint.nn.parameter", "Parameter")
 Bytes = bytearray | memoryview
 #: The part of an entry of an archive that stands before its name: 30 bytes, the last four say how much stands there.
 HEADER = struct.Struct("<4s22xHH")
-#: Where an entry has to begin so that arrays of all dtypes can lie in it.
+#: The alignment of entries, enough for arrays of all dtypes.
 ALIGNMENT = 64
 #: The kind of the field of an entry that fills the place before its contents, as torch writes it.
 PADDING = int.from_bytes(b"FB", "little")
@@ -196,7 +196,7 @@ def _write_aligned(archive: zipfile.ZipFile, name: str, contents: bytes) -> None
 class _Storage:
     """The bytes of a storage that is read, and the dtype of its elements; None for any.
 
-    foreign: the bytes of an element stand in the other order than on this machine, and how long one is nobody said.
+    foreign: the bytes of an element have foreign order, and the size of an element is unknown.
     """
 
     def __init__(self, data: Bytes, kind: str | None, foreign: bool) -> None:
@@ -350,7 +350,7 @@ def _device(*name: Any) -> device:
     return device("cpu")
 
 
-#: What stands for torch's names in a file that is read.
+#: The objects that replace torch's names in a file.
 NAMES: dict[tuple[str, str], Any] = {("torch", "Tensor"): Tensor, UNTYPED: _torch_name(*UNTYPED)}
 NAMES |= {("torch", name): _torch_name("torch", name) for name in STORAGES}
 #: The functions that run for torch's.
@@ -394,7 +394,7 @@ class _SafeReader(SafeUnpickler):
 
 
 def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
-    """An unpickler that may run any code; classes of torch are those of adjoint."""
+    """An unpickler that may run any code; adjoint's classes replace torch's."""
 
     class Reader(base):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
@@ -407,7 +407,7 @@ def _reader_of_anything(base: type, file: IO[bytes], archive: _Archive) -> Any:
             try:
                 return super().find_class(".".join(["adjoint", *path]), name)
             except (ModuleNotFoundError, AttributeError):
-                # a class that stands in another file here
+                # a class that adjoint defines in another file
                 return super().find_class(".".join(["adjoint", *path[:1]]), name)
 
         def persistent_load(self, reference: Any) -> Any:

@@ -1,6 +1,6 @@
-"""What stands in the place of names that adjoint leaves out: errors that name the reason.
+"""Placeholders of names that adjoint leaves out: errors that name the reason.
 
-The reasons are in `left_out`, which is imported when one is asked for.
+The reasons are in `left_out`, which is imported at the first use.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AttributeOf:
 
 
 class NoMethod:
-    """Stands in Tensor for a method of torch's that is left out: asking for it raises AttributeError."""
+    """A placeholder in Tensor for a torch method that is left out: access raises AttributeError."""
 
     def __init__(self, name: str) -> None:
         self.name = name

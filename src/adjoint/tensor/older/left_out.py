@@ -1,7 +1,7 @@
 """Names of PyTorch that adjoint leaves out on purpose, with the reason and the replacement.
 
-One table serves the AttributeErrors of modules and of Tensor, the page docs/left-out.md, and the test that no name of
-PyTorch is missing without a word.
+One table serves the AttributeErrors of modules and of Tensor, the page docs/left-out.md, and the test that every
+missing name of PyTorch has a reason.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Distribution:
                     f"{self._name} frozen with Tensors has no {name!r}: there is no derivative of it; "
                     "give plain numbers as parameters"
                 )
-            # the place, or nothing, then the parameters
+            # the place if there is one, then the parameters
             over_all = for_both(function, function)
             return lambda *args: over_all(*args, *self._args, **self._kwargs)
         plain = getattr(self._of_scipy, name)

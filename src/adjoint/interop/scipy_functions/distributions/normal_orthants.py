@@ -2,8 +2,8 @@
 
 Values are SciPy's, in two dimensions by Owen's T function. The derivative by a limit is the density there times the
 probability of the others given that coordinate, a problem of one dimension less. The second derivatives by two limits,
-H, are of the same kind, and dP = tr(H dcov) / 2 (Plackett 1954). So there are derivatives of any order. From four
-dimensions on their errors are those of SciPy's integrals, `abseps`.
+H, are of the same kind, and dP = tr(H dcov) / 2 (Plackett 1954). So derivatives of any order exist. From four
+dimensions on they have the error of SciPy's integrals, `abseps`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _of_two(limits: Any, cov: Any) -> Any:
     outside = 0.5 * ((u * v < 0) | ((u * v == 0) & (u + v < 0)))
     value = 0.5 * (below(u) + below(v)) - part(u, v) - part(v, u) - outside
     value = numpy.where((u == 0) & (v == 0), 0.25 + numpy.arcsin(rho) / (2 * numpy.pi), value)
-    # one limit at infinity leaves the other number alone
+    # with one limit at infinity the other number remains
     return numpy.where(ends, numpy.where((h == -numpy.inf) | (k == -numpy.inf), 0.0, below(numpy.minimum(h, k))), value)
 
 

@@ -52,9 +52,9 @@ HALF_LINE = _of_half_line()
 
 
 def integral(integrand: Formula, start: Tensor, length: Tensor, rule: Any, *parameters: Tensor) -> Tensor:
-    """The integral of integrand(place, *parameters) from `start` on, over places start + length * those of a rule.
+    """The integral of integrand(place, *parameters) from `start` on, at places start + length * the nodes of a rule.
 
-    length: may be negative. The integrand is differentiated only where it is a finite number other than 0.
+    length: may be negative. The integrand is differentiated only where it is finite and not 0.
     """
     places, weights = (constants(part, start) for part in rule)
     reach = column(length)

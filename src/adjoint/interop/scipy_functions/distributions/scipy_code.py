@@ -1,7 +1,7 @@
 """Runs SciPy's own code of standard forms on Arrays, and says where that is impossible.
 
-SciPy writes `_logpdf`, `_cdf` and so on for a place and shape parameters of one size, without location and scale. Most
-of it is NumPy and scipy.special, which Arrays know.
+SciPy defines `_logpdf`, `_cdf` and so on for a place and shape parameters of one size, without location and scale. Most
+of this code uses NumPy and scipy.special, which support Arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Formula = Callable[..., Any]
 
 
 def defines(of_scipy: Any, method: str) -> bool:
-    """True if SciPy has code of its own for a method of this distribution, not the one of all."""
+    """True if SciPy has special code for a method of this distribution, beside the generic code."""
     for kind in type(of_scipy).__mro__:
         if method in vars(kind):
             return not kind.__module__.endswith("_distn_infrastructure")

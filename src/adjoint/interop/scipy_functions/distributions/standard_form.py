@@ -121,7 +121,7 @@ class StandardForm:
         return total
 
     def _check(self, integral: Any, value: Any, rtol: float) -> None:
-        """Raise ArithmeticError unless an integral, whose derivatives are taken, is SciPy's value."""
+        """Raise ArithmeticError unless a differentiated integral equals SciPy's value."""
         wrong = ~numpy.isclose(integral, value, rtol, 1e-9)
         if numpy.any(wrong & numpy.isfinite(value)):
             raise ArithmeticError(
@@ -146,7 +146,7 @@ class StandardForm:
         return ops.sum(piecewise([outside], [0.0, self.density], j, *[column(s) for s in shapes]), (-1,))
 
     def _support(self, *shapes: Tensor) -> tuple[Any, Any]:
-        """Both ends of the support; without shapes, those of a support that is the same for all."""
+        """Both ends of the support; without shapes, the ends of a fixed support."""
         if not shapes:
             return self.of_scipy.a, self.of_scipy.b
         with numpy.errstate(all="ignore"):
@@ -206,6 +206,6 @@ class StandardForm:
 
 
 def _exponential(log: Tensor) -> Tensor:
-    """exp, without derivatives where it is 0, since those of the logarithm may be infinite there."""
+    """exp, without derivatives where it is 0, since the logarithm's derivatives may be infinite there."""
     zero = plain(log) < math.log(numpy.finfo(kind_of(log)).smallest_subnormal)
     return piecewise([zero], [0.0, ops.exp], log) if zero.any() else ops.exp(log)

@@ -6,8 +6,8 @@
     ppf, isf       SciPy's values, with the derivatives of an inverse function
     entropy, mean  their formulas; without one, SciPy's values with the derivatives of integrals of the density
 
-A formula sees the elements inside the support with allowed parameters, and no others. On the edge of the support
-values are SciPy's, and derivatives those at the next number inside, since the formulas may have 0 * inf there.
+A formula gets only elements inside the support with allowed parameters. On the edge of the support, values are SciPy's,
+and derivatives are taken at the next number inside, since the formulas may have 0 * inf there.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ def over_batches(evaluate: Formula, operands: list[Tensor]) -> Tensor:
 
 
 def _inside_support(z: Tensor, low: Any, high: Any) -> Tensor:
-    """Places on the edge of the support moved to the next number inside, of which powers and logarithms are finite."""
+    """Moves places on the edge of the support to the next number inside, where powers and logarithms are finite."""
     at = plain(z)
     # SciPy's functions have values at its square and at its reciprocal
     tiny = numpy.cbrt(numpy.finfo(kind_of(z)).tiny)

@@ -1,4 +1,4 @@
-"""scipy.interpolate over Tensors: interpolants are differentiated by values, by nodes and by where they are evaluated.
+"""scipy.interpolate over Tensors: interpolants have derivatives by values, by nodes and by the places of evaluation.
 
 piecewise    polynomials by pieces, and the cubic ones through data
 splines      B-splines, by the recurrence of Cox and de Boor

@@ -29,7 +29,7 @@ def data(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
 
 
 def along(vector: Any, like: Any) -> Any:
-    """A vector with axes for those of values behind the first one."""
+    """A vector with further axes that broadcast against the values' other axes."""
     return ops.reshape(vector, (-1, *[1] * (like.ndim - 1)))
 
 
@@ -47,7 +47,7 @@ class PiecewisePolynomial:
         self.axis = axis
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """The values, or those of a derivative, at places; NaN outside of the nodes where nothing is extrapolated."""
+        """The values, or a derivative's values, at places; NaN outside of the nodes without extrapolation."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         c = self.c if not nu else self.derivative(nu).c
         x = tensors(x, c)[0]

@@ -54,7 +54,7 @@ class BSpline:
             raise ValueError("Need at least 2k + 2 knots, and a coefficient for each B-spline of degree k.")
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        """The values, or those of a derivative, at places; NaN outside where nothing is extrapolated."""
+        """The values, or a derivative's values, at places; NaN outside without extrapolation."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if extrapolate == "periodic":
             raise TypeError("BSpline: over Tensors there are no periodic splines")

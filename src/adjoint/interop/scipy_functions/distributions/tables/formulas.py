@@ -22,10 +22,10 @@ LOG_TWO = math.log(2.0)
 class Formulas:
     """Formulas take a place inside the support, or a probability, then the shapes, as Tensors; None: SciPy's code.
 
-    entropy, mean and var take the shapes alone. by_quadrature: no code for the distribution function can be
-    differentiated, so that its derivatives are integrals of the density's. ends: both ends of the support, of the
-    shapes. middle: a place where the density is not smooth, at which integrals are split, otherwise at the median.
-    counts: shapes that count, which have no derivative. refused: why nothing of a distribution is differentiated.
+    entropy, mean and var take only the shapes. by_quadrature: no code for the distribution function can be
+    differentiated, so its derivatives are integrals of the density's derivatives. ends: both ends of the support, from
+    the shapes. middle: a place where the density is not smooth; integrals are split there, otherwise at the median.
+    counts: integer shapes, which have no derivative. refused: the reason why a distribution is not differentiated.
     """
 
     log_density: Formula | None = None

@@ -1,4 +1,4 @@
-"""Gamma distributions and those that are powers, reciprocals or ratios of such variables."""
+"""Gamma distributions, and distributions of powers, reciprocals or ratios of gamma variables."""
 
 from __future__ import annotations
 

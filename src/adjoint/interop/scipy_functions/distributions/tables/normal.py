@@ -1,4 +1,4 @@
-"""The normal distribution and those that are made of it."""
+"""The normal distribution and distributions derived from it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def _log_burr(z: Tensor, c: Tensor, d: Tensor) -> Tensor:
 
 
 def _inverse_weibull_cdf(z: Tensor, c: Tensor) -> Tensor:
-    # beyond exp(700) there is nothing but 0
+    # beyond exp(700) all values are 0
     return ops.exp(-ops.exp(ops.clamp(-c * ops.log(z), max=700.0)))
 
 
