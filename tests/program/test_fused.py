@@ -338,6 +338,15 @@ def test_more_values_than_registers_have_no_schedule() -> None:
         Schedule(form_of(sum_of_powers, np.ones(3), np.ones(3)), [(300,), (300,)])
 
 
+@pytest.mark.parametrize("axis", [-1, None])
+def test_steps_follow_the_sums_of_a_program(axis: int | None) -> None:
+    def following(x: Any, y: Any) -> Any:
+        return np.sqrt(np.add.reduce(x * x + y * y, axis=axis)) * 2.0 + 1.0
+
+    x, y = rng.normal(size=(2, ROWS, COLUMNS))
+    assert compare(following, x, y, exactly=False)
+
+
 def chosen(x: Any, y: Any) -> Any:
     """A selection, and a conversion, of one number for each column."""
     return x * np.where(y > 0.5, y, 2.0) + (y > 0.7).astype(x.dtype) * x

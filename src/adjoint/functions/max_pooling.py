@@ -288,8 +288,7 @@ def _unpool(
     if outside is not None:
         lengths = (1, *size) if n == 1 else size
         raise RuntimeError(
-            f"Found an invalid max index: {outside} (output volumes are of size "
-            f"{'x'.join(map(str, lengths))})"
+            f"Found an invalid max index: {outside} (output volumes are of size {'x'.join(map(str, lengths))})"
         )
     flat = ops.place(input.flatten(-n), -1, indices.flatten(-n), prod(size))
     return flat.reshape((*input.shape[:-n], *size))
