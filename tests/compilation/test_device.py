@@ -34,7 +34,7 @@ UNLIKE = {
     "cached_tensor_that_changes": "the same",
 }
 #: Programs that are not replayed on a device: their arguments are of several devices, or they leave the device.
-NOT_REPLAYED = {"index_tensor", "range_of_value", "error_for_index", "text", "nested", "array_and_tensor"}
+NOT_REPLAYED = {"index_tensor", "range_of_value", "error_for_index", "text", "array_and_tensor"}
 
 
 @pytest.fixture
