@@ -493,9 +493,7 @@ def _i(ops, input, order, scaled):
 
 
 def _i_partial(ops, input, order, scaled):
-    # the scaled functions exp(-
-    # x
-    # ) I(x) have a kink at 0; there the derivative of I is used
+    # the scaled functions exp(-|x|) I(x) have a kink at 0; there the derivative of I is used
     slope = 0.5 * (_i(ops, input, order - 1, scaled) + _i(ops, input, order + 1, scaled))
     return slope - ops.sign(input) * _i(ops, input, order, scaled) if scaled else slope
 

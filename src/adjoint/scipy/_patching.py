@@ -130,7 +130,7 @@ class ArrayInBlock(NumpyArray):
 
 @contextmanager
 def _paused() -> Iterator[None]:
-    """A with block in which nothing is replaced."""
+    """A with block in which no name is replaced."""
     _count(imports=1)
     try:
         yield
@@ -158,10 +158,10 @@ class patched:
     `float(x)` and `complex(x)` of a differentiable number are that number, in modules other than Python's and NumPy's.
     `isinstance(x, numpy.ndarray)` is true of a differentiable array, `isinstance(x, float)` of a differentiable number.
 
-    For plain arrays all of these give what the library gives. Other threads get the library's own functions, but for
-    SciPy's distributions, which are objects. When the last block ends, nothing is replaced any more. A function that
-    is stored elsewhere than in a module, as in a class, is not replaced. While a module is imported nothing is
-    replaced, so that it stores the libraries' own functions.
+    For plain arrays all of these return the library's results. Other threads get the library's own functions, except
+    SciPy's distributions, which are objects. When the last block ends, all names are restored. A function stored
+    outside of a module, such as in a class, is not replaced. During the import of a module no name is replaced, so that
+    it stores the libraries' own functions.
 
     >>> import adjoint, numpy, scipy.special
     >>> def entropy(p):

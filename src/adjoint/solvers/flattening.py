@@ -78,7 +78,7 @@ class Flat:
         self.kind = kind or promoted([kind_of_leaf.to_real() for kind_of_leaf in self.kinds])
 
     def start(self) -> Tensor:
-        """The vector of the tree that the layout was made from."""
+        """The vector of the tree from which the layout was made."""
         return self._joined(self.leaves)
 
     def ravel(self, tree: Tree) -> Tensor:
@@ -153,7 +153,7 @@ class Differentiable:
         return self.of(self.leaves)
 
     def of(self, leaves: list[Any]) -> list[Any]:
-        """Of one value for each leaf, those for these tensors."""
+        """The values for these tensors, from one value for each leaf."""
         return [leaf for leaf, flag in zip(leaves, self.flags, strict=True) if flag]
 
     def tree(self, tensors: Any, rest: Any = None) -> Tree:
@@ -187,7 +187,7 @@ def pushed_forward(function: Callable[[Tree], Tensor], tree: Tree, tangents: Tre
 
 
 def plain(tree: Tree) -> Tree:
-    """The same values without history and tangents."""
+    """A copy of the tree's values without history and tangents."""
     leaves, structure = flatten(tree)
     return structure.unflatten([new_tensor(x._array) if isinstance(x, TensorBase) else x for x in leaves])
 
@@ -210,11 +210,11 @@ def check_function(
 ) -> None:
     """Run a function once and check the dependence of its result.
 
-    name, after: the names in messages of the caller and of its last argument before those of the function; None for the
-    latter if the function may depend on other tensors. dependence: tensors among the arguments, on one of which the
-    result has to depend, and their names in messages; several times, or none.
+    name: the caller's name in messages. after: the name in messages of its last argument before the function's; None if
+    the function may depend on other tensors. dependence: pairs of a name in messages and tensors among the arguments;
+    the result must depend on at least one tensor of each pair.
 
-    Raises RuntimeError if the result depends on a followed tensor that is not among the arguments, or lacks a required
+    Raises RuntimeError if the result depends on a tracked tensor that is not among the arguments, or lacks a required
     dependence.
     """
     part = Differentiable(args)

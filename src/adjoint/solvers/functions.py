@@ -1,4 +1,4 @@
-"""Functions of trees as SciPy wants them: of flat float64 arrays, with derivatives, each computed once."""
+"""Functions of trees in SciPy's form: of flat float64 arrays, with derivatives, each computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Tree = Any
 Array = NDArray[np.float64]
 
-#: What errors recommend, and how a value is taken as a constant.
+#: The recommendation in errors, and the way to take a value as a constant.
 INSTEAD = "those of adjoint.implicit, with the value among their arguments"
 AS_CONSTANT = "x.detach(), or adjoint.numpy.detach(x) of an array"
 
@@ -38,7 +38,7 @@ def start_of(x0: Any) -> Tree:
 
 
 def inexact(leaf: Any) -> Tensor:
-    """A leaf of a starting point as a tensor without history; whole numbers become floating-point ones."""
+    """A leaf of a starting point as a tensor without history; integers become floating-point numbers."""
     if isinstance(leaf, TensorBase):
         return leaf.detach()
     array = np.array(leaf)
@@ -55,11 +55,11 @@ class FlatFunction:
 
     The function gets Tensors if there are some in x0 or args, else differentiable arrays with NumPy's meaning.
 
-    Subclasses say what of it they give. `flat` is the layout of the argument. allow_constant: derivatives are zeros
-    where the result does not depend on x, instead of an error. recorded: False where no derivatives are expected;
-    they are given all the same, from a second run. compile: evaluations are replayed (`adjoint.compile`).
+    Subclasses define the values and derivatives. `flat` is the layout of the argument. allow_constant: derivatives are
+    zeros if the result does not depend on x, instead of an error. recorded: False if no derivatives are expected; a
+    second run computes them if needed. compile: evaluations are replayed (`adjoint.compile`).
 
-    variables: Tensors that the function gets after x, and that change from point to point; the time, say.
+    variables: Tensors that the function gets after x and that change between points, such as the time.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class FlatFunction:
                 needing_grad(leaf)
             with enable_grad() if self.recorded else no_grad(), differentiating([leaf]):
                 result = self.value(leaf)
-            # assigned only now: a function that raises leaves nothing half known
+            # assigned only now, so that an error in the function leaves no partial state
             self.recording = {"leaf": leaf, "result": result}
             self.x = vector.copy()
         return self.recording
@@ -119,9 +119,9 @@ class FlatFunction:
         return self.compiled[self.flat]
 
     def check_closure(self, value: Callable[[], Tensor]) -> None:
-        """Raise LostDerivativeError where a differentiated function would take the solution for a constant.
+        """Raise LostDerivativeError if a differentiated function would treat the solution as a constant.
 
-        Its derivative is by what the function uses besides x. One evaluation shows that.
+        The solution has derivatives by the values that the function uses besides x. One evaluation shows them.
         """
         if not self.is_checked and is_differentiating():
             check_kept(value(), f"the result of {self.name}", INSTEAD, AS_CONSTANT)
@@ -178,7 +178,7 @@ def evaluation(function: Callable[..., Any], flat: Flat, args: tuple[Any, ...]) 
 
 
 def slope(end: Tensor, by: Tensor, driver: Tensor | None = None, **options: Any) -> Tensor:
-    """A gradient, zero where nothing depends on anything; the graph is kept."""
+    """A gradient, zero where there is no dependence; the graph is kept."""
     if not end.requires_grad:
         return zeros_of(by, driver, options)
     return grad(end, by, driver, retain_graph=True, allow_unused=True, materialize_grads=True, **options)[0]

@@ -1,8 +1,8 @@
 """Solutions of equations as differentiable functions of the equations' parameters.
 
-Where F(x, a) = 0 and dF/dx is regular, x is a function of a with dx/da = -(dF/dx)^-1 dF/da. So the derivative needs the
-solution alone, not the path to it: the solver may be any, and is not recorded. The rules below are made of operations
-that can be differentiated again, and the x in them is the solution itself, with its history; so every order follows.
+If F(x, a) = 0 and dF/dx is regular, x is a function of a with dx/da = -(dF/dx)^-1 dF/da. So the derivative needs only
+the solution, not the path to it: any solver may be used, and it is not recorded. The rules below consist of
+differentiable operations, and their x is the solution itself, with its history. So derivatives of every order follow.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def newton_step(equation: Equation, x: Tensor, args: Tree, value: Tensor) -> Ten
 def halley_step(equation: Equation, x: Tensor, args: Tree, value: Tensor) -> Tensor:
     """The step that Halley's method subtracts from x: Newton's step n, corrected by the second derivative along it.
 
-    With c = inv(J) F''[n, n] / 2 it is n * n / (n - c), element by element (Cuyt and Rall, 1985). Where this is longer
-    than twice Newton's step it is Newton's.
+    With c = inv(J) F''[n, n] / 2 it is n * n / (n - c), element by element (Cuyt and Rall, 1985). If this is longer
+    than twice Newton's step, Newton's step is used.
     """
     step = equation.solve_linear(x, args, value)
     along = jet(lambda x: equation.residual(x, args), (x,), ([step, ops.zeros_like(step)],))[1]
@@ -289,31 +289,30 @@ def root(
     """The x with f(x, *args) = 0, as a differentiable function of the args.
 
     Args:
-        f: from x and args to a tree of x's structure and shapes. All tensors that it depends on and that derivatives
-        are requested for have to be among the args.
-        x0: where to start: a tensor or a tree of tensors. It has no derivative.
-        args: tensors, trees of tensors, and whatever else.
-        method: "newton", which needs no SciPy and finds the roots of all members of a `vmap` at once; "halley", the
-            same with steps of third order, from one second derivative along Newton's step; a method of
-            scipy.optimize.root ("hybr", "lm", "krylov", "anderson" ...); or a function of (function of x alone, x0)
-            that returns the root, by whatever means.
-        linear: how the linearised equation is solved, in Newton's steps and in derivatives: "dense", or without ever
-            forming the Jacobian one of the methods of `linear_solve`.
-        tol: the relative size of the step after which Newton's method stops (its error is the square of that; square
-            root of the precision by default), or the other method's tolerance.
+        f: from x and args to a tree of x's structure and shapes. All tensors by which derivatives are requested must be
+            among the args.
+        x0: the starting point, a tensor or a tree of tensors. It has no derivative.
+        args: tensors, trees of tensors, and other objects.
+        method: "newton", which needs no SciPy and finds the roots of all members of a `vmap` at once; "halley", which
+            adds one second derivative along Newton's step for steps of third order; a method of scipy.optimize.root
+            ("hybr", "lm", "krylov", "anderson" ...); or a function of (function of x alone, x0) that returns the root.
+        linear: the solver of the linearised equation, in Newton's steps and in derivatives: "dense", or a method of
+            `linear_solve`, which never forms the Jacobian.
+        tol: Newton's method stops after a step of this relative size; its error is then the square of it. The default
+            is the square root of the precision. For other methods it is their tolerance.
         max_iter: iterations of Newton's method.
         allow_constant: the result of f need not depend on x, or on the args of requested derivatives.
         compile: f is recorded once, and replayed at other points (`adjoint.compile`).
 
     Derivatives of any order, in forward and reverse mode, come from the implicit function theorem; the solver's steps
-    are not recorded. Where the Jacobian in x is singular, there are none. Complex x and non-holomorphic f are allowed.
+    are not recorded. They do not exist if the Jacobian in x is singular. Complex x and non-holomorphic f are allowed.
 
     Raises:
         ConvergenceError: no root was found, or the Jacobian in x is singular on the way.
         LinAlgError: derivatives are requested, and the Jacobian in x is singular at the root.
         LostDerivativeError: f makes a plain number or array of x or of the args.
         RuntimeError: f uses a tensor that requires grad and is not among the args; the result of f does not depend on
-        x, or on the args of requested derivatives, by any recorded operation.
+            x, or on the args of requested derivatives, by any recorded operation.
         TypeError: x0 is not floating-point or complex.
         ValueError: an unknown method; f returns another structure or other shapes than x's.
 
@@ -394,16 +393,16 @@ def minimize_stationary(
     allow_constant: bool = False,
     compile: bool = False,
 ) -> Tree:
-    """The x at which f(x, *args) is smallest, as a differentiable function of the args.
+    """The minimum x of f(x, *args), as a differentiable function of the args.
 
     Derivatives come from grad f = 0, which the minimum shares with all stationary points; see `root`.
 
     Args:
         f: from x and args to a real scalar.
-        method: one of `adjoint.optimize.minimize`, which is then followed by Newton's method for grad f = 0, since a
-            minimum by itself has only half the digits; "newton" alone, which may end at any stationary point; or a
-            function of (function of x alone, x0) that returns the minimum.
-        linear: "dense", or one of the methods of `linear_solve`; "cg" needs no more than products with the Hessian.
+        method: a method of `adjoint.optimize.minimize`, followed by Newton's method for grad f = 0, since a minimizer
+            alone gives only half of the digits; "newton" alone, which may end at any stationary point; or a function of
+            (function of x alone, x0) that returns the minimum.
+        linear: "dense", or one of the methods of `linear_solve`; "cg" needs only products with the Hessian.
         x0, args, tol, max_iter, allow_constant, compile: as in `root`.
 
     Raises the errors of `root`.

@@ -73,7 +73,7 @@ class LinearSystem:
         self.symmetric = symmetric or (isinstance(method, str) and METHODS[method])
 
     def transposed(self) -> LinearSystem:
-        """The system of the transposed map; the same one if it is symmetric."""
+        """The system of the transposed map; for a symmetric map this system itself."""
         if self.symmetric:
             return self
         precondition = None if self.precondition is None else transposed_map(self.precondition)
@@ -165,22 +165,23 @@ def linear_solve(
     Args:
         a: a matrix of shape (..., n, n), solved as by `linalg.solve`; or a function of (x, *params), linear in x, which
             returns A x. It must not use tensors that require grad other than its parameters.
-        b: the right-hand side: for a function a tensor of any shape or a tree of tensors, which x is then, too.
+        b: the right-hand side. For a function it is a tensor of any shape or a tree of tensors, and x has its
+            structure.
         params: the parameters of the function: tensors, or trees of them.
         method: "cg" or "minres", if A is symmetric (Hermitian), else "gmres", "bicgstab", "lgmres", "gcrotmk" or
             "tfqmr", all by SciPy; or a function of (scipy.sparse.linalg.LinearOperator, array) that returns x.
-        precondition: a function of (x, *params), linear in x, close to the inverse of A (and symmetric if A has to be).
-        tol: how small |b - A x| / |b| has to be; 1e-12 by default (1e-5 in single precision).
-        max_iter: as SciPy's method counts.
+        precondition: a function of (x, *params), linear in x, close to the inverse of A (and symmetric if A must be).
+        tol: the bound for |b - A x| / |b|; by default 1e-12 (1e-5 in single precision).
+        max_iter: the number of iterations, in the count of SciPy's method.
         allow_constant: the function's result need not depend on x, or on params.
 
-    Derivatives solve one more system each, with A or with its transpose, by the same method. Under `vmap`, members are
-    solved one after the other.
+    Each derivative solves one more system, with A or its transpose, by the same method. Under `vmap`, members are
+    solved in turn.
 
     Raises:
         ConvergenceError: tol was not reached.
         RuntimeError: the function uses a tensor that requires grad and is none of its parameters; its result does not
-        depend on x, or on its parameters, by any recorded operation, and derivatives are requested.
+            depend on x, or on its parameters, by any recorded operation, and derivatives are requested.
         ValueError: an unknown method; A x has another shape than x.
 
     >>> import adjoint

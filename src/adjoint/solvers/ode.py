@@ -1,7 +1,7 @@
 """Initial value problems whose solutions can be differentiated: through the solver's steps, or by the adjoint equation.
 
-Explicit Runge-Kutta methods in operations that are recorded. Steps are chosen by values alone, as fractions of the
-interval between two times, so that a recorded solution depends on the times, too, and not on how steps were chosen.
+Explicit Runge-Kutta methods in recorded operations. Steps are chosen from plain values, as fractions of the interval
+between two times. So a recorded solution depends on the times, but not on the choice of steps.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Field: TypeAlias = "Callable[[Tensor, Tensor, Tree], Tensor]"
 class Tableau(NamedTuple):
     """A Runge-Kutta method.
 
-    nodes, stages: when and from which slopes each further slope is taken. weights: of the slopes in the step. errors:
-    of the slopes in the estimated error, None for methods of fixed step. order: of that estimate. closing: the slope at
-    the end of a step is its last one, and the first of the next step.
+    nodes, stages: the time of each further slope, and its weights of earlier slopes. weights: the weights of the slopes
+    in the step. errors: their weights in the estimated error, None for methods of fixed step. order: the order of that
+    estimate. closing: the last slope of a step is the first slope of the next step.
     """
 
     nodes: tuple[float, ...]
@@ -120,7 +120,7 @@ class Stepper:
         for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
             state = y + h * combined(row, slopes)
             slopes.append(field(t + node * h, state, args))
-        # the last slope of a closing method is that of the new state
+        # the last slope of a closing method belongs to the new state
         return state if self.tableau.closing else y + h * combined(self.tableau.weights, slopes), slopes
 
     def cross(
@@ -309,7 +309,7 @@ def _any_needs_grad(tree: Tree) -> bool:
 
 
 class Problem:
-    """A field and the steps by which it is followed."""
+    """A field and the steps of its solution."""
 
     def __init__(self, field: Field, stepper: Stepper) -> None:
         self.field, self.stepper = field, stepper
@@ -395,17 +395,18 @@ def odeint(
         y0: a tensor or a tree of tensors.
         t: at least one time, in order, upwards or downwards; numbers, or a tensor.
         args: tensors, trees of tensors, and whatever else.
-        method: "dopri5" or "bosh3", which choose their steps by rtol and atol; "taylor", which does too, by series of
-            the solution, for high precision and smooth f; "rk4", "midpoint" or "euler", with a fixed number of steps.
-        derivative: "discrete" differentiates the steps themselves: exact for the computed steps, at the price of memory
-            for each step. "adjoint" solves the adjoint equation backward in time, and forward mode the equation of the
-            tangents, with the same method: memory for the times alone; as exact as the tolerances are.
-        steps: between two times, for the methods of fixed step.
-        snapshots: with "discrete", keep only so many states between two times and compute the others again (binomial
+        method: "dopri5" or "bosh3", which choose their steps by rtol and atol; "taylor", which chooses steps by series
+            of the solution, for high precision and smooth f; "rk4", "midpoint" or "euler", with a fixed number of
+            steps.
+        derivative: "discrete" differentiates the steps themselves. It is exact for the computed steps, but needs memory
+            for each step. "adjoint" solves the adjoint equation backward in time, and in forward mode the equation of
+            the tangents, with the same method. It needs memory only for the times, and is as exact as the tolerances.
+        steps: the number of steps between two times, for methods of fixed step.
+        snapshots: with "discrete", the number of states to keep between two times; the others are recomputed (binomial
             checkpoints, see `utils.checkpoint.checkpoint_chain`).
-        max_steps: between two times, for the methods that choose.
+        max_steps: the limit of steps between two times, for methods that choose steps.
         allow_constant: the result of f need not depend on t, y or the args.
-        order: of the series of "taylor"; by default it follows from rtol, 1 - ln(rtol) / 2.
+        order: the order of the series of "taylor"; by default it follows from rtol, 1 - ln(rtol) / 2.
         compile: one step is recorded, and replayed at other times and states (`adjoint.compile`).
 
     Returns:
@@ -421,10 +422,10 @@ def odeint(
         ConvergenceError: max_steps were not enough.
         LostDerivativeError: derivatives are requested, and f makes a plain number or array of an argument.
         RuntimeError: derivatives are requested, and the result of f depends neither on t nor on y nor on the args by
-        any recorded operation; with "adjoint", f uses a tensor that requires grad and is not among the args.
+            any recorded operation; with "adjoint", f uses a tensor that requires grad and is not among the args.
         TypeError: y0 is not floating-point or complex.
-        ValueError: an unknown method or derivative; steps for a method that chooses, or none for one that does not; f
-            returns another structure or other shapes than y's.
+        ValueError: an unknown method or derivative; steps for a method that chooses its steps, or no steps for another
+            method; f returns another structure or other shapes than y's.
 
     >>> import adjoint
     >>> a = adjoint.tensor(-1.0, dtype=adjoint.float64, requires_grad=True)

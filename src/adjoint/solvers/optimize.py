@@ -62,12 +62,12 @@ def minimize(
     compile: bool = False,
     **options: Any,
 ) -> Any:
-    """scipy.optimize.minimize with exact gradients and Hessians, in whatever form the method takes them.
+    """scipy.optimize.minimize with exact gradients and Hessians, in the form that the method takes.
 
     Args:
-        fun: gets x, in the structure of x0, and args; returns one real number. From tensors in x0 or args it gets
-            tensors, else differentiable arrays with NumPy's meaning (`adjoint.numpy.Array`).
-        x0: numbers, an array, or a tree of arrays (a dict of parameters, say).
+        fun: gets x, in the structure of x0, and args; returns one real number. If x0 or args hold tensors it gets
+            tensors, else differentiable arrays that follow NumPy (`adjoint.numpy.Array`).
+        x0: numbers, an array, or a tree of arrays (such as a dict of parameters).
         args, method: as in SciPy. "Newton-CG", "trust-ncg" and "trust-krylov" get products with the Hessian, which is
             never formed; "trust-exact", "dogleg" and "trust-constr" the Hessian (above 500 numbers the last one gets a
             sparse one where its pattern pays, otherwise products); the others gradients, or nothing.
@@ -77,9 +77,9 @@ def minimize(
         hess: "exact"; "sparse" for "trust-constr" and "Newton-CG": Hessians, and the Jacobians and Hessians of
             constraints, are sparse matrices from few products (`adjoint.sparse.hessian`); or a value that SciPy
             accepts: BFGS(), SR1(), "2-point" ...
-        allow_constant: derivatives are zeros where the result of fun, or of a constraint, does not depend on x.
+        allow_constant: derivatives are zeros if the result of fun, or of a constraint, does not depend on x.
         compile: the function is recorded once, and replayed at other points (`adjoint.compile`).
-        options: passed on (tol, callback, options).
+        options: passed to SciPy (tol, callback, options).
 
     Returns:
         SciPy's OptimizeResult, of plain floats and arrays; `x` has the structure of x0, all else is flat, in the order
@@ -140,7 +140,7 @@ def products(function: ScalarFunction, x: Any) -> Any:
 
 
 def in_structure(result: Any, function: FlatFunction) -> Any:
-    """A result whose x has the structure of x0. Raises TypeError for what a method of the caller's own gives else."""
+    """A result whose x has the structure of x0. Raises TypeError for another result of the caller's own method."""
     if not hasattr(result, "x"):
         raise TypeError(f"minimize(): a method of your own gives an OptimizeResult, but got {type_name(result)}")
     result.x = function.tree(result.x)

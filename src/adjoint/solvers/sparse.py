@@ -21,9 +21,9 @@ _MOST_FACTORS = 4
 
 
 class Pattern:
-    """The pattern of a square sparse matrix, and its factors for the values it was solved with.
+    """The pattern of a square sparse matrix, and its factors for the last values.
 
-    A pattern and its transpose share their factors: those of A solve with the conjugate transpose of A, too.
+    A pattern and its transpose share their factors: the factors of A also solve with the conjugate transpose of A.
     """
 
     def __init__(self, rows: Tensor, columns: Tensor, n: int) -> None:
@@ -42,7 +42,7 @@ class Pattern:
         return from_numpy(self.factor(to_numpy(data)).solve(to_numpy(b), "H" if self.is_adjoint else "N"))
 
     def factor(self, values: np.ndarray) -> Any:
-        """SuperLU's factors of the matrix with these values, or of the one that it is the conjugate transpose of."""
+        """SuperLU's factors of the matrix with these values, or of its conjugate transpose."""
         entries = np.ascontiguousarray(values.conj() if self.is_adjoint else values)
         key = entries.tobytes()
         if key not in self.factors:
@@ -90,13 +90,13 @@ def spsolve(data: Tensor, indices: Any, b: Tensor) -> Tensor:
             SciPy's whose stored entries, in the order of its `tocoo()`, are where those of A are.
         b: of shape (n,), or (n, m) for several right-hand sides.
 
-    The matrix is factored once (SuperLU) for the solution and its derivatives. Under `vmap`, members are solved one
-    after the other.
+    The matrix is factored once (SuperLU) for the solution and its derivatives. Under `vmap`, members are solved in
+    turn.
 
     Raises:
         LinAlgError: A is singular.
         TypeError: data or b is not floating-point or complex.
-        ValueError: shapes do not fit together; a place is outside of A.
+        ValueError: shapes do not fit; a position is outside of A.
 
     >>> import adjoint
     >>> data = adjoint.tensor([2.0, 1.0, 4.0], dtype=adjoint.float64, requires_grad=True)

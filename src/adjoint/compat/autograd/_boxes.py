@@ -87,10 +87,10 @@ class Box:
 class ArrayBox(NumpyArray, Box):
     """A number or array through which derivatives are taken.
 
-    It has ndarray's attributes and methods, and NumPy's functions take it. It can be indexed, but not turned into a
-    plain number, which would lose the derivative; in a plain array it is an object. A box is a value, as in HIPS
-    autograd: nothing can be assigned to its elements, and `x += y` makes another one. Only the result of copy() has
-    memory of its own: it can be assigned to, and it and its views can be changed in place, with NumPy's meaning.
+    It has ndarray's attributes and methods, and NumPy's functions accept it. It can be indexed. It cannot become a
+    plain number, which would lose the derivative; in a plain array it is an object. As in HIPS autograd, a box is
+    immutable: its elements cannot be assigned, and `x += y` makes another box. Only the result of copy() has its own
+    memory: it can be assigned to, and it and its views can be changed in place, as in NumPy.
     """
 
     __slots__ = ()

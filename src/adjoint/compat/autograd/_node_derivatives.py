@@ -1,10 +1,10 @@
-"""Derivatives of values that the engine does not differentiate: opaque ones, and those in a user's own trace.
+"""Derivatives of values that the engine does not differentiate: opaque values, and values in a user's own trace.
 
-An opaque value has a type of the user's, whose vector space has no basis: functions of a Hilbert space, say. Its
-cotangents are values of that space, so that the derivative is a trace of VJPNodes and a pass back through them.
+An opaque value has a user's type whose vector space has no basis, such as functions of a Hilbert space. Its cotangents
+are values of that space. So the derivative is a trace of VJPNodes and a backward pass through them.
 
-A traced value has nodes of a class of the user's. A derivative by it runs in the engine; the operations of both passes
-are given nodes, so that the trace holds them beside the calls of primitives.
+A traced value has nodes of a user's class. A derivative by it runs in the engine. The operations of both passes get
+nodes, so the trace holds them beside the calls of primitives.
 """
 
 from __future__ import annotations

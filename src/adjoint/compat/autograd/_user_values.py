@@ -1,7 +1,7 @@
 """Values of users' own types, for which they registered a box and a vector space.
 
 In the graph such a value is the vector of its coordinates: its inner products with the basis of its space. So its type
-is a container with this vector in it, and a box of the type one with the vector's box. A space without
+is a container of this vector, and a box of the type is a container of the vector's box. A space without
 standard_basis() has no coordinates; its values are opaque, see `_node_derivatives`.
 """
 

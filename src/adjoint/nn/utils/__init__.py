@@ -1,6 +1,6 @@
 """Functions of all parameters of a model: gradients clipped, parameters as one vector. Names of torch.nn.utils.
 
-`foreach`, which picks between two implementations in torch, is taken and changes nothing.
+`foreach`, which selects an implementation in torch, is accepted without effect.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ class _Fields(NamedTuple):
 class PackedSequence(_Fields):
     """Sequences step after step, longest first: what the recurrent layers run over without padding.
 
-    data: the elements of the first step, then those of the second, and so on. batch_sizes: how many sequences have
-    each step. sorted_indices and unsorted_indices: the order by length, and back.
+    data: the elements of the first step, then of the second, and so on. batch_sizes: the number of sequences at each
+    step. sorted_indices and unsorted_indices: the order by length, and back.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_sequence

@@ -1,7 +1,7 @@
 """Formulas over many parameters by few large operations.
 
-Small arrays are copied into one block and back, large ones are taken tile by tile: a formula of a dozen operations runs
-on pieces that stay in the processor's cache.
+Small arrays are copied into one block and back; large arrays are processed tile by tile. So a formula of a dozen
+operations runs on pieces that stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Row = Sequence[Any]
 def run(formula: Callable[..., None], rows: list[Row], joined: bool = True) -> None:
     """Call a formula, which changes its arguments in place, with arrays that stand for the columns of all rows.
 
-    rows: for each parameter its array, that of the gradient, and those of the state, all of one shape. joined: small
-    arrays are joined, which needs copies.
+    rows: for each parameter its array, the gradient's array and the arrays of the state, all of one shape. joined:
+    small arrays are joined, which needs copies.
     """
     tile = TILE_BYTES // rows[0][0].itemsize
     small: list[Row] = []

@@ -1,8 +1,8 @@
 """Compression: the entries of a sparse matrix from few products with it, or with its transpose.
 
-Columns without a common row share one product, and so do rows without a common column. A matrix with a few full rows
-takes these by products with its transpose, and the others by columns; one with a few full columns likewise. Of a
-symmetric matrix a star colouring takes fewer, since each entry stands in two columns.
+Columns without a common row share one product, and so do rows without a common column. In a matrix with a few full
+rows, these come from products with its transpose, and the other entries from columns; a few full columns are handled
+likewise. For a symmetric matrix a star colouring needs fewer products, since each entry is in two columns.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def transposed_pairs(values: Array, owners: Array, n: int) -> tuple[Array, Array
 
 
 def ordered_colours(sets: tuple[Array, Array], memberships: tuple[Array, Array], n: int) -> Array:
-    """The better of two greedy colourings: vertices as they stand, and those with many neighbours first."""
+    """The better of two greedy colourings: vertices in the given order, and vertices with many neighbours first."""
     bound = int(np.diff(sets[0]).max(initial=0))
     first = colours_apart(sets, memberships, np.arange(n))
     if not n or int(first.max()) + 1 <= bound:
@@ -193,9 +193,8 @@ def ordered_colours(sets: tuple[Array, Array], memberships: tuple[Array, Array],
 def symmetric_compression(pattern: Pattern) -> list[Part]:
     """The part that gives all entries of a symmetric matrix from products with a star colouring.
 
-    An entry of row i and column j is read from row i where no other column of that row has the colour of j, otherwise
-    from row j. Vertices with many neighbours get colours of their own, which no other vertex has, so that they disturb
-    nothing.
+    An entry of row i and column j is read from row i if no other column of that row has the colour of j, otherwise from
+    row j. Vertices with many neighbours get unique colours, so that they do not disturb others.
 
     Source: A. Gebremedhin, A. Tarafdar, A. Pothen, A. Walther, "Efficient computation of sparse Hessians using coloring
     and automatic differentiation", INFORMS J. Comput. 21 (2009) 209-223.

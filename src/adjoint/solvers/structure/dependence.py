@@ -1,12 +1,12 @@
 """Finds the input elements on which each element of a result depends, from the kind of the operation's rule.
 
-    elementwise         elements at the same place
-    view                elements that it shows
+    elementwise         elements at the same position
+    view                the elements of the view
     linear, affine      elements that it moves or sums, as the kernel or the transpose shows on labels
     core, axes          elements with the same indices along the separate axes (`separable` in the declaration)
     anything else       all elements
 
-Each form below returns the terms of the result, or None where it does not apply. Then the next form is tried.
+Each form below returns the terms of the result, or None if it does not apply. Then the next form is tried.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adjoint.solvers.structure import sets
 from adjoint.solvers.structure.sets import Array, Table, Term, Terms
 
 _OPS = raw_ops(np.zeros(0))
-#: What kernels and formulas raise on arrays of labels that they have no use for; the next form is asked then.
+#: Errors that kernels and formulas raise on unsuitable arrays of labels; then the next form is tried.
 _NOT_ON_LABELS = (
     ArithmeticError,
     AttributeError,
@@ -84,7 +84,7 @@ def forms(call: Call) -> tuple[Callable[[Call], Terms | None], ...]:
     if rule.pairs_form is not None:
         return (paired,)
     if rule.is_elementwise and rule.kind != "linear":
-        # linear ones say besides which elements they drop
+        # linear operations also tell which elements they drop
         return (elementwise,)
     if rule.view and not is_about_memory(rule):
         return view_moves, element_moves
@@ -110,7 +110,7 @@ def is_about_memory(rule: Rule) -> bool:
 
 
 def effective(rule: Rule) -> set[str]:
-    """The inputs by which the partial derivative is not zero everywhere."""
+    """The inputs whose partial derivative is not zero everywhere."""
     if rule.kind != "elementwise":
         return {name for formula in rule.vjps for name in formula.inputs}
     return {formula.inputs[0] for formula in rule.vjps if not is_zero(formula)}
@@ -148,7 +148,7 @@ def steep(call: Call, source: Source) -> Terms:
 def in_place_of_each(call: Call) -> Terms | None:
     """The same for an operation that picks among elements at one place by a mask, as where() does.
 
-    Where a mask comes from cannot be seen, so that it counts as computed from the sources.
+    The origin of a mask is unknown, so it counts as computed from the sources.
     """
     arrays = [value for value in call.values.values() if isinstance(value, np.ndarray)]
     if (
@@ -238,7 +238,7 @@ def arranged(call: Call, labels: Array) -> dict[str, Any]:
 
 
 def element_moves(call: Call) -> Terms | None:
-    """The terms of a result each of whose elements is one element of the sources, perhaps times a number, or zero."""
+    """The terms of a result whose elements are each one element of the sources, perhaps times a number, or zero."""
     positions = read(call, lambda labels: on_labels(call, arranged(call, labels)), total_size(call), call.shape)
     if positions is None:
         return None
@@ -403,11 +403,11 @@ def paired(call: Call) -> Terms | None:
     return result
 
 
-# axes that are kept apart ---------------------------------------------------------------------------------------------
+# separate axes --------------------------------------------------------------------------------------------------------
 
 
 def along_names(call: Call) -> Terms | None:
-    """The terms of a result that depends on all elements with the same indices along the axes that are kept apart."""
+    """The terms of a result that depends on all elements with the same indices along the separate axes."""
     result: Terms = []
     for source in call.sources:
         names = names_of_axes(call, source)
@@ -421,7 +421,7 @@ def along_names(call: Call) -> Terms | None:
 
 
 def names_of_axes(call: Call, source: Source) -> tuple[list[Any], list[Any]] | None:
-    """Names of the axes of a source and of the result, or None; equal names are kept apart, None are not."""
+    """Names of the axes of a source and of the result, or None; axes with equal names are separate."""
     rule = call.rule
     if rule.signature_form is not None:
         signature = derive.run(
@@ -434,7 +434,7 @@ def names_of_axes(call: Call, source: Source) -> tuple[list[Any], list[Any]] | N
 
 
 def names_in(signature: str, call: Call, source: Source, is_separable: bool) -> tuple[list[Any], list[Any]] | None:
-    """Names by a core signature; the axes in front of those that it names are counted from the last."""
+    """Names by a core signature; axes before its axes are counted from the last."""
     inputs, outputs = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
     number = max(source.member, 0) if call.rule.sequence else call.rule.inputs.index(source.name)
     names, of_result = (
@@ -452,7 +452,7 @@ def names_in(signature: str, call: Call, source: Source, is_separable: bool) -> 
 
 
 def names_beside(call: Call, source: Source) -> tuple[list[Any], list[Any]] | None:
-    """Names by the axis parameters: all axes but those are kept apart."""
+    """Names by the axis parameters: all axes except these are separate."""
     first = next((call.values[name] for name in call.rule.inputs), None)
     ndim = source.array.ndim
     if getattr(first, "ndim", -1) != ndim:
@@ -499,7 +499,7 @@ def spread(numbers: Array, common: list[Any], names: list[Any], shape: tuple[int
 
 
 def dense(call: Call) -> Terms:
-    """The terms of a result each of whose elements depends on all elements of all sources."""
+    """The terms of a result whose elements all depend on all elements of all sources."""
     result: Terms = []
     for source in call.sources:
         groups = np.broadcast_to(np.int64(1), source.array.shape)

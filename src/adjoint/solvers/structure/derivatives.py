@@ -321,7 +321,7 @@ class OfTrees:
 
 
 def scalar(function: Callable[[Tensor], Tensor], name: str) -> Callable[[Tensor], Tensor]:
-    """The same function, checked to return one real number."""
+    """The function, with a check that it returns one real number."""
 
     def value(vector: Tensor) -> Tensor:
         result = function(vector)
@@ -338,14 +338,14 @@ def prepare_jacobian(
     """The pattern and the colouring of f's Jacobian, once for many points: J = prepare_jacobian(f, x), then J(x).
 
     Args:
-        f: gets x in its structure, then args; returns an array or a tree of arrays. From tensors in x or args it gets
-            tensors, else differentiable arrays with NumPy's meaning.
+        f: gets x in its structure, then args; returns an array or a tree of arrays. If x or args hold tensors it gets
+            tensors, else differentiable arrays that follow NumPy.
         x: numbers, an array, or a tree of arrays with n numbers in all (a complex one counts as two).
         pattern: a sparse or dense matrix of shape (m, n), not zero where the Jacobian may be; by default it is traced
             in one run of f. Each Jacobian is checked for entries that a given pattern lacks.
-        form: "global": the pattern holds wherever f takes the branches of this run, whatever elements sort(), max() or
-            where() pick; "local": at x alone, without the entries that are zero there.
-        allow_constant: the Jacobian has no entries where the result does not depend on x, instead of an error.
+        form: "global": the pattern holds at all points where f takes the branches of this run, for any elements that
+            sort(), max() or where() pick; "local": it holds only at x, without the entries that are zero there.
+        allow_constant: the Jacobian has no entries if the result does not depend on x, instead of an error.
 
     Returns a callable of points with the structure of x, whose results are scipy.sparse.csr_array of shape (m, n), in
     the order of the leaves. Attributes: pattern, shape, nnz, colors, unseen (nodes that count as dense).
@@ -372,8 +372,8 @@ def prepare_hessian(
 ) -> OfTrees:
     """The pattern and the colouring of f's Hessian, once for many points: H = prepare_hessian(f, x), then H(x).
 
-    f returns one real number. Everything else is as for `prepare_jacobian`; the pattern is that of the Jacobian of the
-    gradient, and made symmetric where it is given.
+    f returns one real number. Everything else is as for `prepare_jacobian`. The pattern belongs to the Jacobian of the
+    gradient; a given pattern is made symmetric.
 
     >>> import adjoint, numpy
     >>> H = adjoint.sparse.prepare_hessian(lambda x: (x[0] * x[1:] ** 2).sum(), numpy.ones(1000))
@@ -399,7 +399,7 @@ def jacobian(
 
     full_output: the result is (A, info), info a dict with "passes" (products used), "colors" and "nnz" (entries).
     progress: a bar shows the batches of products as they are done; it needs the package rich.
-    The other arguments and the errors are those of `prepare_jacobian`, which is quicker for many points.
+    The other arguments and the errors are as in `prepare_jacobian`, which is faster for many points.
 
     >>> import adjoint, numpy
     >>> A, info = adjoint.sparse.jacobian(lambda x: x[2:] - 2 * x[1:-1] + x[:-2], numpy.zeros(1000), full_output=True)

@@ -16,11 +16,11 @@ _SIZE = 4.0
 
 
 def spy(matrix: Any, ax: Any = None) -> Axes:
-    """Draw where a matrix has entries; those that one product gives have one colour.
+    """Draw the entries of a matrix, with one colour for the entries of each product.
 
     Args:
-        matrix: what `prepare_jacobian` or `prepare_hessian` gave, or a sparse or dense matrix, drawn in one colour.
-        ax: matplotlib's Axes to draw in; by default those of a new figure, which opens no window:
+        matrix: the result of `prepare_jacobian` or `prepare_hessian`, or a sparse or dense matrix, drawn in one colour.
+        ax: matplotlib's Axes, by default of a new figure, which opens no window:
             `spy(J).figure.savefig("pattern.png")`.
 
     Returns the Axes. Raises ImportError if matplotlib is not installed.

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def counted(steps: Sequence[T], title: str, with_bar: bool) -> Iterable[T]:
-    """The steps one by one, with a bar that shows how many are done.
+    """The steps one by one, with a bar that shows the progress.
 
     Raises ImportError if a bar is wanted and rich is not installed.
     """

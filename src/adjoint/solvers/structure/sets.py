@@ -38,7 +38,7 @@ class DensePatternError(ValueError):
 
 
 class Table:
-    """Sets of columns, one a row, sorted: those of row r are indices[indptr[r]:indptr[r + 1]]."""
+    """Sets of columns, one in each row, sorted: row r has indices[indptr[r]:indptr[r + 1]]."""
 
     __slots__ = ("indices", "indptr")
 
@@ -79,7 +79,7 @@ def columns_of(shape: tuple[int, ...]) -> Terms:
 
 
 def union(parts: Iterable[Terms], shape: tuple[int, ...]) -> Terms:
-    """The terms of elements that depend on those of several arrays at the same place, broadcast to a shape."""
+    """The terms of elements that depend on several arrays' elements at the same position, broadcast to a shape."""
     together: dict[tuple[Any, ...], Term] = {}
     for terms in parts:
         for term in terms:
@@ -90,7 +90,7 @@ def union(parts: Iterable[Terms], shape: tuple[int, ...]) -> Terms:
 
 
 def combined(terms: Terms) -> Terms:
-    """The same sets as one term."""
+    """The sets as one term."""
     shape = terms[0].labels.shape
     size = int(np.prod(shape))
     indptr, indices = rows(terms, size)
@@ -109,7 +109,7 @@ def take(terms: Terms, source: Array) -> Terms:
 
 
 def joined(parts: Sequence[tuple[Terms, int]]) -> Terms:
-    """The terms of several flat arrays, one behind the other, given with their sizes."""
+    """The concatenated terms of several flat arrays, given with their sizes."""
     tables = {id(term.table): term.table for terms, _ in parts for term in terms if term.table is not None}
     parts = in_one_table(parts, list(tables.values())) if len(tables) > _MOST_TABLES else parts
     total, start = sum([size for _, size in parts]), 0
@@ -125,7 +125,7 @@ def joined(parts: Sequence[tuple[Terms, int]]) -> Terms:
 
 
 def in_one_table(parts: Sequence[tuple[Terms, int]], tables: list[Table]) -> list[tuple[Terms, int]]:
-    """The same terms, where those with a table share one."""
+    """The terms, with one shared table."""
     offsets, rows_before, entries_before = {}, 0, 0
     indptr, indices = [np.zeros(1, dtype=_LABEL)], []
     for table in tables:

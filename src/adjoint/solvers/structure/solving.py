@@ -13,7 +13,7 @@ from adjoint.tensor.creation import from_numpy
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 
-#: The size from which on solvers look at sparse Jacobians by themselves.
+#: The size above which solvers try sparse Jacobians automatically.
 LARGE = 100
 #: Sparse derivatives pay up to this fraction of colours and of entries.
 _MOST_COLOURS, _MOST_ENTRIES = 0.25, 0.1
@@ -47,9 +47,9 @@ def sparse_weighted_hessian(function: VectorFunction) -> Callable[[Any, Any], An
 
 
 def paying_derivative(kind: type[SparseDerivative], function: FlatFunction, least: int) -> Callable[..., Any] | None:
-    """The derivative at a vector as a sparse matrix where that pays, by its colours and entries; else None.
+    """The derivative at a vector as a sparse matrix if that is faster, by its colours and entries; else None.
 
-    least: the size of x from which on it is looked at.
+    least: the smallest size of x for a try.
     """
     n = function.flat.size
     if n < least:

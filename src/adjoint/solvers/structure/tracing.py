@@ -1,7 +1,7 @@
-"""Runs a function with index sets beside its values, to find which elements of the result depend on which of x.
+"""Runs a function with index sets beside its values, to find the elements of x on which each result element depends.
 
-A `Tracer` intercepts the operations of the run. It keeps the sets of an array as long as the array lives; those of
-memory that was modified in place are kept with the memory, and views find them there.
+A `Tracer` intercepts the operations of the run. It keeps the sets of an array as long as the array lives. Sets of
+memory that was modified in place are kept with the memory, where views find them.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def lowest_address(array: Array) -> int:
 
 
 class Tracer(Interceptor):
-    """Gives the results of operations the sets of elements of the leaf on which they depend.
+    """Gives the results of operations the sets of leaf elements on which they depend.
 
-    is_local: sets are those at the values of this run; otherwise they hold for all values for which the function takes
-    the same branches. unseen: names of nodes whose structure is unknown.
+    is_local: the sets hold only at the values of this run; otherwise they hold for all values with the same branches.
+    unseen: names of nodes whose structure is unknown.
     """
 
     def __init__(self, leaf: Tensor, is_local: bool) -> None:
@@ -208,7 +208,7 @@ class Tracer(Interceptor):
         return self.unknown(tensor)  # type: ignore[arg-type]
 
     def unknown(self, tensor: Tensor) -> Terms:
-        """The terms of a tensor that no seen operation made: everything, if it depends on x at all."""
+        """The terms of a tensor that no observed operation made: all elements, if it depends on x at all."""
         if not depends([tensor], [self.leaf]):
             return []
         name = type(node_of(tensor)).__name__
@@ -238,7 +238,7 @@ class Tracer(Interceptor):
         return self.memories[key]
 
     def in_memory(self, array: Array) -> Terms:
-        """The terms of a view, found by its places in memory."""
+        """The terms of a view, by its positions in memory."""
         owner = owner_of(array)
         return self.memory_of(owner).read(places_in(array, owner))
 
