@@ -39,9 +39,9 @@ def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors among the inputs as leaves without their history, that require grad as before; all else as it is.
+    """The inputs, with tensors as leaves without history that require grad as before.
 
-    Raises RuntimeError for anything but a tuple.
+    Raises RuntimeError unless the inputs are a tuple.
 
     >>> import adjoint
     >>> from adjoint.utils.checkpoint import detach_variable

@@ -157,8 +157,8 @@ class FormattedTimesMixin:
 class FunctionEvent(FormattedTimesMixin):
     """One call: of an operation, of a node of a backward pass, or of a labelled block.
 
-    Times are in microseconds since the profiler was started. `cpu_children` are the calls inside of it. `sequence_nr`
-    is the number of the node that an operation recorded, and of the node in the backward pass; -1 where there is none.
+    Times are in microseconds since the start of the profiler. `cpu_children` are its inner calls. `sequence_nr` is the
+    number of the node that an operation recorded, and of the node in the backward pass; -1 without a node.
     `event_metadata` is made from `extra_meta`, the entry in a device's trace. Arguments about kernels, flows and Python
     own frames are kept for events that other tools recorded.
     """
@@ -263,17 +263,17 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Say inside which call this one is, as `cpu_parent`.
+        """Set the enclosing call, `cpu_parent`.
 
-        The list of the other's children stays as it is: `append_cpu_child` adds to that.
+        The list of the parent's children does not change: `append_cpu_child` adds to it.
         """
         self.cpu_parent = parent
 
     @property
     def on_cpu(self) -> bool:
-        """True for calls whose time is the processor's and that were waited for.
+        """True for synchronous calls on the processor.
 
-        Others have no time or memory of their own beside that of their children.
+        Other calls have no time or memory beside their children's.
         """
         return not self.is_async and self.device_type is DeviceType.CPU
 
@@ -305,17 +305,17 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds of the processor without those of calls inside.
+        """Microseconds on the processor without inner calls.
 
-        0 for an event of a device, and for a call that was not waited for.
+        0 for an event of a device, and for an asynchronous call.
         """
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children) if self.on_cpu else 0
 
     @property
     def device_time_total(self) -> float:
-        """Microseconds on a device, of calls inside too.
+        """Microseconds on a device, including inner calls.
 
-        Of an event of the device itself, how long it took; 0 without a device.
+        For an event of the device itself its duration; 0 without a device.
         """
         if self.device_type is not DeviceType.CPU:
             return self.time_range.elapsed_us()
@@ -323,9 +323,9 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_device_time_total(self) -> float:
-        """Microseconds on a device without those of calls inside: the sum over the kernels of this call.
+        """Microseconds on a device without inner calls: the sum over the kernels of this call.
 
-        Of an event of the device itself, how long it took.
+        For an event of the device itself its duration.
         """
         if self.device_type is not DeviceType.CPU:
             return self.time_range.elapsed_us()
@@ -333,17 +333,17 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """Bytes of main memory that the call took and did not give back, without those of calls inside.
+        """Bytes of main memory that the call allocated and did not release, without inner calls.
 
-        0 unless the profiler had profile_memory=True. Negative if more was given back than taken.
+        0 unless the profiler had profile_memory=True. Negative if the call released more than it allocated.
         """
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children) if self.on_cpu else 0
 
     @property
     def self_device_memory_usage(self) -> int:
-        """Bytes on a device that the call took and did not give back, without those of calls inside.
+        """Bytes on a device that the call allocated and did not release, without inner calls.
 
-        0 unless the profiler had profile_memory=True. Negative if more was given back than taken.
+        0 unless the profiler had profile_memory=True. Negative if the call released more than it allocated.
         """
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
@@ -460,7 +460,7 @@ class EventList(list[Any]):
         self._timeline: Any = None
 
     def _build_tree(self) -> None:
-        """Find which call is inside of which, and where the nodes of backward passes come from."""
+        """Nest the calls, and find the origins of the nodes of backward passes."""
         self._populate_cpu_children()
         self._remove_dup_nodes()
         self._set_backward_stacktraces()
@@ -515,7 +515,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """Microseconds of the processor in all events; those of calls inside others are counted once.
+        """Microseconds on the processor in all events; inner calls are counted once.
 
         0.0 for an empty list.
         """
@@ -535,9 +535,9 @@ class EventList(list[Any]):
         """The events as a table.
 
         sort_by: an attribute of events, the largest first: "cpu_time_total", "self_cpu_time_total", "cpu_time",
-        "cpu_memory_usage", "self_cpu_memory_usage", "count" and so on; None for the order of the list. row_limit: so
-        many rows, -1 for all. header: a line above. top_level_events_only: without calls inside of others. time_unit:
-        "s", "ms" or "us", None for one that suits each time. Raises AttributeError for an unknown sort_by.
+        "cpu_memory_usage", "self_cpu_memory_usage", "count" and so on; None for the order of the list. row_limit: the
+        number of rows, -1 for all. header: a line above. top_level_events_only: without inner calls. time_unit: "s",
+        "ms" or "us", None for a fitting unit for each time. Raises AttributeError for an unknown sort_by.
         """
         return build_table(
             self,
@@ -570,7 +570,7 @@ class EventList(list[Any]):
         return list(STACK_METRICS)
 
     def export_stacks(self, path: str | Path, metric: str) -> None:
-        """Write lines as flame graphs are made of: frames from the outermost on, then whole microseconds.
+        """Write lines in the format of flame graphs: frames from the outermost on, then integer microseconds.
 
         Raises ValueError for a metric that is not supported.
         """

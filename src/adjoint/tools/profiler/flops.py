@@ -40,7 +40,7 @@ COUNTERS |= dict.fromkeys(("mul", "add"), of_elements)
 
 
 def flops_of(name: str, arguments: list[Any], result: Any) -> int:
-    """The floating point operations of an operation; 0 for those that are not counted, and for one that failed."""
+    """The floating point operations of an operation; 0 without a counter, and for a failed operation."""
     counter = COUNTERS.get(name.removesuffix("_"))
     if counter is None or not hasattr(result, "shape"):
         return 0

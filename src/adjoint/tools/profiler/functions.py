@@ -1,8 +1,8 @@
 """Events of public functions that consist of several operations, or that make tensors.
 
-Operations look for a profiler themselves. These functions do not, so that they cost nothing while no profiler is on.
-While one is on, wrappers replace them in the namespaces and as methods. A function that was imported by name before has
-no wrapper, but the operations inside of it are noted.
+Operations look for a profiler themselves. These functions do not, so they have no cost without a profiler. While a
+profiler is on, wrappers replace them in the namespaces and as methods. A function that was imported by name before has
+no wrapper, but its inner operations are recorded.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def attributes() -> Iterator[tuple[Any, str, Function, str]]:
     operation_names = {names.OPERATIONS.get(name, name) for name in operations}
     for (namespace, name), declared in COMPOSITES.items():
         event = names.function(name, namespace)
-        # that of the operation inside says the same
+        # the event of the inner operation shows the same
         if event is None or event.removesuffix("_") in operation_names or event in operation_names:
             continue
         if namespace != "(method)":

@@ -105,9 +105,9 @@ class profile:
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
         """Sums over all calls of the same name, as a list with one entry for each name.
 
-        group_by_input_shape: calls with other shapes have entries of their own; the shapes are known with
-        record_shapes. group_by_stack_n: so have calls from other lines, told apart by so many innermost lines; they
-        are known with with_stack. Raises RuntimeError before the block has ended.
+        group_by_input_shape: a separate entry for each combination of shapes; needs record_shapes. group_by_stack_n: a
+        separate entry for each call site, identified by this number of innermost lines; needs with_stack. Raises
+        RuntimeError before the block has ended.
         """
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
 

@@ -21,7 +21,7 @@ CATEGORIES = (PARAMETERS, INPUTS, GRADIENTS, SAVED, TEMPORARY)
 
 
 class Memory(NamedTuple):
-    """Memory that was taken, or with negative nbytes given back."""
+    """Memory that was allocated, or, with negative nbytes, released."""
 
     time: int
     nbytes: int
@@ -83,7 +83,7 @@ class Arrays:
                     self.follow(array, Block(array.nbytes, None, "", None, PARAMETERS if leaf else INPUTS))
 
     def take(self, values: Any, name: str, location: Location | None) -> None:
-        """See results: memory that is not known was taken for them."""
+        """Record results: unknown memory was allocated for them."""
         for array in owners(values):
             if id(array) not in self.blocks_by_id:
                 now = perf_counter_ns()
@@ -129,7 +129,7 @@ class Arrays:
             block.use(GRADIENTS)
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stop tracking memory."""
         self.open = False
         self.blocks_by_id.clear()
 
@@ -154,7 +154,7 @@ def as_list(values: Any) -> list[Any]:
 
 
 def array_of(value: Any) -> Any:
-    """The array of a Tensor or of a saved value, anything else as it is."""
+    """The array of a Tensor or of a saved value; other objects unchanged."""
     if isinstance(value, SavedTensor):
         return value.array
     return value._array if isinstance(value, TensorBase) else value
@@ -173,7 +173,7 @@ class Owner(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The most memory that was held at once: when (in microseconds), how much, and by whom, the largest first."""
+    """The peak of memory: its time (in microseconds), its bytes, and its owners, the largest first."""
 
     time: float
     nbytes: int
@@ -223,7 +223,7 @@ class MemoryTimeline:
         return max(0.0, (time - self._origin) / 1000)
 
     def _steps(self, block: Block) -> Iterable[tuple[float, str, int]]:
-        """When the memory of a block comes to which category, and leaves it."""
+        """The times at which the memory of a block enters and leaves each category."""
         ends = [time for time, _ in block.uses[1:]] + [block.end]
         for (start, category), end in zip(block.uses, ends, strict=True):
             yield self._at(start), category, block.nbytes

@@ -30,30 +30,29 @@ DEVICES = ("cuda", "xpu", "mtia", "hpu", "privateuseone")
 
 
 class profile:
-    """A block in which every operation, forward and backward, is noted with its time.
+    """A block that records every operation, forward and backward, with its time.
 
-    Operations appear as "aten::" and their name, the nodes of backward passes under their own names, each inside an
-    event "autograd::engine::evaluate_function: ..." of the engine's, and blocks under their labels
-    (`record_function`). Inside of nodes are the operations of their formulas. Functions that are no single operation,
-    and those that make tensors, are events too, unless they were imported by name: of those only the inside is known.
-    The events are those of the calling thread and of the threads that backward passes start.
+    Operations appear as "aten::" and their name. The nodes of backward passes appear under their own names, each inside
+    the engine's event "autograd::engine::evaluate_function: ...", and contain the operations of their formulas. Blocks
+    appear under their labels (`record_function`). Functions of several operations, and functions that make tensors, are
+    events too. If they were imported by name, only their inner operations are recorded. The events come from the
+    calling thread and from the threads that backward passes start.
 
     enabled: False makes the block do nothing.
     record_shapes: note the shapes of arguments, for `key_averages(group_by_input_shape=True)`.
     with_flops: estimate floating point operations of matrix products, convolutions, sums and products.
-    profile_memory: note the memory that results take and give back, and its use, see
-        `memory_timeline`.
+    profile_memory: record the memory that results allocate and release, and its use, see `memory_timeline`.
     with_stack: note the lines of the program that lead to an operation, for `key_averages(group_by_stack_n=...)` and
         `export_stacks`.
     use_cpu: False, which needs use_kineto, leaves out events on the processor, which are all events here.
     use_device, use_cuda: times on a device by its own clock, for "cuda" with CuPy's arrays; without such a device
     this warns and is ignored.
-    custom_trace_id_callback: gives the name of the trace; a random one otherwise.
+    custom_trace_id_callback: returns the name of the trace; the default is a random name.
     with_modules, use_kineto, experimental_config, acc_events, post_processing_timeout_s, activity_filters: kept as
         attributes; they change nothing here.
 
-    An instance cannot be entered twice (RuntimeError). In a block inside another one, the inner one notes and the
-    outer one does not. Raises ValueError for a negative timeout, AssertionError for use_cpu=False without use_kineto.
+    An instance cannot be entered twice (RuntimeError). Of nested blocks only the inner one records. Raises ValueError
+    for a negative timeout, AssertionError for use_cpu=False without use_kineto.
 
     >>> import adjoint
     >>> x = adjoint.ones(2, 2, requires_grad=True)
@@ -137,7 +136,7 @@ class profile:
     def create_trace_id(self) -> str:
         """The name of this trace: the result of custom_trace_id_callback, otherwise that of `default_trace_id`.
 
-        Each call asks for a new name; `trace_id` is the one in use.
+        Each call makes a new name; `trace_id` is the name in use.
         """
         callback = self.custom_trace_id_callback
         return self.default_trace_id() if callback is None else callback()
@@ -304,9 +303,9 @@ class profile:
     ) -> EventList:
         """Sums over all calls of the same name, as a list with one entry each; empty before the block has ended.
 
-        group_by_input_shape: calls with other shapes have entries of their own; the shapes are known with
-        record_shapes. group_by_stack_n: so have calls from other lines, told apart by so many innermost lines; they
-        are known with with_stack. group_by_overload_name: so have calls of other overloads.
+        group_by_input_shape: a separate entry for each combination of shapes; needs record_shapes. group_by_stack_n: a
+        separate entry for each call site, identified by this number of innermost lines; needs with_stack.
+        group_by_overload_name: a separate entry for each overload.
         """
         events = self.function_events
         if not self.finished:
@@ -360,7 +359,7 @@ class record_function:
             start[0].end(self.name, start[1])
 
     def __call__(self, function: F) -> F:
-        """The function, whose calls each are such a block."""
+        """The function, with each call inside such a block."""
 
         @wraps(function)
         def labelled(*args: Any, **kwargs: Any) -> Any:

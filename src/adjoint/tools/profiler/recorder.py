@@ -47,7 +47,7 @@ def thread_number(ident: int) -> int:
 
 
 class Recorder(ProfilerHook):
-    """Notes events of the threads in whose modes it stands.
+    """Records the events of the threads whose modes contain it.
 
     shapes, flops, memory, stack: further notes besides times. clock: sets marks on a device's timeline. The fields of a
     `Note` are stored in `notes` as plain tuples, which are faster to create.
@@ -58,7 +58,7 @@ class Recorder(ProfilerHook):
         self.shapes, self.flops, self.stack, self.clock = shapes, flops, stack, clock
         self.arrays = Arrays() if memory else None
         self.detailed = shapes or flops or memory or stack or clock is not None
-        # where nodes were made, by their numbers, and the place whose node runs now
+        # the places where nodes were made, by their numbers, and the place of the running node
         self.made_at: dict[int, Location | None] = {}
         self.running: Location | None = None
 
@@ -68,7 +68,7 @@ class Recorder(ProfilerHook):
         super().start()
 
     def stop(self) -> None:
-        """Note nothing any more, for now."""
+        """Pause recording."""
         super().stop()
         functions.release()
 

@@ -128,7 +128,7 @@ def tensorboard_trace_handler(
 
 
 class profile:
-    """A profiler for loops: it notes the steps that a schedule names and hands each trace to a handler.
+    """A profiler for loops: it records the steps that a schedule selects, and passes each trace to a handler.
 
     activities: the activities to watch, by default all available ones; `ProfilerActivity.CUDA` needs CuPy. schedule:
     the action of each step, see `schedule`; by default everything is recorded. on_trace_ready: called with this
@@ -205,7 +205,7 @@ class profile:
     def start(self) -> None:
         """Begin with step 0: `with profile(...)` does so.
 
-        Notes are taken if the schedule records the first step, and without a schedule. `stop` ends them.
+        Recording begins if the schedule records the first step, or without a schedule. `stop` ends it.
         """
         KinetoStepTracker.init_step_count("Torch Profiler")
         self._change(ProfilerAction.NONE, self.current_action)
@@ -220,9 +220,9 @@ class profile:
         self._change(self.current_action, None)
 
     def step(self) -> None:
-        """Say that a step has ended and the next one begins: to be called at the end of each round of a loop.
+        """End a step and begin the next: call it at the end of each iteration of a loop.
 
-        The schedule says for the number of the next step whether notes are taken, and whether a trace ends here.
+        From the number of the next step the schedule decides whether it is recorded, and whether a trace ends here.
 
         >>> import adjoint
         >>> from adjoint.profiler import profile, schedule
@@ -288,9 +288,9 @@ class profile:
         )
 
     def start_trace(self) -> None:
-        """Begin a trace: from here on every operation of the thread is noted.
+        """Begin a trace: from now on every operation of the thread is recorded.
 
-        The schedule calls it; a program that has none may do so instead of `start`.
+        The schedule calls it; without a schedule a program may call it instead of `start`.
         """
         self.prepare_trace()
         assert self.profiler is not None
@@ -300,7 +300,7 @@ class profile:
             self.execution_trace_observer.start()
 
     def stop_trace(self) -> None:
-        """End the trace: nothing is noted any more, and its events can be read.
+        """End the trace: recording stops, and the events can be read.
 
         Raises AssertionError if no trace was begun.
         """
@@ -374,9 +374,9 @@ class profile:
         return self._noted("drawing").plot()
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Stop, or go on, noting inside of a trace; nothing happens where there is none.
+        """Pause or resume recording inside a trace; without a trace it has no effect.
 
-        enable: go on. activities: what that holds for, see `autograd.profiler.profile.toggle_collection_dynamic`.
+        enable: resume. activities: the activities concerned, see `autograd.profiler.profile.toggle_collection_dynamic`.
         """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)

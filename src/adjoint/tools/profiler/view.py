@@ -19,7 +19,7 @@ from adjoint.tools.profiler.export.formats import format_memory
 
 Trace = dict[str, Any]
 
-#: The largest trace in bytes, decompressed: a short file can stand for a very long text of equal bytes.
+#: The largest trace in bytes, decompressed: a short file can expand to a very long text of equal bytes.
 LARGEST = 2 << 30
 #: What reading entries of other contents than a trace's raises.
 WRONG_ENTRY = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -131,7 +131,7 @@ def _text(trace: Trace, sort_by: str, row_limit: int) -> str:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with one page, and with nothing else."""
+    """Serves a single page."""
 
     def __init__(self, content: bytes, *args: Any) -> None:
         self.content = content
@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of each request."""
+        """Do not log requests."""
 
 
 def server(trace: Trace, title: str, port: int = 0) -> ThreadingHTTPServer:

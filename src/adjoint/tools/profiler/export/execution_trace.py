@@ -19,7 +19,7 @@ SCHEMA = "1.1.1-chakra.0.0.4"
 
 
 class _Observer(ProfilerHook):
-    """Notes operations and nodes as the nodes of an execution trace, each with the one inside which it ran."""
+    """Records operations and nodes as the nodes of an execution trace, each with its enclosing node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class _Observer(ProfilerHook):
         super().start()
 
     def stop(self) -> None:
-        """Note nothing any more."""
+        """Stop recording."""
         super().stop()
         functions.release()
 

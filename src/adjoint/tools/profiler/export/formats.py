@@ -9,7 +9,7 @@ BYTES = {"GB": 2**30, "MB": 2**20, "KB": 2**10}
 
 
 def format_time(time_us: float, time_unit: str | None = None) -> str:
-    """A time of so many microseconds in the largest unit of which there is one, or in the given one ("s", "ms", "us").
+    """A time in microseconds, in the largest unit with a value of at least one, or in the given unit ("s", "ms", "us").
 
     >>> from adjoint.tools.profiler.export.formats import format_time
     >>> format_time(12345.6), format_time(0.5), format_time(1500, "us")
@@ -23,7 +23,7 @@ def format_time(time_us: float, time_unit: str | None = None) -> str:
 
 
 def format_time_share(time_us: float, total_time_us: float) -> str:
-    """A time as a share of the whole; of nothing, NaN.
+    """A time as a fraction of the whole; NaN if the whole is 0.
 
     >>> from adjoint.tools.profiler.export.formats import format_time_share
     >>> format_time_share(1, 2)

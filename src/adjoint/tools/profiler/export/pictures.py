@@ -124,7 +124,7 @@ def axis(first: float, last: float, scale: float, y: float) -> Iterator[str]:
 
 
 def areas(timeline: MemoryTimeline, first: float, last: float, scale: float, top: float) -> Iterator[str]:
-    """Memory over time, one category upon the other, with the peak and the line that holds most of it."""
+    """Memory over time, stacked by category, with the peak and the line that holds most of it."""
     most = max(timeline.of("total")) or 1
     bottom = top + MEMORY_HEIGHT + GAP
     height = MEMORY_HEIGHT / most

@@ -28,7 +28,7 @@ def names(process: int, threads: Iterable[int]) -> Iterable[Entry]:
 
 
 def is_memory(event: Any) -> bool:
-    """True for events that are no calls but memory taken or given back between calls."""
+    """True for events that are allocations or releases of memory between calls."""
     return bool(event.name == "[memory]")
 
 
