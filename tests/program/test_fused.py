@@ -347,6 +347,16 @@ def test_steps_follow_the_sums_of_a_program(axis: int | None) -> None:
     assert compare(following, x, y, exactly=False)
 
 
+def test_results_that_are_not_there() -> None:
+    x = rng.normal(size=(ROWS, COLUMNS))
+    for function in (
+        lambda x: (np.exp(x) * x, None),
+        lambda x: (None, np.add.reduce(np.exp(x) * x, axis=-1, keepdims=True) * x, None),
+    ):
+        found, expected = run(function, x), function(x)
+        assert [each is None for each in found] == [each is None for each in expected]
+
+
 def chosen(x: Any, y: Any) -> Any:
     """A selection, and a conversion, of one number for each column."""
     return x * np.where(y > 0.5, y, 2.0) + (y > 0.7).astype(x.dtype) * x

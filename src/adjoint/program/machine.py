@@ -223,7 +223,8 @@ if compiled:
             for step in self.after:
                 run_apart(step, values)
             if type(self.results) is tuple:
-                return tuple([None if value is None else values[value] for value in self.results])
+                # another name than above, where it is an int of C: a result may be None
+                return tuple([None if result is None else values[result] for result in self.results])
             return values[self.results]
 
         def place(self, registers, values: list):
