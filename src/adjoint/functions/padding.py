@@ -102,7 +102,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"{2 * n} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        return constant_pad_nd(input, numbers, 0 if value is None else value)
+        return _padded(input, numbers, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -135,18 +135,22 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
     >>> adjoint.constant_pad_nd(adjoint.tensor([1, 2]), (1, 2), 7)
     tensor([7, 1, 2, 7, 7])
     """
-    numbers = _margins("constant_pad_nd", pad)
+    return _padded(input, _margins("constant_pad_nd", pad), value)
+
+
+def _padded(input: Tensor, numbers: Sizes, value: Any) -> Tensor:
     check_fits(input, value)
+    shape = input._array.shape
     if len(numbers) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(numbers)}")
     n = len(numbers) // 2
-    if n > input.ndim:
+    if n > len(shape):
         raise RuntimeError(
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{2 * n}while the input has {input.ndim}dimensions."
         )
     for i in range(n):
-        size, before, behind = input.shape[-1 - i], numbers[2 * i], numbers[2 * i + 1]
+        size, before, behind = shape[-1 - i], numbers[2 * i], numbers[2 * i + 1]
         if min(size, size + before, size + behind, size + before + behind) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
     return ops.constant_pad_nd(input, numbers, number_as(value, input._array.dtype))

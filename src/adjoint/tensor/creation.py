@@ -813,7 +813,9 @@ _TRIANGLE = """The indices of the {side} triangle of a row by col matrix.
     """
 
 
-def _triangle_indices(name: str, indices_of: Any) -> Any:
+def _triangle_indices(name: str, holds: Any) -> Any:
+    """A function of indices; holds: the comparison of a row, moved by the offset, with the columns that it has."""
+
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Device = None, layout: Any = None,
         requires_grad: bool = False,
@@ -824,7 +826,8 @@ def _triangle_indices(name: str, indices_of: Any) -> Any:
         kind = as_dtype(int if dtype is None else dtype, name)
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
-        array = numpy.stack(indices_of(row, offset, col)).astype(kind.numpy)
+        mask = holds.outer(numpy.arange(offset, row + offset), numpy.arange(col))
+        array = numpy.array(mask.nonzero(), kind.numpy)
         return _wrapped(array, requires_grad, name, device)
 
     indices.__name__ = indices.__qualname__ = name
@@ -835,8 +838,8 @@ def _triangle_indices(name: str, indices_of: Any) -> Any:
     return indices
 
 
-tril_indices = _triangle_indices("tril_indices", numpy.tril_indices)
-triu_indices = _triangle_indices("triu_indices", numpy.triu_indices)
+tril_indices = _triangle_indices("tril_indices", numpy.greater_equal)
+triu_indices = _triangle_indices("triu_indices", numpy.less_equal)
 
 
 def is_tensor(obj: object) -> bool:
