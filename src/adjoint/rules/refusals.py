@@ -1,6 +1,6 @@
 """Checks of the arguments of elementwise operations, and their error messages, in PyTorch's words."""
 
-from adjoint.arrays.dtypes import finfo, float16, from_numpy_dtype, kind_of
+from adjoint.arrays.dtypes import finfo, float16, float32, float64, from_numpy_dtype, kind_of
 from adjoint.arrays.namespace import underlying
 from adjoint.arrays.promotion import common_dtype
 from adjoint.arrays.shapes import broadcast_shapes
@@ -230,8 +230,13 @@ def check_imag(input):
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
+_WITH_PARTS = frozenset((float16, float32, float64))
+
+
 def check_parts(real, imag):
-    first, second = (from_numpy_dtype(part._array.dtype) for part in (real, imag))
+    first, second = from_numpy_dtype(real._array.dtype), from_numpy_dtype(imag._array.dtype)
+    if first is second and first in _WITH_PARTS:
+        return
     if not (first.is_floating_point and second.is_floating_point) or "bfloat16" in (first.name, second.name):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {first.long_name} and {second.long_name}"
