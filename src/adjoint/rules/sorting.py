@@ -5,7 +5,7 @@ The gradient goes to the picked elements. NaN counts as the largest value, as in
 
 from adjoint.arrays.dtypes import kind_of
 from adjoint.arrays.kernels import comparisons
-from adjoint.arrays.namespace import count_true, native, underlying
+from adjoint.arrays.namespace import count_true, native, row_major, underlying
 
 from .declare import Array, Constant, constant, general, linear
 from .reduce import (
@@ -162,7 +162,7 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         indices = _first_of_equals(xp, input, indices, least, dim)
         order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
         indices = xp.take_along_axis(indices, order, axis=dim)
-    return xp.take_along_axis(input, indices, axis=dim), indices
+    return xp.take_along_axis(input, indices, axis=dim), row_major(indices)
 
 
 declare_picked("topk", _topk, keeps_axis=True)
