@@ -166,18 +166,21 @@ def isin(
     >>> adjoint.isin(adjoint.tensor([1, 2, 3]), adjoint.tensor([3, 1]))
     tensor([ True, False,  True])
     """
-    tensors = [each for each in (elements, test_elements) if isinstance(each, TensorBase)]
-    if not tensors:
-        raise TypeError(errors.must_be_tensor("isin", "elements", 0, elements))
-    for each in tensors:
-        if kind_of(each._array) in "bc":
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {each.dtype.long_name}")
+    _check_members(elements)
     if isinstance(test_elements, TensorBase):
+        _check_members(test_elements)
         row = test_elements if test_elements._array.ndim == 1 else ops.reshape(test_elements, (-1,))
         is_member = ops.among(elements, row, invert)
-    else:
+    elif isinstance(elements, TensorBase):
         is_member = (ops.ne if invert else ops.eq)(elements, test_elements)
+    else:
+        raise TypeError(errors.must_be_tensor("isin", "elements", 0, elements))
     return is_member if out is None else ops.clone(is_member, out=out)
+
+
+def _check_members(members: Any) -> None:
+    if isinstance(members, TensorBase) and kind_of(members._array) in "bc":
+        raise RuntimeError(f"Unsupported input type encountered for isin(): {members.dtype.long_name}")
 
 
 @composite()

@@ -117,10 +117,10 @@ static adj_function adj_functions[] = {
     {ADJ_FORMULAS_FROM_AVX2(adj_erfc), 1},
     {ADJ_FORMULAS(adj_lgamma), 1},    {ADJ_FORMULAS(adj_lgamma_rounded), 1}, {ADJ_FORMULAS(adj_psi_rounded), 1},
     {ADJ_FORMULAS(adj_logaddexp), 2}, {ADJ_SINGLE_FORMULAS(adj_logaddexp), 2},
-    {ADJ_FORMULAS_FROM_AVX2(adj_erfcx), 1},
+    {ADJ_FORMULAS_FROM_AVX2(adj_erfcx), 1},    {ADJ_SINGLE_FORMULAS(adj_nextafter), 2},
 };
 #else
-static adj_function adj_functions[29];
+static adj_function adj_functions[30];
 #endif
 
 static int adj_function_kind = 0;

@@ -30,7 +30,7 @@ _TABLE = {
     "sin": ("numpy", "sin", 0, -1, False),
     "cos": ("numpy", "cos", 1, -1, False),
     "hypot": ("numpy", "hypot", 2, 2, True),
-    "nextafter": ("numpy", "nextafter", 3, -1, False),
+    "nextafter": ("numpy", "nextafter", 3, 29, False),
     "fmod": ("numpy", "fmod", 4, 4, True),
     "remainder": ("numpy", "remainder", 5, 5, True),
     "floor_divide": ("numpy", "floor_divide", 6, 6, True),

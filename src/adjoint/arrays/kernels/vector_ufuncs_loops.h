@@ -59,21 +59,6 @@ ADJ_TARGET static int ADJ_NAME(adj_hypot)(ADJ_ARGUMENTS) {
     return 1;
 }
 
-/* numbers of one sign follow each other as the integers that their bits are */
-ADJ_TARGET static int ADJ_NAME(adj_nextafter)(ADJ_ARGUMENTS) {
-    const ADJ_INTEGER low = ADJ_BITS_OF(1e-300), high = ADJ_BITS_OF(1e300);
-    ADJ_DOMAIN((a > low) & (a < high) & (b < high))
-    ADJ_EACH {
-        V from = ADJ_AT(x), to = ADJ_AT(y);
-        W step = (W)(to < from) - (W)(to > from), negative = from < 0;
-        step = (step ^ negative) - negative;
-        V moved;
-        *(W *)&moved = ADJ_BITS(from) + step;
-        ADJ_PUT(moved)
-    }
-    return 1;
-}
-
 /* The remainder of a quotient rounded to an integer is exact if the product is not rounded before the subtraction. So
    both are fused; without an instruction for that the domain is empty. The quotient rounded down may be one less. */
 #define ADJ_QUOTIENT \

@@ -52,6 +52,21 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_signed)(const V *size, const V *sign, V 
     if (inside) return 1; \
     if (!ADJ_NAME(adj_all)(&all)) return 0; }
 
+/* numbers of one sign follow each other as the integers that their bits are */
+ADJ_TARGET static int ADJ_NAME(adj_nextafter)(ADJ_ARGUMENTS) {
+    const ADJ_INTEGER low = ADJ_BITS_OF(ADJ_C(1e-35f, 1e-300)), high = ADJ_BITS_OF(ADJ_C(1e35f, 1e300));
+    ADJ_DOMAIN((a > low) & (a < high) & (b < high))
+    ADJ_EACH {
+        V from = ADJ_AT(x), to = ADJ_AT(y);
+        W step = (W)(to < from) - (W)(to > from), negative = from < 0;
+        step = (step ^ negative) - negative;
+        V moved;
+        *(W *)&moved = ADJ_BITS(from) + step;
+        ADJ_PUT(moved)
+    }
+    return 1;
+}
+
 /* the distribution function of the logistic distribution */
 ADJ_TARGET static int ADJ_NAME(adj_expit)(ADJ_ARGUMENTS) {
     /* of minus the size of x: the exponential cannot overflow, and small results keep their digits */
