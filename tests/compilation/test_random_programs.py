@@ -158,6 +158,7 @@ programs = st.lists(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 @given(programs)
+@pytest.mark.quick(0)
 def test_random_programs(steps: list[Step]) -> None:
     compare(case(steps))
 
