@@ -41,12 +41,14 @@ OTHER_FLAGS = ["-g0", "-ffp-contract=off", "-fno-math-errno"]
 #: The modules of loops over elements, in which -O3 pays. gcc compiles those of the first folder for size, and for speed
 #: the headers that have the loops (optimized_begin.h).
 KERNELS = "adjoint.arrays.kernels."
-QUICK = (KERNELS, "adjoint.program.machine")
+QUICK = (KERNELS,)
+#: The module whose loops pay for vectors, and whose calls do not pay for copies of them.
+VECTORIZED = ("adjoint.program.machine",)
 #: The modules that run seldom, that call Python more than they compute, or that are as quick where they are compiled
 #: for size.
 SMALL = ("adjoint.core.modes.profiling", "adjoint.core.view_steps", "adjoint.runtime.memory", "adjoint.runtime.threads")
 SMALL += ("adjoint.transforms.batching.levels", "adjoint.tensor.arithmetic", SHARED)
-SMALL += ("adjoint.compilation.matching", "adjoint.program.fused")
+SMALL += ("adjoint.compilation.matching", "adjoint.program.fused", "adjoint.program.region")
 # together at most 1.8 % more instructions on the paths of benchmarks/instructions.py
 SMALL += (
     "adjoint.core.in_place",
@@ -201,8 +203,11 @@ class OptionalBuildExt(build_ext):
         is_gcc = self.is_gcc()
         is_small = name in SMALL or (is_gcc and name.startswith(KERNELS))
         optimized = "-Os" if is_small else "-O3" if name.startswith(QUICK) else "-O2"
+        if name in VECTORIZED:
+            optimized = "-O2" if is_gcc else "-O3"
         of_gcc = [UNLIKELY, *([COPIES] if platform.machine() == "x86_64" else [])] if is_gcc else []
-        return [optimized, *of_gcc, *OTHER_FLAGS]
+        loops = ["-ftree-loop-vectorize", "-fvect-cost-model=dynamic"] if is_gcc and name in VECTORIZED else []
+        return [optimized, *loops, *of_gcc, *OTHER_FLAGS]
 
     def check_compiler(self):
         """Compile a file of one line: this tells a machine without a compiler from a mistake of ours."""

@@ -51,6 +51,8 @@ static void adj_among(int is_floating, int size, const char *elements, Py_ssize_
     ADJ_FOR_EACH_KIND(ADJ_AMONG)
 }
 
+#include "optimized_end.h"
+
 /* The largest k for which insertion finds the k elements of a row. */
 #define ADJ_MOST_FIRST 16
 
@@ -81,6 +83,4 @@ static void adj_first(int is_floating, int size, const char *elements, Py_ssize_
                       int largest, int64_t *places) {
     ADJ_FOR_EACH_KIND(ADJ_FIRST)
 }
-
-#include "optimized_end.h"
 #endif

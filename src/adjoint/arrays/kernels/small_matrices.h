@@ -145,11 +145,8 @@ typedef double (*adj_elimination)(double *a, int n, double *sides);
     }
 ADJ_DEFINE_ELIMINATION(4, 0)
 ADJ_DEFINE_ELIMINATION(4, 4)
-ADJ_DEFINE_ELIMINATION(4, 16)
 ADJ_DEFINE_ELIMINATION(8, 0)
-ADJ_DEFINE_ELIMINATION(8, 4)
 ADJ_DEFINE_ELIMINATION(8, 8)
-ADJ_DEFINE_ELIMINATION(8, 16)
 ADJ_DEFINE_ELIMINATION(16, 0)
 ADJ_DEFINE_ELIMINATION(16, 4)
 ADJ_DEFINE_ELIMINATION(16, 16)
@@ -162,9 +159,8 @@ typedef struct {
 
 static const adj_eliminations *adj_elimination_for(npy_intp n, npy_intp n_sides) {
     static const adj_eliminations all[] = {
-        {4, 0, adj_eliminate_4_0},   {4, 4, adj_eliminate_4_4},     {4, 16, adj_eliminate_4_16},
-        {8, 0, adj_eliminate_8_0},   {8, 4, adj_eliminate_8_4},     {8, 8, adj_eliminate_8_8},
-        {8, 16, adj_eliminate_8_16}, {16, 0, adj_eliminate_16_0},   {16, 4, adj_eliminate_16_4},
+        {4, 0, adj_eliminate_4_0},   {4, 4, adj_eliminate_4_4},   {8, 0, adj_eliminate_8_0},
+        {8, 8, adj_eliminate_8_8},   {16, 0, adj_eliminate_16_0}, {16, 4, adj_eliminate_16_4},
         {16, 16, adj_eliminate_16_16},
     };
     const adj_eliminations *each = all;

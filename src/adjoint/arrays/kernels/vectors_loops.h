@@ -465,7 +465,7 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize)(void *of) {
 
 /* The sum of the squared distances of n numbers, `step` apart, from their mean. It uses distances from the first
    number, so equal numbers give 0. */
-ADJ_TARGET static double ADJ_NAME(adj_distances_from_first)(const T *x, int64_t n, int64_t step) {
+ADJ_TARGET ADJ_APART double ADJ_NAME(adj_distances_from_first)(const T *x, int64_t n, int64_t step) {
     double total = 0, squares = 0;
     for (int64_t i = 0; i < n; i++) total += x[i * step] - x[0];
     T mean = (T)(total / n);
@@ -576,8 +576,8 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
 }
 
 /* The means of n columns of `runs` elements, `step` apart, and the sums of the squared distances from them. */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_moments_of_columns)(const T *restrict x, int64_t n, int64_t runs, int64_t step,
-                                                            T *restrict mean, double *restrict squares) {
+ADJ_TARGET ADJ_APART void ADJ_NAME(adj_moments_of_columns)(const T *restrict x, int64_t n, int64_t runs, int64_t step,
+                                                           T *restrict mean, double *restrict squares) {
     double totals[ADJ_COLUMNS] = {0};
     for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
         T sums[ADJ_COLUMNS] = {0};
