@@ -575,6 +575,18 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
         }
 }
 
+/* Statements for n columns, a vector at a time and then one by one: the compiler makes nothing of the rest, which it
+   would make a dozen times as long. */
+#define ADJ_GIVEN(at) (*(const V *)((at) + i))
+#define ADJ_PART(at) (*(V *)((at) + i))
+#define ADJ_ONE_BY_ONE(...) { __asm__ volatile(""); __VA_ARGS__; }
+#define ADJ_COLUMNS_OF(n, of_vector, ...)                                                                              \
+    {                                                                                                                  \
+        int64_t i = 0;                                                                                                 \
+        for (; i + WIDTH <= n; i += WIDTH) { of_vector; }                                                              \
+        for (; i < n; i++) ADJ_ONE_BY_ONE(__VA_ARGS__)                                                                 \
+    }
+
 /* The means of n columns of `runs` elements, `step` apart, and the sums of the squared distances from them. */
 ADJ_TARGET ADJ_APART void ADJ_NAME(adj_moments_of_columns)(const T *restrict x, int64_t n, int64_t runs, int64_t step,
                                                            T *restrict mean, double *restrict squares) {
@@ -582,18 +594,16 @@ ADJ_TARGET ADJ_APART void ADJ_NAME(adj_moments_of_columns)(const T *restrict x, 
     for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
         T sums[ADJ_COLUMNS] = {0};
         for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
-            for (int64_t i = 0; i < n; i++) sums[i] += x[run * step + i];
-        for (int64_t i = 0; i < n; i++) totals[i] += sums[i];
+            ADJ_COLUMNS_OF(n, ADJ_PART(sums) += ADJ_GIVEN(x + run * step), sums[i] += x[run * step + i])
+        for (int64_t i = 0; i < n; i++) ADJ_ONE_BY_ONE(totals[i] += sums[i])
     }
-    for (int64_t i = 0; i < n; i++) mean[i] = (T)(totals[i] / runs), squares[i] = 0;
+    for (int64_t i = 0; i < n; i++) ADJ_ONE_BY_ONE(mean[i] = (T)(totals[i] / runs), squares[i] = 0)
     for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
         T sums[ADJ_COLUMNS] = {0};
         for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
-            for (int64_t i = 0; i < n; i++) {
-                T offset = x[run * step + i] - mean[i];
-                sums[i] += offset * offset;
-            }
-        for (int64_t i = 0; i < n; i++) squares[i] += sums[i];
+            ADJ_COLUMNS_OF(n, V offset = ADJ_GIVEN(x + run * step) - ADJ_GIVEN(mean); ADJ_PART(sums) += offset * offset,
+                           T offset = x[run * step + i] - mean[i]; sums[i] += offset * offset)
+        for (int64_t i = 0; i < n; i++) ADJ_ONE_BY_ONE(squares[i] += sums[i])
     }
 }
 
@@ -628,14 +638,17 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns)(void *of) {
         double squares[ADJ_COLUMNS];
         ADJ_NAME(adj_moments_of_columns)(x, n, runs, step, mean, squares);
         for (int64_t i = 0; i < n; i++) {
+            __asm__ volatile("");
             T var = (T)(squares[i] / runs), factor = 1 / ADJ_C(sqrtf, sqrt)(var + (T)job->eps);
             ((T *)job->mean)[first + i] = mean[i];
             ((T *)job->var)[first + i] = var;
             scale[i] = weights ? factor * weights[first + i] : factor;
             shift[i] = biases ? biases[first + i] : 0;
         }
-        for (int64_t run = 0; run < runs; run++)
-            for (int64_t i = 0; i < n; i++) out[run * step + i] = (x[run * step + i] - mean[i]) * scale[i] + shift[i];
+        for (int64_t run = 0, at = 0; run < runs; run++, at += step)
+            ADJ_COLUMNS_OF(
+                n, ADJ_PART(out + at) = (ADJ_GIVEN(x + at) - ADJ_GIVEN(mean)) * ADJ_GIVEN(scale) + ADJ_GIVEN(shift),
+                out[at + i] = (x[at + i] - mean[i]) * scale[i] + shift[i])
     }
 }
 
@@ -653,13 +666,17 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns_back)(void *of) {
         for (int64_t begin = 0; begin < runs; begin += ADJ_FEW_RUNS) {
             T sums[ADJ_COLUMNS] = {0}, products[ADJ_COLUMNS] = {0};
             for (int64_t run = begin; run < ADJ_MIN(begin + ADJ_FEW_RUNS, runs); run++)
-                for (int64_t i = 0; i < n; i++) {
+                ADJ_COLUMNS_OF(
+                    n,
+                    V passed = ADJ_GIVEN(g + run * step);
+                    ADJ_PART(sums) += passed;
+                    ADJ_PART(products) += passed * (ADJ_GIVEN(x + run * step) - ADJ_GIVEN(mean)),
                     sums[i] += g[run * step + i];
-                    products[i] += g[run * step + i] * (x[run * step + i] - mean[i]);
-                }
-            for (int64_t i = 0; i < n; i++) totals[i] += sums[i], moments[i] += products[i];
+                    products[i] += g[run * step + i] * (x[run * step + i] - mean[i]))
+            for (int64_t i = 0; i < n; i++) ADJ_ONE_BY_ONE(totals[i] += sums[i], moments[i] += products[i])
         }
         for (int64_t i = 0; i < n; i++) {
+            __asm__ volatile("");
             T factor = 1 / ADJ_C(sqrtf, sqrt)(((const T *)job->var)[first + i] + (T)job->eps);
             double weight = weights ? weights[first + i] : 1, moment = weight * moments[i] * factor;
             ((T *)job->totals)[first + i] = (T)totals[i];
@@ -672,10 +689,19 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_columns_back)(void *of) {
         if (job->out == NULL) continue;
         T *restrict out = (T *)job->out + first;
         for (int64_t run = 0; run < runs; run++)
-            for (int64_t i = 0, at = run * step; i < n; i++)
-                out[at + i] = g[at + i] * scale[i] + ((x[at + i] - mean[i]) * slope[i] + shift[i]);
+            ADJ_COLUMNS_OF(
+                n,
+                V change = (ADJ_GIVEN(x + run * step) - ADJ_GIVEN(mean)) * ADJ_GIVEN(slope) + ADJ_GIVEN(shift);
+                ADJ_PART(out + run * step) = ADJ_GIVEN(g + run * step) * ADJ_GIVEN(scale) + change,
+                T change = (x[run * step + i] - mean[i]) * slope[i] + shift[i];
+                out[run * step + i] = g[run * step + i] * scale[i] + change)
     }
 }
+
+#undef ADJ_GIVEN
+#undef ADJ_PART
+#undef ADJ_ONE_BY_ONE
+#undef ADJ_COLUMNS_OF
 
 /* the bit of the sign */
 #define ADJ_SIGN_BIT ((ADJ_INTEGER)1 << (8 * sizeof(T) - 1))
