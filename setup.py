@@ -56,7 +56,7 @@ SMALL += (
     "adjoint.core.modes.state",
     "adjoint.core.recorded",
 )
-SMALL += ("adjoint.transforms.duals", "adjoint.transforms.tangents")
+SMALL += ("adjoint.transforms.duals", "adjoint.transforms.tangents", "adjoint.core.operations.binding")
 #: An option of gcc for x86: memory is copied and cleared by the C library. Compiled for size it would be by one
 #: instruction for each few bytes, which takes up to a hundred cycles to start.
 COPIES = "-mstringop-strategy=libcall"

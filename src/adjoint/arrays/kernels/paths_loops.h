@@ -11,7 +11,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log_to_three)(const V *x, V *result) {
 }
 
 /* the logarithm of the sum of three exponentials */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_log_of_three)(const V *a, const V *b, const V *c, V *result) {
+ADJ_TARGET ADJ_APART void ADJ_NAME(adj_log_of_three)(const V *a, const V *b, const V *c, V *result) {
     V top, part, sum;
     W first = *a > *b;
     ADJ_NAME(adj_choose)(&first, a, b, &top);

@@ -282,7 +282,7 @@ ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_store_rest)(T *to, int64_t n, const V *v
 }
 
 /* the sum of exp(x - top) of n elements, which are written to `powers` unless it is NULL */
-ADJ_TARGET ADJ_INLINE T ADJ_NAME(adj_powers)(const T *x, int64_t n, T top, T *powers) {
+ADJ_TARGET ADJ_APART T ADJ_NAME(adj_powers)(const T *x, int64_t n, T top, T *powers) {
     double total = 0;
     int64_t i = 0;
     V e;
@@ -384,7 +384,7 @@ ADJ_TARGET static void ADJ_NAME(adj_softmax_back)(void *of) {
 }
 
 /* the sum of n elements, in single precision of no more than a few hundred at once */
-ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
+ADJ_TARGET ADJ_APART double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
     double total = 0;
     while (n > 0) {
         int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
@@ -403,7 +403,7 @@ ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_sum)(const T *x, int64_t n) {
 }
 
 /* the sum of squares of the differences from the mean */
-ADJ_TARGET ADJ_INLINE double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean) {
+ADJ_TARGET ADJ_APART double ADJ_NAME(adj_squares)(const T *x, int64_t n, T mean) {
     double total = 0;
     while (n > 0) {
         int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
@@ -497,7 +497,7 @@ ADJ_TARGET static void ADJ_NAME(adj_distances)(void *of) {
 }
 
 /* sums of g * weight and g * weight * (x - mean); weight NULL stands for ones */
-ADJ_TARGET ADJ_INLINE void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean,
+ADJ_TARGET ADJ_APART void ADJ_NAME(adj_sums_back)(const T *g, const T *x, const T *weight, int64_t n, T mean,
                                                    double *total, double *moment) {
     while (n > 0) {
         int64_t here = ADJ_MIN(n, 64 * WIDTH), i = 0;
