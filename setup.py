@@ -57,7 +57,6 @@ SMALL += (
     "adjoint.core.recorded",
 )
 SMALL += ("adjoint.transforms.duals", "adjoint.transforms.tangents", "adjoint.core.operations.binding")
-SMALL += ("adjoint.core.operations.recorder",)
 #: An option of gcc for x86: memory is copied and cleared by the C library. Compiled for size it would be by one
 #: instruction for each few bytes, which takes up to a hundred cycles to start.
 COPIES = "-mstringop-strategy=libcall"
