@@ -328,6 +328,17 @@ def test_operands_of_some_rows_have_no_schedule(function: Any, shapes: list[tupl
         Schedule(form, shapes, dense)
 
 
+def test_reductions_of_several_types_have_no_schedule() -> None:
+    def of_two_types(x: Any) -> Any:
+        return np.add.reduce(x * x, None), np.maximum.reduce(x.astype(np.float64), -1)
+
+    x = rng.normal(size=(40, 300)).astype(np.float32)
+    with pytest.raises(Unschedulable, match="several types"):
+        Schedule(form_of(of_two_types, x), [x.shape])
+    for found, expected in zip(listed(run(of_two_types, x)), of_two_types(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_more_values_than_registers_have_no_schedule() -> None:
     def sum_of_powers(x: Any, y: Any) -> Any:
         for k in range(MOST_STEPS // 2 - 1):

@@ -200,7 +200,7 @@ def renamed(**others: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **{others.get(key, key): value for key, value in kwargs.items()})
+            return function(*args, **under_own_names(function.__name__, kwargs, others))
 
         return call  # type: ignore[return-value]
 

@@ -220,7 +220,10 @@ class Schedule:
             steps.append(self._step(value, past, registers))
         if len(registers.scratch) > MOST_REGISTERS:
             raise Unschedulable("too many values")
-        sizes = [numpy.dtype(self.dtypes[value]).itemsize for value in self.in_tiles if self.steps[value].reduction]
+        sizes = {numpy.dtype(self.dtypes[value]).itemsize for value in self.in_tiles if self.steps[value].reduction}
+        if len(sizes) > 1:
+            # the machine clears and copies results of all reductions by one size
+            raise Unschedulable("reductions of several types")
         self.total_size = max(sizes, default=8)
         self.tile, self.group = tile, group
         self.is_threaded = (

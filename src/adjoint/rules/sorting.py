@@ -132,6 +132,24 @@ def _first_of_equals(xp, input, indices, least, dim):
     return xp.moveaxis(xp.where(equal_places, xp.take(equal, rank) - first, indices), -1, dim)
 
 
+def _places_of_first(xp, input, k, dim, largest):
+    """The indices of the first k elements in descending (or ascending) order; equal elements keep their order."""
+    n = input.shape[dim]
+    if comparisons.compiled and dim == input.ndim - 1:
+        places = native(comparisons.places_of_first, input, k, largest)
+        if places is not None:
+            return places
+    if not 0 < k < n or n <= _FEW:
+        return _order(xp, input, dim, largest)[part(dim, 0, k)]
+    last = n - k if largest else k - 1
+    split = xp.argpartition(input, last, axis=dim)
+    indices = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
+    least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
+    indices = _first_of_equals(xp, input, indices, least, dim)
+    order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
+    return xp.take_along_axis(indices, order, axis=dim)
+
+
 def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) elements along an axis and their indices, in order (`sorted` or not).
 
@@ -146,23 +164,8 @@ def _topk(xp, input: Array, k, dim=-1, largest=True, sorted=True):
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return _itself(xp, input)
-    indices = None
-    if comparisons.compiled and dim == input.ndim - 1:
-        indices = native(comparisons.places_of_first, input, k, largest)
-    if indices is not None:
-        pass
-    elif not 0 < k < n or n <= _FEW:
-        # the first of all elements in order are in order
-        indices = _order(xp, input, dim, largest)[part(dim, 0, k)]
-    else:
-        last = n - k if largest else k - 1
-        split = xp.argpartition(input, last, axis=dim)
-        indices = xp.sort(split[part(dim, n - k, n) if largest else part(dim, 0, k)], axis=dim)
-        least = xp.take_along_axis(input, split[part(dim, last, last + 1)], axis=dim)
-        indices = _first_of_equals(xp, input, indices, least, dim)
-        order = _order(xp, xp.take_along_axis(input, indices, axis=dim), dim, largest)
-        indices = xp.take_along_axis(indices, order, axis=dim)
-    return xp.take_along_axis(input, indices, axis=dim), row_major(indices)
+    indices = row_major(_places_of_first(xp, input, k, dim, largest))
+    return xp.take_along_axis(input, indices, axis=dim), indices
 
 
 declare_picked("topk", _topk, keeps_axis=True)

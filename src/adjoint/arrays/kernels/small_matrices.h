@@ -100,12 +100,12 @@ static PyObject *adj_multiply_stacks(PyObject *first, PyObject *second) {
     return (PyObject *)out;
 }
 
-/* Gaussian elimination with the largest pivot of each column: matrices become factors, and sides solutions. Rows are
-   as wide as vectors are: `width` and `n_sides` are constants where this is compiled, and what lies beyond n, or beside
-   the diagonal, is worked on in vain. Returns the determinant. */
+/* Gaussian elimination with the largest pivot of each column: matrices become factors, and sides solutions. Returns the
+   determinant. `width` and `n_sides` are constants of the compiler, so that each step works on whole vectors. Elements
+   beyond column n, and those left of the diagonal, take part and are never read. */
 static ADJ_ALWAYS_INLINE double adj_eliminate_rows(double *a, int n, double *sides, const int width,
                                                    const int n_sides) {
-    double determinant = 1, row[ADJ_SMALL_MATRIX], side[ADJ_SMALL_MATRIX];
+    double determinant = 1, row[ADJ_SMALL_MATRIX], side[ADJ_FEW_SIDES];
     for (int c = 0; c < n; c++) {
         int pivot = c;
         for (int i = c + 1; i < n; i++)

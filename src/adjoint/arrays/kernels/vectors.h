@@ -94,7 +94,7 @@ enum { ADJ_LSTM, ADJ_GRU, ADJ_TANH, ADJ_RELU };
 static const struct { int parts, saved_gates; } adj_cells[] = {{4, 4}, {3, 4}, {1, 0}, {1, 0}};
 
 #define ADJ_INLINE static inline __attribute__((always_inline, unused))
-/* not made a part of each function that calls it: that would take room and no time */
+/* Not inlined: copies in each caller would add to the size, and save no time. */
 #define ADJ_APART static __attribute__((noinline))
 #define ADJ_JOIN_(a, b, c) a##_##b##_##c
 #define ADJ_JOIN(a, b, c) ADJ_JOIN_(a, b, c)

@@ -575,8 +575,8 @@ ADJ_TARGET static void ADJ_NAME(adj_standardize_back)(void *of) {
         }
 }
 
-/* Statements for n columns, a vector at a time and then one by one: the compiler makes nothing of the rest, which it
-   would make a dozen times as long. */
+/* Statements for n columns: for whole vectors first, then for single columns. The empty assembler statement keeps the
+   compiler from making vectors of the single columns, which would make the function ten times as long. */
 #define ADJ_GIVEN(at) (*(const V *)((at) + i))
 #define ADJ_PART(at) (*(V *)((at) + i))
 #define ADJ_ONE_BY_ONE(...) { __asm__ volatile(""); __VA_ARGS__; }
