@@ -733,3 +733,29 @@ def test_a_function_that_sees_a_compiled_one_does_not_see_its_recordings():
         inner(adjoint.ones(n))
         assert outer(adjoint.ones(2)).tolist() == [3, 3]
     assert outer.n_recordings == 1 and inner.n_recordings == 3
+
+
+#: Functions of arrays above the size from which a recording has outlines.
+OF_LARGE_ARRAYS = {
+    "cotangents added in place": lambda x: (x.sin() ** 2).sum() + ((x[1:] - x[:-1]) ** 2).sum(),
+    "a number of a result": lambda x: (x.sin() * x.cos()[0, 1].item()).sum(),
+    "a contraction": lambda x: adjoint.einsum("ij,jk,kl->il", x.sin(), x, x.cos()).sum(),
+    "a contraction of results": lambda x: adjoint.einsum("ij,ij->i", x.sin(), x.cos()).sum(),
+    "a branch": lambda x: (x.exp() * (2 if bool((x.tanh() > 0.5).any()) else 3)).sum(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_LARGE_ARRAYS)
+def test_large_arrays(name: str) -> None:
+    def values(function, array):
+        x = adjoint.tensor(array, requires_grad=True)
+        result = function(x)
+        result.backward()
+        return [result.item(), x.grad.numpy()]
+
+    function = OF_LARGE_ARRAYS[name]
+    compiled = adjoint.compile(function)
+    for seed in range(4):
+        array = numpy.random.default_rng(seed).uniform(-0.7, 0.3 * seed, (100, 100))
+        for expected, actual in zip(values(function, array), values(compiled, array), strict=True):
+            numpy.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import adjoint
+from adjoint.compilation.recordings import outlines, recording
 from support.compiled_comparison import Case, World, compare, observe_writes, tensor
 
 PROGRAMS = int(os.environ.get("ADJOINT_PROGRAMS", "150"))
@@ -161,6 +162,18 @@ programs = st.lists(
 @pytest.mark.quick(0)
 def test_random_programs(steps: list[Step]) -> None:
     compare(case(steps))
+
+
+@settings(
+    max_examples=PROGRAMS, deadline=None, database=None, print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+@given(programs)
+def test_outlines_of_all_arrays(steps: list[Step]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (outlines, recording):
+            patch.setattr(module, "LARGE", 1)
+        compare(case(steps))
 
 
 @settings(

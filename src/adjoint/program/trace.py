@@ -406,7 +406,7 @@ Symbol.__hash__ = None  # type: ignore[assignment]
 
 
 def trace(function: Callable[..., Any], arguments: Any, level: int = NOTHING, numbers: bool = False) -> Form:
-    """The form of function(*arguments). Arrays are inputs, also inside tuples.
+    """The form of function(*arguments). Arrays are inputs, also inside tuples and lists.
 
     level: the facts about shapes that symbols have. numbers: Python numbers among the arguments are inputs too, in the
     arrays' dtype. Otherwise they are constants, as are all other arguments.
@@ -442,8 +442,8 @@ def _symbols(value: Any, tape: Trace, level: int, dtype: str | None) -> Any:
         return tape.add_input(value.dtype.char, value.shape, level)
     if dtype is not None and type(value) in (int, float):
         return tape.add_input(dtype, (), level)
-    if type(value) is tuple:
-        return tuple([_symbols(member, tape, level, dtype) for member in value])
+    if type(value) in (tuple, list):
+        return type(value)([_symbols(member, tape, level, dtype) for member in value])
     return value
 
 

@@ -43,10 +43,17 @@ class Outlines:
         self._callers.add(id(root_of(array)))
 
     def add(self, arrays: Sequence[Any], sources: Sequence[Any]) -> None:
-        """Give outlines to large arrays that a step made from sources."""
+        """Give outlines to large arrays that a step made from sources.
+
+        A result in the memory of a source is not new: earlier steps have the array itself.
+        """
         owners = [root_of(array) for array in arrays]
-        new = [owner for owner in owners if owner.nbytes >= LARGE and id(owner) not in self._of]
-        if new and any(id(root_of(source)) in self._of or id(root_of(source)) in self._callers for source in sources):
+        large = [owner for owner in owners if owner.nbytes >= LARGE and id(owner) not in self._of]
+        if not large:
+            return
+        known = {id(root_of(source)) for source in sources}
+        new = [owner for owner in large if id(owner) not in known]
+        if new and any(number in self._of or number in self._callers for number in known):
             for owner in new:
                 if owner.base is None and not owner.dtype.hasobject and id(owner) not in self._callers:
                     self._add(owner)

@@ -261,7 +261,7 @@ class Recording(Interceptor):
         """A number that the function reads from an array."""
         value = function(array.array, *concrete(more))
         if self.is_recording and self.reason is None:
-            args = (array.array, *concrete(more))
+            args = self.outlines.of_all((array.array, *concrete(more)))
             look = Look(function, args, {}, (), arrays_in(args))
             look.result = value
             look.line, look.function_line = caller_of_libraries(), line_in(self.code)
