@@ -51,9 +51,9 @@ class Outlines:
         large = [owner for owner in owners if owner.nbytes >= LARGE and id(owner) not in self._of]
         if not large:
             return
-        known = {id(root_of(source)) for source in sources}
-        new = [owner for owner in large if id(owner) not in known]
-        if new and any(number in self._of or number in self._callers for number in known):
+        source_ids = {id(root_of(source)) for source in sources}
+        new = [owner for owner in large if id(owner) not in source_ids]
+        if new and any(number in self._of or number in self._callers for number in source_ids):
             for owner in new:
                 if owner.base is None and not owner.dtype.hasobject and id(owner) not in self._callers:
                     self._add(owner)
