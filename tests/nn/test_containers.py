@@ -84,6 +84,8 @@ def test_dictionary_of_parameters():
     assert list(values.fromkeys(["x"], 1).items()) == [("x", 1)]
     values.clear()
     assert len(values) == 0 and list(values.keys()) == []
+    with pytest.raises(KeyError):
+        values.popitem()
 
 
 BAD = {

@@ -261,6 +261,15 @@ def test_first_values(expression):
     assert values.std() == pytest.approx(bound / math.sqrt(3), rel=0.05)
 
 
+def test_layers_of_given_vectors():
+    table = nn.Embedding.from_pretrained(o(3, 2), False, 1, 2.0, 1.0, True, True)
+    assert (table.padding_idx, table.max_norm, table.norm_type) == (1, 2.0, 1.0)
+    assert table.scale_grad_by_freq and table.sparse and table.weight.requires_grad
+    bags = nn.EmbeddingBag.from_pretrained(o(3, 2), True, 2.0, 1.0, False, "sum", True, True, 1)
+    assert (bags.max_norm, bags.norm_type, bags.mode, bags.padding_idx) == (2.0, 1.0, "sum", 1)
+    assert bags.sparse and bags.include_last_offset and not bags.weight.requires_grad
+
+
 def test_other_first_values():
     adjoint.manual_seed(0)
     table = nn.Embedding(100, 100, padding_idx=3).weight.detach().numpy()

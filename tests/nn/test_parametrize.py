@@ -9,8 +9,9 @@ import pytest
 
 import adjoint
 from adjoint import nn
+from support import stand_in_cupy
 
-parametrize, made = nn.utils.parametrize, nn.utils.parametrizations
+parametrize, parametrizations = nn.utils.parametrize, nn.utils.parametrizations
 
 
 class Symmetric(nn.Module):
@@ -61,7 +62,7 @@ def test_several_functions_and_the_way_back():
 
 
 def test_one_computation_in_a_block():
-    model = made.weight_norm(nn.Linear(2, 3))
+    model = parametrizations.weight_norm(nn.Linear(2, 3))
     assert model.weight is not model.weight
     with parametrize.cached():
         assert model.weight is model.weight
@@ -69,7 +70,7 @@ def test_one_computation_in_a_block():
 
 
 def test_copies_have_classes_of_their_own():
-    model = made.weight_norm(nn.Linear(2, 3))
+    model = parametrizations.weight_norm(nn.Linear(2, 3))
     other = copy.deepcopy(model)
     parametrize.remove_parametrizations(other, "weight")
     assert parametrize.is_parametrized(model, "weight") and bool(adjoint.allclose(model.weight, other.weight))
@@ -187,7 +188,9 @@ def test_bad_parametrizations():
     with pytest.raises(ValueError, match="does not have a parametrization on weight"):
         parametrize.remove_parametrizations(nn.Linear(2, 2), "weight")
     with pytest.raises(ValueError, match="Cannot leave unparametrized"):
-        parametrize.remove_parametrizations(made.weight_norm(nn.Linear(2, 3)), "weight", leave_parametrized=False)
+        parametrize.remove_parametrizations(
+            parametrizations.weight_norm(nn.Linear(2, 3)), "weight", leave_parametrized=False
+        )
     with pytest.raises(ValueError, match="requires one or more modules"):
         parametrize.ParametrizationList([], adjoint.ones(2))
 
@@ -196,7 +199,7 @@ def test_bad_parametrizations():
 def test_weight_norm(dim):
     model = nn.Linear(3, 2)
     weight = model.weight.detach().clone()
-    made.weight_norm(model, dim=dim)
+    parametrizations.weight_norm(model, dim=dim)
     assert bool(adjoint.allclose(model.weight, weight))
     shapes = {0: (2, 1), 1: (1, 3), None: ()}
     assert model.parametrizations.weight.original0.shape == shapes[dim]
@@ -211,7 +214,7 @@ def test_weight_norm(dim):
 def test_orthogonal(kind, shape, use_trivialization):
     adjoint.manual_seed(0)
     model = nn.Linear(shape[1], shape[0])
-    made.orthogonal(model, orthogonal_map=kind, use_trivialization=use_trivialization)
+    parametrizations.orthogonal(model, orthogonal_map=kind, use_trivialization=use_trivialization)
     few = min(shape)
 
     def product():
@@ -235,35 +238,45 @@ def test_orthogonal(kind, shape, use_trivialization):
             model.weight = adjoint.eye(*shape)
 
 
+@pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5)])
+@pytest.mark.parametrize("use_trivialization", [False, True])
+def test_orthogonal_on_a_device(kind, shape, use_trivialization):
+    with stand_in_cupy.installed():
+        model = nn.Linear(shape[1], shape[0]).cuda()
+        parametrizations.orthogonal(model, orthogonal_map=kind, use_trivialization=use_trivialization)
+        assert all(tensor.is_cuda for tensor in (model.weight, *model.parameters(), *model.buffers()))
+
+
 def test_spectral_norm():
     adjoint.manual_seed(0)
-    model = made.spectral_norm(nn.Linear(3, 4), n_power_iterations=30)
+    model = parametrizations.spectral_norm(nn.Linear(3, 4), n_power_iterations=30)
     assert adjoint.linalg.matrix_norm(model.weight, 2).item() == pytest.approx(1, abs=1e-3)
     state = model.eval().state_dict()
     assert [state[f"parametrizations.weight.0.{name}"].shape for name in ("_u", "_v")] == [(4,), (3,)]
     first = state["parametrizations.weight.0._u"].clone()
     assert bool((model.weight == model.weight).all()) and bool((state["parametrizations.weight.0._u"] == first).all())
-    image = made.spectral_norm(nn.ConvTranspose2d(2, 3, 2))
+    image = parametrizations.spectral_norm(nn.ConvTranspose2d(2, 3, 2))
     assert image.parametrizations.weight[0]._u.shape == (3,)
-    bias = made.spectral_norm(nn.Linear(2, 3), "bias")
+    bias = parametrizations.spectral_norm(nn.Linear(2, 3), "bias")
     assert bias.bias.norm().item() == pytest.approx(1, abs=1e-5)
 
 
 def test_bad_arguments():
     with pytest.raises(ValueError, match=r'one of "matrix_exp", "cayley", "householder"\. Got: x'):
-        made.orthogonal(nn.Linear(2, 3), orthogonal_map="x")
+        parametrizations.orthogonal(nn.Linear(2, 3), orthogonal_map="x")
     with pytest.raises(ValueError, match="Got a tensor of 1 dimensions"):
-        made.orthogonal(nn.Linear(2, 3), "bias")
+        parametrizations.orthogonal(nn.Linear(2, 3), "bias")
     with pytest.raises(ValueError, match="has no parameter or buffer with name 'x'"):
-        made.orthogonal(nn.Linear(2, 3), "x")
+        parametrizations.orthogonal(nn.Linear(2, 3), "x")
     with pytest.raises(ValueError, match="to be positive, but got n_power_iterations=0"):
-        made.spectral_norm(nn.Linear(2, 3), n_power_iterations=0)
+        parametrizations.spectral_norm(nn.Linear(2, 3), n_power_iterations=0)
     with pytest.raises(IndexError, match="Dimension out of range"):
-        made.spectral_norm(nn.Linear(2, 3), dim=4)
+        parametrizations.spectral_norm(nn.Linear(2, 3), dim=4)
     model = nn.Module()
     model.weight = nn.Parameter(adjoint.ones(2, 2, dtype=adjoint.complex64))
     with pytest.raises(ValueError, match="does not support complex"):
-        made.orthogonal(model, orthogonal_map="householder")
+        parametrizations.orthogonal(model, orthogonal_map="householder")
 
 
 def test_older_forms():

@@ -1,4 +1,4 @@
-"""Types of the arguments of layers: one number for all axes, or one for each."""
+"""Types of the arguments of layers: one number for all axes, or one number for each axis."""
 
 from adjoint.tensor.tensor import Tensor
 

@@ -1,6 +1,6 @@
 """The file of each class of adjoint.nn."""
 
-#: The classes by the file that holds them.
+#: The names of the classes, by the module that defines them.
 HOMES = {
     f"adjoint.nn.modules.{file}": names
     for file, names in {

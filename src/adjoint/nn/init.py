@@ -1,6 +1,7 @@
-"""First values of parameters, written in place and outside of any graph: the functions of torch.nn.init.
+"""Initial values of parameters, written in place without recording: the functions of torch.nn.init.
 
-The random ones take a `generator`, or draw from the default one (`adjoint.manual_seed`).
+Each function takes a tensor of any shape, of a floating-point or complex dtype, and returns the same tensor. Random
+functions draw from their argument `generator`, or from the default generator (`adjoint.manual_seed`).
 
 Glorot and Bengio (2010), "Understanding the difficulty of training deep feedforward neural networks"; He et al.
 (2015), "Delving deep into rectifiers"; Saxe et al. (2014), "Exact solutions to the nonlinear dynamics of learning in
@@ -38,7 +39,7 @@ __all__ = [
     "zeros_",
 ]
 
-#: How much a nonlinearity takes of the standard deviation of its input; those left out have a gain of their own.
+#: The gains of nonlinearities without a parameter.
 GAINS = {
     **dict.fromkeys(("linear", "sigmoid", "conv1d", "conv2d", "conv3d"), 1.0),
     **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), 1.0),
@@ -52,13 +53,13 @@ FAR_MEAN = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The di
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which weights before a nonlinearity are larger, so that the variance stays from layer to layer.
+    """The recommended factor for weights before a nonlinearity; it keeps the variance equal from layer to layer.
 
     Args:
-        nonlinearity: "linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", or a convolution's name.
-        param: the slope of leaky_relu() for negative numbers, 0.01 unless given.
+        nonlinearity: "linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", or the name of a convolution.
+        param: the slope of leaky_relu() for negative numbers; None means 0.01.
 
-    Raises ValueError for another name, or a slope that is no number.
+    Raises ValueError for other names, and for a slope that is not a number.
 
     >>> from adjoint.nn import init
     >>> init.calculate_gain("tanh")
@@ -75,7 +76,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Numbers evenly between a and b.
+    """Fill a tensor with numbers from the uniform distribution on [a, b).
 
     >>> import adjoint
     >>> adjoint.nn.init.uniform_(adjoint.empty(3), 2, 3).floor()
@@ -86,7 +87,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of a mean and a standard deviation.
+    """Fill a tensor with numbers from the normal distribution with this mean and standard deviation.
 
     >>> import adjoint
     >>> adjoint.nn.init.normal_(adjoint.empty(2, 3), std=0.0)
@@ -105,9 +106,10 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers, drawn again where they lie outside of [a, b]: quantiles of evenly drawn probabilities.
+    """Fill a tensor with numbers from the normal distribution, truncated to [a, b].
 
-    Warns if the mean lies far outside, where differences of probabilities are lost to rounding.
+    The values are quantiles of uniform probabilities. It warns if the mean is more than 2 std outside [a, b], since
+    rounding makes the distribution wrong there.
 
     >>> import adjoint
     >>> bool((adjoint.nn.init.trunc_normal_(adjoint.empty(100)).abs() <= 2).all())
@@ -123,7 +125,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere.
+    """Fill a tensor with one number.
 
     >>> import adjoint
     >>> adjoint.nn.init.constant_(adjoint.empty(2), 0.3)
@@ -134,7 +136,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones.
+    """Fill a tensor with ones.
 
     >>> import adjoint
     >>> adjoint.nn.init.ones_(adjoint.empty(2))
@@ -144,7 +146,7 @@ def ones_(tensor: Tensor) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros.
+    """Fill a tensor with zeros.
 
     >>> import adjoint
     >>> adjoint.nn.init.zeros_(adjoint.empty(2))
@@ -154,7 +156,9 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, cut to the tensor's two axes; ValueError if there are not two.
+    """Fill a matrix (m, n) with ones on its diagonal and zeros elsewhere.
+
+    Raises ValueError unless the tensor has two axes.
 
     >>> import adjoint
     >>> adjoint.nn.init.eye_(adjoint.empty(2, 3))
@@ -168,9 +172,9 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The kernel (out, in, ...) of a convolution that keeps as many channels of its input as it has, in each group.
+    """Fill the kernel (out, in, ...) of a convolution so that each group copies its first channels from the input.
 
-    Raises ValueError unless there are 1 to 3 axes besides out and in, and out is a multiple of groups.
+    Raises ValueError unless the tensor has 3 to 5 axes and out is a multiple of groups.
 
     >>> import adjoint
     >>> weight = adjoint.nn.init.dirac_(adjoint.empty(2, 2, 3))
@@ -192,7 +196,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
-    """The number of inputs of each output of a layer, and the number of outputs of each input."""
+    """The number of inputs for each output of a layer, and the number of outputs for each input."""
     if tensor.ndim < 2:
         raise ValueError(NO_FANS)
     field = math.prod(tensor.shape[2:])
@@ -200,7 +204,7 @@ def fans(tensor: Tensor) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Numbers evenly between ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    """Fill a tensor with uniform numbers between ±gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     Raises ValueError for fewer than two axes.
 
@@ -213,7 +217,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal numbers with the standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    """Fill a tensor with normal numbers of standard deviation gain * sqrt(2 / (fan_in + fan_out)).
+
+    See Glorot and Bengio (2010).
 
     Raises ValueError for fewer than two axes.
 
@@ -233,7 +239,7 @@ def deviation(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def empty(tensor: Tensor) -> bool:
-    """Whether there is nothing to write, of which kaiming_uniform_() and kaiming_normal_() warn."""
+    """Warn if a tensor has no elements; returns True in that case."""
     if 0 not in tensor.shape:
         return False
     warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
@@ -247,14 +253,14 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Numbers evenly between ±gain * sqrt(3 / fan) (He et al. 2015).
+    """Fill a tensor with uniform numbers between ±gain * sqrt(3 / fan) (He et al. 2015).
 
     Args:
         a: the slope of leaky_relu() for negative numbers.
-        mode: "fan_in" keeps the variance in the forward pass, "fan_out" in the backward pass.
-        nonlinearity: the next function, as in calculate_gain().
+        mode: "fan_in" keeps the variance in the forward pass; "fan_out" keeps it in the backward pass.
+        nonlinearity: the function after the layer, as in calculate_gain().
 
-    Raises ValueError for fewer than two axes, or another mode or nonlinearity.
+    Raises ValueError for fewer than two axes, and for other modes and nonlinearities.
 
     >>> import adjoint
     >>> bool((adjoint.nn.init.kaiming_uniform_(adjoint.empty(2, 6)).abs() <= 1).all())
@@ -273,7 +279,9 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal numbers with the standard deviation gain / sqrt(fan) (He et al. 2015); see kaiming_uniform_().
+    """Fill a tensor with normal numbers of standard deviation gain / sqrt(fan) (He et al. 2015).
+
+    It has the arguments and errors of kaiming_uniform_().
 
     >>> import adjoint
     >>> adjoint.nn.init.kaiming_normal_(adjoint.empty(3, 4), mode="fan_out", nonlinearity="relu").shape
@@ -285,9 +293,10 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A random matrix with orthonormal rows, or columns where those are fewer, times gain (Saxe et al. 2014).
+    """Fill a tensor with gain times a random orthogonal matrix (Saxe et al. 2014).
 
-    Axes after the first are taken together. Raises ValueError for fewer than two axes.
+    The tensor is treated as a matrix: all axes after the first count as one. Its rows are orthonormal, or its columns
+    if the matrix has fewer columns than rows. Raises ValueError for fewer than two axes.
 
     >>> import adjoint
     >>> q = adjoint.nn.init.orthogonal_(adjoint.empty(3, 5))
@@ -303,14 +312,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         normal = tensor.new_empty((rows, tensor.numel() // rows)).normal_(generator=generator)
         wide = rows < normal.shape[1]
         q, r = (normal.T if wide else normal).qr()
-        q = q * r.diagonal().sgn()  # so that all rotations are drawn equally often
+        q = q * r.diagonal().sgn()  # all rotations are equally probable
         return tensor.copy_((q.T if wide else q).reshape(tensor.shape)).mul_(gain)
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal numbers, of which in each column a share `sparsity`, rounded up, are 0 (Martens 2010).
+    """Fill a matrix with normal numbers, and set a fraction `sparsity` of each column to 0 (Martens 2010).
 
-    Raises ValueError unless there are two axes.
+    The number of zeros is rounded up. Raises ValueError unless the tensor has two axes.
 
     >>> import adjoint
     >>> (adjoint.nn.init.sparse_(adjoint.empty(10, 3), sparsity=0.25) == 0).sum(0)

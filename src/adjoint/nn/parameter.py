@@ -14,7 +14,13 @@ __all__ = ["Buffer", "Parameter", "is_lazy"]
 
 
 class Parameter(Tensor):
-    """A leaf that requires grad, over the memory of the data. Results computed from it are plain tensors.
+    """A leaf that requires grad and shares the memory of `data`. Operations on it return plain tensors.
+
+    Args:
+        data: a Tensor of any shape and dtype; None means an empty tensor.
+        requires_grad: whether the leaf requires grad.
+
+    Raises RuntimeError if an integer or bool tensor should require grad.
 
     >>> import adjoint
     >>> weight = adjoint.nn.Parameter(adjoint.tensor([1.0, 2.0]))
@@ -36,16 +42,17 @@ class Parameter(Tensor):
 
 
 class _BufferClass(type(Tensor)):  # type: ignore[misc]
-    """Tensors that are marked as buffers are instances."""
+    """The metaclass that makes tensors with the mark of a buffer instances of Buffer."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and bool(getattr(instance, "_is_buffer", False))
 
 
 class Buffer(Tensor, metaclass=_BufferClass):
-    """A tensor that is registered as a buffer where a module gets it as an attribute: `Buffer(data, persistent=True)`.
+    """A tensor that a module registers as a buffer when it is assigned: `Buffer(data, persistent=True)`.
 
-    The result is a plain Tensor over the memory of the data, with a mark.
+    The result is a plain Tensor with a mark, and shares the memory of the data. persistent: it is part of
+    `state_dict()`.
 
     >>> import adjoint
     >>> module = adjoint.nn.Module()
@@ -64,7 +71,7 @@ class Buffer(Tensor, metaclass=_BufferClass):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter has no shape yet: never, since modules get all sizes when they are made.
+    """Whether a parameter has no shape yet: always False, since modules get all sizes at construction.
 
     >>> import adjoint
     >>> adjoint.nn.parameter.is_lazy(adjoint.nn.Parameter())

@@ -1,4 +1,4 @@
-"""Activations and losses as functions, under torch.nn.functional's names."""
+"""Activations, layers and losses as functions, under the names of torch.nn.functional."""
 
 from adjoint.functions.binding import functions as _functions
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes

@@ -1,4 +1,4 @@
-"""The classes of torch.nn: modules, layers, losses and containers, each imported when it is first used."""
+"""The classes of torch.nn: modules, layers, losses and containers. Each is imported at its first use."""
 
 import typing as _typing
 

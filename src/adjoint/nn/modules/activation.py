@@ -28,42 +28,42 @@ ELU = layer(
     "ELU",
     "alpha=1.0, inplace=False",
     show="alpha inplace?",
-    doc="`x` where it is positive, `alpha * (exp(x) - 1)` elsewhere.",
+    doc="`x` for positive elements, `alpha * (exp(x) - 1)` for the others.",
     example="ELU()(tensor([1.0, 0.0])) -> tensor([1., 0.])",
 )
 CELU = layer(
     "CELU",
     "alpha=1.0, inplace=False",
     show="alpha inplace?",
-    doc="`x` where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere.",
+    doc="`x` for positive elements, `alpha * (exp(x / alpha) - 1)` for the others.",
     example="CELU(2.0)(tensor([1.0, 0.0])) -> tensor([1., 0.])",
 )
 SELU = layer(
     "SELU",
     "inplace=False",
     show="inplace?",
-    doc="ELU with the factors that keep mean and variance of normal numbers.",
+    doc="ELU with two constants that keep the mean 0 and the variance 1 of normal numbers.",
     example="SELU()(tensor([1.0, 0.0])) -> tensor([1.0507, 0.0000])",
 )
 GELU = layer(
     "GELU",
     "approximate='none'",
     show="approximate",
-    doc="`x` times the normal distribution function at `x`; approximate='tanh' for the formula with tanh.",
+    doc="`x` times the normal distribution function at `x`; approximate='tanh' selects the formula with tanh.",
     example="GELU()(tensor([0.0, 1.0])) -> tensor([0.0000, 0.8413])",
 )
 GLU = layer(
     "GLU",
     "dim=-1",
     show="dim",
-    doc="The first half along an axis times the sigmoid of the second.",
+    doc="The first half of an axis times the sigmoid of the second half.",
     example="GLU()(zeros(2, 4)).shape -> adjoint.Size([2, 2])",
 )
 Hardshrink = layer(
     "Hardshrink",
     "lambd=0.5",
     show="*lambd",
-    doc="`x` where its absolute value is above lambd, zero elsewhere.",
+    doc="`x` if its absolute value is above lambd, zero otherwise.",
     example="Hardshrink()(tensor([0.4, -0.6])) -> tensor([ 0.0000, -0.6000])",
 )
 Hardsigmoid = layer(
@@ -89,7 +89,7 @@ Hardtanh = layer(
 )
 
 
-def _six(self: Any) -> None:
+def _set_bounds(self: Any) -> None:
     self.min_val, self.max_val = 0.0, 6.0
 
 
@@ -99,7 +99,7 @@ ReLU6 = layer(
     function="hardtanh",
     call="min_val max_val inplace",
     show="inplace?",
-    prepare=_six,
+    prepare=_set_bounds,
     base=Hardtanh,
     doc="`x` limited to [0, 6].",
     example="ReLU6()(tensor([-3.0, 9.0])) -> tensor([0., 6.])",
@@ -109,7 +109,7 @@ LeakyReLU = layer(
     "negative_slope=0.01, inplace=False",
     function="leaky_relu",
     show="negative_slope inplace?",
-    doc="`x` where it is positive, `negative_slope * x` elsewhere.",
+    doc="`x` for positive elements, `negative_slope * x` for the others.",
     example="LeakyReLU()(tensor([-1.0, 1.0])) -> tensor([-0.0100,  1.0000])",
 )
 LogSigmoid = layer(
@@ -136,7 +136,7 @@ ReLU = layer(
     "ReLU",
     "inplace=False",
     show="inplace?",
-    doc="`x` where it is positive, zero elsewhere.",
+    doc="`x` for positive elements, zero for the others.",
     example="ReLU()(tensor([-1.0, 1.0])) -> tensor([0., 1.])",
 )
 RReLU = layer(
@@ -144,7 +144,7 @@ RReLU = layer(
     f"lower={1 / 8}, upper={1 / 3}, inplace=False",
     call="lower upper training inplace",
     show="lower upper inplace?",
-    doc="Leaky ReLU with a slope drawn evenly from [lower, upper] in training, their mean in evaluation.",
+    doc="Leaky ReLU; the slope is uniform in [lower, upper] during training, and their mean in evaluation.",
     example="RReLU(0.5, 0.5)(tensor([-1.0, 1.0])) -> tensor([-0.5000,  1.0000])",
 )
 SiLU = layer(
@@ -173,14 +173,14 @@ Softplus = layer(
     "Softplus",
     "beta=1.0, threshold=20.0",
     show="beta threshold",
-    doc="`log(1 + exp(beta * x)) / beta`, and `x` where `beta * x` is above the threshold.",
+    doc="`log(1 + exp(beta * x)) / beta`, or `x` if `beta * x` is above the threshold.",
     example="Softplus()(tensor([0.0, 30.0])) -> tensor([ 0.6931, 30.0000])",
 )
 Softshrink = layer(
     "Softshrink",
     "lambd=0.5",
     show="*lambd",
-    doc="`x` moved towards zero by lambd, at most to zero.",
+    doc="`x - lambd` above lambd, `x + lambd` below -lambd, zero between them.",
     example="Softshrink()(tensor([0.4, -0.6])) -> tensor([ 0.0000, -0.1000])",
 )
 Softsign = layer("Softsign", doc="`x / (1 + abs(x))`.", example="Softsign()(tensor([1.0])) -> tensor([0.5000])")
@@ -190,7 +190,7 @@ Threshold = layer(
     "Threshold",
     "threshold, value, inplace=False",
     show="threshold value inplace?",
-    doc="`x` where it is above the threshold, a value elsewhere.",
+    doc="`x` if it is above the threshold, `value` otherwise.",
     example="Threshold(0.5, 9.0)(tensor([0.0, 1.0])) -> tensor([9., 1.])",
 )
 
@@ -210,7 +210,9 @@ class Softmax2d(Module):
 
 
 class PReLU(Module):
-    """Leaky ReLU with learned slopes: one, or one for each channel (the second axis).
+    """Leaky ReLU with learned slopes: one slope, or one for each channel (the second axis).
+
+    The output has the shape of the input. Raises RuntimeError if the number of slopes differs from the channels.
 
     >>> import adjoint
     >>> adjoint.nn.PReLU()(adjoint.tensor([-1.0, 1.0])).tolist()

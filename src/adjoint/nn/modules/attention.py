@@ -1,4 +1,7 @@
-"""Attention with several heads, and the layers of transformers. Vaswani et al. (2017), "Attention is all you need"."""
+"""Attention with several heads, and the layers of transformers.
+
+Vaswani et al. (2017), "Attention is all you need".
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,14 @@ from adjoint.tensor.tensor import Tensor
 
 
 class MultiheadAttention(Module):
-    """Attention of queries to keys and values in several heads, as nn.functional.multi_head_attention_forward().
+    """Attention of queries to keys and values in several heads; see nn.functional.multi_head_attention_forward().
 
-    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), with batch_first N comes first, or without N.
-    The result is a pair: (L, N, embed_dim) and the weights (N, L, S), None unless need_weights.
+    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim). With batch_first, N is the first axis. All
+    three may lack N. The result is a pair: the output (L, N, embed_dim) and the weights (N, L, S). The weights are
+    None unless need_weights.
 
-    Raises ValueError and AssertionError for sizes that do not fit.
+    Raises ValueError for sizes that are not positive, and AssertionError if num_heads does not divide embed_dim or
+    shapes differ.
 
     >>> import adjoint
     >>> x = adjoint.ones(5, 1, 4)
@@ -157,7 +162,7 @@ def _relu(input: Tensor) -> Tensor:
 
 
 class _TransformerLayer(Module):
-    """The base class of encoder and decoder layers: the block with two linear layers, the order of norms."""
+    """The base class of encoder and decoder layers: the block of two linear layers, and the order of the norms."""
 
     def _make(
         self,
@@ -202,7 +207,7 @@ class _TransformerLayer(Module):
         return getattr(self, f"dropout{last}")(self.linear2(inner))
 
     def _in_order(self, x: Tensor, blocks: list[Callable[[Tensor], Tensor]]) -> Tensor:
-        """Each block with its norm before it, or behind the sum."""
+        """Run each block with its residual; the norm comes before the block, or after the sum."""
         for k, block in enumerate(blocks, 1):
             norm = getattr(self, f"norm{k}")
             x = x + block(norm(x)) if self.norm_first else norm(x + block(x))
@@ -210,10 +215,12 @@ class _TransformerLayer(Module):
 
 
 class TransformerEncoderLayer(_TransformerLayer):
-    """Attention of a sequence to itself, then two linear layers, each with a residual and a norm.
+    """Self-attention of a sequence, then two linear layers; both blocks have a residual and a norm.
 
-    activation: "relu", "gelu" or a function. norm_first: the norms come before the blocks. Raises RuntimeError for
-    another activation.
+    Shapes: src (S, N, d_model), with batch_first (N, S, d_model), or (S, d_model); the output has the same shape.
+    activation: "relu", "gelu" or a function. norm_first: the norms come before the blocks.
+
+    Raises RuntimeError for another name of an activation.
 
     >>> import adjoint
     >>> adjoint.nn.TransformerEncoderLayer(4, 2, 8)(adjoint.ones(5, 1, 4)).shape
@@ -252,7 +259,10 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Attention of a sequence to itself, then to the memory, then two linear layers; arguments as the encoder layer's.
+    """Self-attention of a sequence, attention to the memory, then two linear layers.
+
+    Shapes: tgt (T, N, d_model) and memory (S, N, d_model), with batch_first N first, or without N. The output has the
+    shape of tgt. It has the arguments and errors of TransformerEncoderLayer.
 
     >>> import adjoint
     >>> memory = adjoint.ones(6, 1, 4)
@@ -292,10 +302,10 @@ class TransformerDecoderLayer(_TransformerLayer):
         def attend(x: Tensor) -> Tensor:
             return self._attend("self_attn", 1, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
-        def look(x: Tensor) -> Tensor:
+        def attend_to_memory(x: Tensor) -> Tensor:
             return self._attend("multihead_attn", 2, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
 
-        return self._in_order(tgt, [attend, look, self._ff_block])
+        return self._in_order(tgt, [attend, attend_to_memory, self._ff_block])
 
 
 def _copies(layer: Module, n: int) -> ModuleList:
@@ -303,7 +313,7 @@ def _copies(layer: Module, n: int) -> ModuleList:
 
 
 def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
-    """Whether a mask is a causal one; by its values unless that is said."""
+    """True for a causal mask: `is_causal` says it, or for None the values of the mask."""
     if is_causal is not None or mask is None or mask.ndim != 2:
         return bool(is_causal)
     causal = generate_square_subsequent_mask(mask.shape[0], mask.device, mask.dtype)
@@ -311,7 +321,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
 
 
 def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """A mask (sz, sz) of -inf above the diagonal and zeros elsewhere: each place sees itself and those before.
+    """A causal mask (sz, sz): -inf above the diagonal, zeros elsewhere. Each position sees itself and earlier ones.
 
     >>> from adjoint.nn.modules.attention import generate_square_subsequent_mask
     >>> generate_square_subsequent_mask(2)
@@ -322,7 +332,9 @@ def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = No
 
 
 class TransformerEncoder(Module):
-    """A stack of copies of an encoder layer, with a last norm if there is one.
+    """A stack of copies of an encoder layer, with an optional norm at the end.
+
+    The output has the shape of the input; see TransformerEncoderLayer for shapes.
 
     >>> import adjoint
     >>> layer = adjoint.nn.TransformerEncoderLayer(4, 2, 8)
@@ -340,7 +352,7 @@ class TransformerEncoder(Module):
     ) -> None:
         super().__init__()
         self.layers, self.num_layers, self.norm = _copies(encoder_layer, num_layers), num_layers, norm
-        # tensors are never nested here
+        # an attribute of torch's class; nested tensors do not exist here
         self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
 
     def forward(
@@ -357,7 +369,9 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of copies of a decoder layer, with a last norm if there is one.
+    """A stack of copies of a decoder layer, with an optional norm at the end.
+
+    The output has the shape of the target; see TransformerDecoderLayer for shapes.
 
     >>> import adjoint
     >>> layer = adjoint.nn.TransformerDecoderLayer(4, 2, 8)
@@ -396,10 +410,12 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder, in which a target attends to a source.
+    """An encoder of a source, and a decoder of a target that attends to the encoded source.
 
-    Shapes: src (S, N, d_model) and tgt (T, N, d_model), with batch_first N comes first, or without N. The result is
-    like tgt. Raises RuntimeError for batches and widths that differ.
+    Shapes: src (S, N, d_model) and tgt (T, N, d_model). With batch_first, N is the first axis. Both may lack N. The
+    result has the shape of tgt.
+
+    Raises RuntimeError for different batch sizes, and for widths other than d_model.
 
     >>> import adjoint
     >>> model = adjoint.nn.Transformer(4, 2, 1, 1, 8)

@@ -1,4 +1,4 @@
-"""Batch normalization, and the base class that it shares with instance normalization."""
+"""Batch normalization, and its base class, which instance normalization shares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _NormBase(Module):
-    """Mean and variance of channels, with a factor and an offset for each, and running statistics as buffers."""
+    """Normalization of channels: a factor and an offset for each channel, and running statistics as buffers."""
 
     _version = 2
     weight: Tensor | None
@@ -52,7 +52,7 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Set the running statistics to those of no batch: mean 0, variance 1."""
+        """Reset the running statistics: mean 0, variance 1, no batches."""
         if self.running_mean is not None and self.running_var is not None and self.num_batches_tracked is not None:
             self.running_mean.zero_()
             self.running_var.fill_(1)
@@ -76,7 +76,7 @@ class _NormBase(Module):
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any) -> None:
         key = prefix + "num_batches_tracked"
-        # the first version did not count batches
+        # version 1 of the state has no number of batches
         if local_metadata.get("version", 1) < 2 and self.track_running_stats and key not in state_dict:
             count = self.num_batches_tracked
             state_dict[key] = creation.tensor(0) if count is None else count
@@ -84,7 +84,7 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    """Batch normalization, of any number of axes."""
+    """Batch normalization of inputs with any number of axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -116,10 +116,13 @@ def _check_axes(input: Tensor, *numbers: int) -> None:
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batches (N, C) or (N, C, L) with mean 0 and variance 1 in each channel, then times weight and plus bias.
+    """Normalize each channel of a batch (N, C) or (N, C, L) to mean 0 and variance 1, then scale and shift it.
 
-    In training with the statistics of the batch, which the running ones follow by momentum (None: as their mean over
-    all batches); in evaluation with the running ones. Raises ValueError for other numbers of axes.
+    The output is `normalized * weight + bias`, of the input's shape. Training uses the statistics of the batch, and
+    updates the running statistics by momentum; with momentum=None these are the mean over all batches. Evaluation
+    uses the running statistics.
+
+    Raises ValueError for other numbers of axes.
 
     >>> import adjoint
     >>> adjoint.nn.BatchNorm1d(1)(adjoint.tensor([[1.0], [3.0]])).detach().round(decimals=3)
@@ -132,7 +135,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """BatchNorm1d for images (N, C, H, W).
+    """BatchNorm1d for images (N, C, H, W). Raises ValueError for other numbers of axes.
 
     >>> import adjoint
     >>> adjoint.nn.BatchNorm2d(2).eval()(adjoint.ones(1, 2, 3, 3)).shape
@@ -144,7 +147,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """BatchNorm1d for volumes (N, C, D, H, W).
+    """BatchNorm1d for volumes (N, C, D, H, W). Raises ValueError for other numbers of axes.
 
     >>> import adjoint
     >>> adjoint.nn.BatchNorm3d(2).eval()(adjoint.ones(1, 2, 3, 3, 3)).shape
@@ -156,9 +159,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Let all batch norms of a module do without running statistics, which transformations cannot change; returns it.
+    """Remove the running statistics of all batch norms of a module; returns the module.
 
-    Raises TypeError for anything but a module.
+    Function transformations need this, since they cannot change buffers in place. Raises TypeError unless `root` is a
+    module.
 
     >>> from adjoint import func, nn
     >>> func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)))[0].running_mean is None

@@ -1,4 +1,4 @@
-"""Containers: modules in a row, lists and dictionaries of modules and of parameters."""
+"""Containers: sequences of modules, and lists and dictionaries of modules and parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Row(Module):
     """The base class of Sequential and ModuleList: submodules under the names "0", "1" and so on."""
 
     def _name_at(self, index: Any) -> str:
-        """The name of the submodule at a position, which may count from the end."""
+        """The name of the submodule at a position; a negative position counts from the end."""
         position, length = operator.index(index), len(self)
         if not -length <= position < length:
             raise IndexError(f"index {position} is out of range")
@@ -53,7 +53,7 @@ class _Row(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, module: Module) -> Any:
-        """Add a module at the end; returns the container.
+        """Append a module; returns the container.
 
         >>> from adjoint import nn
         >>> len(nn.ModuleList().append(nn.ReLU()))
@@ -63,7 +63,7 @@ class _Row(Module):
         return self
 
     def pop(self, key: Any) -> Any:
-        """Take out the module at a position, and return it.
+        """Remove and return the module at a position. Raises IndexError outside the container.
 
         >>> from adjoint import nn
         >>> nn.ModuleList([nn.ReLU(), nn.Tanh()]).pop(0)
@@ -75,7 +75,10 @@ class _Row(Module):
 
 
 class Sequential(_Row):
-    """Modules of which each takes the output of the one before: given one by one, or as an OrderedDict with names.
+    """A chain of modules: each takes the output of the previous one.
+
+    The arguments are modules, or one OrderedDict of names and modules. Shapes and dtypes are those of the first input
+    and the last output.
 
     >>> import adjoint
     >>> from adjoint import nn
@@ -104,7 +107,7 @@ class Sequential(_Row):
         return type(self)(OrderedDict(list(self._modules.items())[index]))
 
     def extend(self, sequential: Iterable[Module]) -> Sequential:
-        """Add modules at the end; returns the container.
+        """Append several modules; returns the container.
 
         >>> from adjoint import nn
         >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.Tanh()]))
@@ -115,7 +118,7 @@ class Sequential(_Row):
         return self
 
     def insert(self, index: int, module: Module) -> Sequential:
-        """Put a module before the position; returns the container.
+        """Insert a module before a position; returns the container. Raises IndexError outside the container.
 
         >>> from adjoint import nn
         >>> nn.Sequential(nn.ReLU()).insert(0, nn.Tanh())[0]
@@ -157,7 +160,7 @@ class Sequential(_Row):
 
 
 class ModuleList(_Row):
-    """A list of modules, whose parameters belong to the module that has the list as an attribute.
+    """A list of modules. A module with such an attribute owns the parameters of all of them.
 
     >>> from adjoint import nn
     >>> nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])
@@ -176,7 +179,7 @@ class ModuleList(_Row):
         return type(self)(list(self._modules.values())[index])  # type: ignore[arg-type]
 
     def extend(self, modules: Iterable[Module]) -> ModuleList:
-        """Add modules at the end; returns the list. Raises TypeError for what cannot be iterated over.
+        """Append several modules; returns the list. Raises TypeError unless `modules` is an iterable.
 
         >>> from adjoint import nn
         >>> len(nn.ModuleList().extend([nn.Tanh(), nn.Tanh()]))
@@ -188,7 +191,7 @@ class ModuleList(_Row):
         return self
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before the position.
+        """Insert a module before a position.
 
         >>> from adjoint import nn
         >>> layers = nn.ModuleList([nn.ReLU()])
@@ -223,7 +226,7 @@ class ModuleList(_Row):
 
 
 class ModuleDict(Module):
-    """A dictionary of modules, whose parameters belong to the module that has it as an attribute.
+    """A dictionary of modules. A module with such an attribute owns the parameters of all of them.
 
     >>> from adjoint import nn
     >>> nn.ModuleDict({"act": nn.ReLU()})["act"]
@@ -254,7 +257,7 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take out all modules.
+        """Remove all modules.
 
         >>> from adjoint import nn
         >>> layers = nn.ModuleDict({"act": nn.ReLU()})
@@ -265,7 +268,7 @@ class ModuleDict(Module):
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Take out the module under a key, and return it.
+        """Remove and return the module under a key. Raises KeyError for a missing key.
 
         >>> from adjoint import nn
         >>> nn.ModuleDict({"act": nn.ReLU()}).pop("act")
@@ -274,7 +277,7 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def keys(self) -> Iterable[str]:
-        """The keys in the order in which they came.
+        """The keys, in the order of insertion.
 
         >>> from adjoint import nn
         >>> list(nn.ModuleDict({"act": nn.ReLU()}).keys())
@@ -301,7 +304,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Take the modules of a mapping or of pairs. Raises TypeError and ValueError for other objects.
+        """Add the modules of a mapping or of pairs. Raises TypeError and ValueError for other objects.
 
         >>> from adjoint import nn
         >>> layers = nn.ModuleDict()
@@ -314,7 +317,7 @@ class ModuleDict(Module):
 
 
 class ParameterList(Module):
-    """A list of parameters: tensors become Parameters, anything else stays as it is.
+    """A list of parameters: tensors become Parameters, other objects stay unchanged.
 
     >>> import adjoint
     >>> adjoint.nn.ParameterList([adjoint.ones(2), 3])
@@ -357,7 +360,7 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> ParameterList:
-        """Add a value at the end; returns the list.
+        """Append a value; returns the list.
 
         >>> import adjoint
         >>> len(adjoint.nn.ParameterList().append(adjoint.ones(2)))
@@ -368,7 +371,7 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add values at the end; returns the list. Raises TypeError for what cannot be iterated over.
+        """Append several values; returns the list. Raises TypeError unless `values` is an iterable.
 
         >>> import adjoint
         >>> len(adjoint.nn.ParameterList().extend([adjoint.ones(2), adjoint.ones(3)]))
@@ -380,7 +383,7 @@ class ParameterList(Module):
         return self
 
     def pop(self, index: int = -1) -> Any:
-        """Take out the value at a position, the last unless given, and return it.
+        """Remove and return the value at a position, by default the last. Raises IndexError outside the list.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterList([adjoint.ones(2), 3]).pop()
@@ -402,7 +405,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters: tensors become Parameters, anything else stays as it is.
+    """A dictionary of parameters: tensors become Parameters, other objects stay unchanged.
 
     >>> import adjoint
     >>> adjoint.nn.ParameterDict({"left": adjoint.ones(2)})
@@ -470,7 +473,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value under a key, which is entered if there is none.
+        """The value under a key; for a missing key, the default is added first.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterDict().setdefault("left", 3)
@@ -481,7 +484,7 @@ class ParameterDict(Module):
         return self[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value under a key, the default if there is none.
+        """The value under a key, or the default for a missing key.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterDict().get("left", 3)
@@ -490,7 +493,7 @@ class ParameterDict(Module):
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A dictionary with the same value under all keys.
+        """A new dictionary with the same value under all keys.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterDict().fromkeys(["a", "b"], 3)["b"]
@@ -499,7 +502,7 @@ class ParameterDict(Module):
         return ParameterDict((key, default) for key in keys)
 
     def clear(self) -> None:
-        """Take out all values.
+        """Remove all values.
 
         >>> import adjoint
         >>> parameters = adjoint.nn.ParameterDict({"left": adjoint.ones(2)})
@@ -511,7 +514,7 @@ class ParameterDict(Module):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take out the value under a key, and return it.
+        """Remove and return the value under a key. Raises AttributeError for a missing key.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterDict({"left": 3}).pop("left")
@@ -522,17 +525,19 @@ class ParameterDict(Module):
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Take out the last key with its value, and return both.
+        """Remove the last key, and return it with its value. Raises KeyError if there is none.
 
         >>> import adjoint
         >>> adjoint.nn.ParameterDict({"left": 3}).popitem()
         ('left', 3)
         """
-        key = next(reversed(self._keys))
-        return key, self.pop(key)
+        key, _ = self._keys.popitem()
+        value = getattr(self, key)
+        delattr(self, key)
+        return key, value
 
     def keys(self) -> Iterable[str]:
-        """The keys in the order in which they came.
+        """The keys, in the order of insertion.
 
         >>> import adjoint
         >>> list(adjoint.nn.ParameterDict({"left": 3}).keys())
@@ -559,7 +564,7 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Take the values of a mapping or of pairs. Raises TypeError and ValueError for other objects.
+        """Add the values of a mapping or of pairs. Raises TypeError and ValueError for other objects.
 
         >>> import adjoint
         >>> parameters = adjoint.nn.ParameterDict()
@@ -568,7 +573,7 @@ class ParameterDict(Module):
         3
         """
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
-            # as torch, which goes by the order of keys alone where that is said to matter
+            # torch sorts the keys of every mapping other than an OrderedDict
             parameters = sorted(parameters.items())
         for key, value in _pairs("ParametersDict", "ParameterDict", parameters):
             self[key] = value
@@ -590,7 +595,7 @@ def _check_iterable(name: str, values: Any) -> None:
 
 
 def _pairs(class_name: str, name: str, values: Any) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping, of another container of this kind, or of an iterable of pairs."""
+    """The pairs of a mapping, of another ModuleDict or ParameterDict, or of an iterable of pairs."""
     if not isinstance(values, Iterable):
         raise TypeError(
             f"{class_name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"

@@ -72,7 +72,7 @@ class _ConvNd(Module):
             raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={self.padding_mode!r}")
 
     def _edges(self) -> list[tuple[int, int]]:
-        """The padding before and behind each axis."""
+        """The padding before and after each axis."""
         if self.padding == "valid":
             return [(0, 0)] * self._axes
         if self.padding == "same":
@@ -82,7 +82,7 @@ class _ConvNd(Module):
         return [(length, length) for length in lengths]
 
     def reset_parameters(self) -> None:
-        # the even distribution of kaiming_uniform_() with this slope has the bound of the bias
+        # with this slope, kaiming_uniform_() has the same bound as the bias: 1 / sqrt(fan_in)
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])
@@ -92,15 +92,15 @@ class _ConvNd(Module):
     def extra_repr(self) -> str:
         zeros, ones = (0,) * self._axes, (1,) * self._axes
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
-        usual = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
-        parts += [f"{name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
+        defaults = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
+        parts += [f"{name}={getattr(self, name)}" for name, value in defaults.items() if getattr(self, name) != value]
         parts += ["bias=False"] if self.bias is None else []
         parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
         return ", ".join(parts)
 
 
 class _Convolution(_ConvNd):
-    """A convolution, of any number of axes."""
+    """A convolution along any number of axes."""
 
     def __init__(
         self,
@@ -133,11 +133,12 @@ class _Convolution(_ConvNd):
 
 
 class Conv1d(_Convolution):
-    """Convolution of signals (N, in_channels, L) or (in_channels, L), as nn.functional.conv1d().
+    """Convolution of signals (N, in_channels, L) or (in_channels, L); see nn.functional.conv1d().
 
-    padding: a number, "same" or "valid"; padding_mode: "zeros", "reflect", "replicate" or "circular".
+    The output has the shape (N, out_channels, L') or (out_channels, L'). padding: a number, "same" or "valid".
+    padding_mode: "zeros", "reflect", "replicate" or "circular".
 
-    Raises ValueError for channels that groups do not divide, and for other paddings.
+    Raises ValueError if groups does not divide both numbers of channels, and for other paddings.
 
     >>> import adjoint
     >>> adjoint.nn.Conv1d(2, 3, 4)(adjoint.ones(1, 2, 10)).shape
@@ -148,7 +149,7 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(_Convolution):
-    """Convolution of images (N, in_channels, H, W) or (in_channels, H, W); arguments and errors as Conv1d's.
+    """Convolution of images (N, in_channels, H, W) or (in_channels, H, W), with the arguments and errors of Conv1d.
 
     >>> import adjoint
     >>> adjoint.nn.Conv2d(2, 3, 3, padding="same")(adjoint.ones(1, 2, 5, 5)).shape
@@ -159,7 +160,7 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """Convolution of volumes (N, in_channels, D, H, W) or without N; arguments and errors as Conv1d's.
+    """Convolution of volumes (N, in_channels, D, H, W) or without N, with the arguments and errors of Conv1d.
 
     >>> import adjoint
     >>> adjoint.nn.Conv3d(1, 2, 3)(adjoint.ones(1, 1, 3, 3, 3)).shape
@@ -170,7 +171,7 @@ class Conv3d(_Convolution):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """A transposed convolution, of any number of axes."""
+    """A transposed convolution along any number of axes."""
 
     transposed = True
 
@@ -203,7 +204,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
-        """The padding of the output that leads to a size. Raises ValueError for a size that none leads to."""
+        """The padding of the output for a size of the output. Raises ValueError for an impossible size."""
         if output_size is None:
             return self.output_padding
         n = self._axes
@@ -232,9 +233,13 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of Conv1d, as nn.functional.conv_transpose1d(); forward takes an output_size in place of padding.
+    """The transpose of Conv1d; see nn.functional.conv_transpose1d().
 
-    Raises ValueError for channels that groups do not divide, other padding modes than zeros, and impossible sizes.
+    Shapes: (N, in_channels, L) or (in_channels, L) to (N, out_channels, L') or (out_channels, L'). The argument
+    output_size of forward() replaces output_padding.
+
+    Raises ValueError if groups does not divide both numbers of channels, for padding modes other than "zeros", and
+    for impossible sizes of the output.
 
     >>> import adjoint
     >>> adjoint.nn.ConvTranspose1d(2, 3, 4)(adjoint.ones(1, 2, 7)).shape
@@ -245,7 +250,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of Conv2d; arguments and errors as ConvTranspose1d's.
+    """The transpose of Conv2d, with the arguments and errors of ConvTranspose1d.
 
     >>> import adjoint
     >>> adjoint.nn.ConvTranspose2d(2, 3, 3, stride=2)(adjoint.ones(1, 2, 3, 3), output_size=(8, 8)).shape
@@ -256,7 +261,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of Conv3d; arguments and errors as ConvTranspose1d's.
+    """The transpose of Conv3d, with the arguments and errors of ConvTranspose1d.
 
     >>> import adjoint
     >>> adjoint.nn.ConvTranspose3d(1, 2, 3)(adjoint.ones(1, 1, 1, 1, 1)).shape

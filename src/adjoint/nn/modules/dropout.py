@@ -1,4 +1,4 @@
-"""Dropout: elements or channels that are set to zero at random in training."""
+"""Dropout: random elements or channels are set to zero during training."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adjoint.nn.modules._base.declare import Layer, layer
 
 
 class _DropoutNd(Layer):
-    """Dropout with a probability p."""
+    """The base class of dropout layers, with a probability p."""
 
     p: float
     inplace: bool

@@ -1,4 +1,4 @@
-"""Instance normalization: each channel of each member of a batch by itself."""
+"""Instance normalization: each channel of each batch member has its own statistics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _InstanceNorm(_NormBase):
-    """Instance normalization, of any number of axes."""
+    """Instance normalization of inputs with any number of axes."""
 
     _axes = 0
 
@@ -61,9 +61,11 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Signals (N, C, L) or (C, L) with mean 0 and variance 1 in each channel of each member of the batch.
+    """Normalize each channel of each signal (N, C, L) or (C, L) to mean 0 and variance 1.
 
-    affine: times a weight and plus a bias for each channel. track_running_stats: evaluation takes running statistics.
+    The output has the shape of the input. affine: each channel is multiplied by a weight, and a bias is added.
+    track_running_stats: evaluation uses running statistics.
+
     Raises ValueError for other shapes.
 
     >>> import adjoint
@@ -75,7 +77,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """InstanceNorm1d for images (N, C, H, W) or (C, H, W).
+    """InstanceNorm1d for images (N, C, H, W) or (C, H, W). Raises ValueError for other shapes.
 
     >>> import adjoint
     >>> adjoint.nn.InstanceNorm2d(2)(adjoint.ones(1, 2, 3, 3)).shape
@@ -86,7 +88,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """InstanceNorm1d for volumes (N, C, D, H, W) or (C, D, H, W).
+    """InstanceNorm1d for volumes (N, C, D, H, W) or (C, D, H, W). Raises ValueError for other shapes.
 
     >>> import adjoint
     >>> adjoint.nn.InstanceNorm3d(2)(adjoint.ones(1, 2, 3, 3, 3)).shape

@@ -16,7 +16,7 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """The input itself; any arguments are taken.
+    """The input itself. The constructor accepts and ignores all arguments.
 
     >>> import adjoint
     >>> adjoint.nn.Identity(54)(adjoint.ones(2))
@@ -31,9 +31,10 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`, along the last axis: shapes (..., in_features) and (..., out_features).
+    """`input @ weight.T + bias` along the last axis: shapes (..., in_features) and (..., out_features).
 
-    Both begin evenly drawn between -1 and 1 over the square root of in_features.
+    Initial weights and biases are uniform between ±1 / sqrt(in_features). Raises RuntimeError for another last axis of
+    the input.
 
     >>> import adjoint
     >>> adjoint.nn.Linear(2, 3)(adjoint.ones(5, 2)).shape
@@ -54,7 +55,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        # the even distribution of kaiming_uniform_() with this slope has the bound of the bias
+        # with this slope, kaiming_uniform_() has the same bound as the bias: 1 / sqrt(fan_in)
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -68,7 +69,7 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, under the name by which the text of MultiheadAttention shows its last layer.
+    """Linear, under the name that the repr of MultiheadAttention shows for its last layer.
 
     >>> import adjoint
     >>> adjoint.nn.MultiheadAttention(4, 2).out_proj
@@ -77,9 +78,10 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """`input1 @ weight[k] @ input2 + bias[k]` for each of the out_features k.
+    """`input1 @ weight[k] @ input2 + bias[k]` for each output k.
 
-    Raises ValueError unless in1_features is positive.
+    Shapes: (..., in1_features) and (..., in2_features) to (..., out_features). Raises ValueError unless in1_features
+    is positive.
 
     >>> import adjoint
     >>> adjoint.nn.Bilinear(2, 3, 4)(adjoint.ones(5, 2), adjoint.ones(5, 3)).shape

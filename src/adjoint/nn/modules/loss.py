@@ -1,4 +1,4 @@
-"""Losses: criteria of an input and a target, reduced to their mean, their sum, or not at all."""
+"""Losses of an input and a target. reduction: "mean", "sum", or "none" for one loss per element or row."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from adjoint.nn.modules._base.declare import Layer, layer
 from adjoint.nn.modules.shape import PairwiseDistance
 from adjoint.tensor.tensor import Tensor
 
-#: The two older arguments and the one that replaces them.
+#: The two deprecated arguments, and the argument that replaces them.
 OLDER = "size_average=None, reduce=None, reduction='mean'"
 
 
 class _Loss(Layer):
-    """A loss with a reduction."""
+    """The base class of losses, with a reduction."""
 
     reduction: str
 
@@ -26,7 +26,7 @@ class _WeightedLoss(_Loss):
 
 
 def _resolve(self: Any) -> None:
-    """Take the older names of reductions."""
+    """Set `reduction` from the deprecated arguments."""
     size_average, reduce = self.__dict__.pop("size_average", None), self.__dict__.pop("reduce", None)
     if size_average is not None or reduce is not None:
         self.reduction = loss_reductions.resolve_reduction("mean", size_average, reduce)
@@ -56,14 +56,14 @@ SmoothL1Loss = _declare(
     f"{OLDER}, beta=1.0",
     function="smooth_l1_loss",
     call="reduction beta",
-    doc="Absolute differences beyond beta, squares below.",
+    doc="`difference ** 2 / (2 * beta)` for absolute differences below beta, `abs(difference) - beta / 2` for others.",
     example="SmoothL1Loss()(ones(2), zeros(2)) -> tensor(0.5000)",
 )
 HuberLoss = _declare(
     "HuberLoss",
     "reduction='mean', delta=1.0",
     function="huber_loss",
-    doc="Squares of differences below delta, absolute differences times delta beyond.",
+    doc="`difference ** 2 / 2` for absolute differences up to delta, `delta * (abs(difference) - delta / 2)` beyond.",
     example="HuberLoss()(ones(2), zeros(2)) -> tensor(0.5000)",
 )
 BCELoss = _declare_weighted(
@@ -80,7 +80,7 @@ BCEWithLogitsLoss = _declare_weighted(
     function="binary_cross_entropy_with_logits",
     call="weight reduction pos_weight",
     base=_Loss,
-    doc="Binary cross entropy of logits; pos_weight multiplies the part of positive targets.",
+    doc="Binary cross entropy of logits; pos_weight multiplies the terms of positive targets.",
     example="BCEWithLogitsLoss()(zeros(1), ones(1)) -> tensor(0.6931)",
 )
 CrossEntropyLoss = _declare_weighted(
@@ -96,7 +96,7 @@ NLLLoss = _declare_weighted(
     "weight=None, size_average=None, ignore_index=-100, reduce=None, reduction='mean'",
     function="nll_loss",
     call="weight ignore_index reduction",
-    doc="The negative of the logarithms of probabilities (N, C, ...) at the classes (N, ...).",
+    doc="Minus the logarithm of the probability of each target class: log-probabilities (N, C, ...), classes (N, ...).",
     example="NLLLoss()(tensor([[-1.0, -2.0]]), tensor([1])) -> tensor(2.)",
 )
 NLLLoss2d = _declare_weighted(
@@ -105,7 +105,7 @@ NLLLoss2d = _declare_weighted(
     function="nll_loss",
     call="weight ignore_index reduction",
     base=NLLLoss,
-    doc="The older name of NLLLoss for images.",
+    doc="A deprecated name of NLLLoss, for images.",
     example="NLLLoss2d()(tensor([[-1.0, -2.0]]), tensor([1])) -> tensor(2.)",
 )
 KLDivLoss = _declare(
@@ -113,7 +113,7 @@ KLDivLoss = _declare(
     f"{OLDER}, log_target=False",
     function="kl_div",
     call="reduction log_target",
-    doc="Kullback-Leibler divergences of logarithms of probabilities from a target; log_target: it has logarithms too.",
+    doc="Kullback-Leibler divergence of log-probabilities from a target; log_target: the target has logarithms, too.",
     example="KLDivLoss(reduction='sum')(zeros(1), ones(1)) -> tensor(0.)",
 )
 PoissonNLLLoss = _declare(
@@ -121,7 +121,7 @@ PoissonNLLLoss = _declare(
     "log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction='mean'",
     function="poisson_nll_loss",
     call="log_input full eps reduction",
-    doc="Negative logarithms of Poisson's probabilities of the target; log_input: the input has logarithms of rates.",
+    doc="Minus the log-probability of the target under Poisson distributions; log_input: the input has log-rates.",
     example="PoissonNLLLoss()(zeros(1), ones(1)) -> tensor(1.)",
 )
 GaussianNLLLoss = _declare(
@@ -129,7 +129,7 @@ GaussianNLLLoss = _declare(
     "*, full=False, eps=1e-6, reduction='mean'",
     inputs="input, target, var",
     function="gaussian_nll_loss",
-    doc="Negative logarithms of normal densities of the target, with mean and variance as inputs.",
+    doc="Minus the log-density of the target under normal distributions; the inputs are their means and variances.",
     example="GaussianNLLLoss()(zeros(1), ones(1), ones(1)) -> tensor(0.5000)",
 )
 HingeEmbeddingLoss = _declare(
@@ -137,7 +137,7 @@ HingeEmbeddingLoss = _declare(
     f"margin=1.0, {OLDER}",
     function="hinge_embedding_loss",
     call="margin reduction",
-    doc="The input where the target is 1, `max(0, margin - input)` where it is -1.",
+    doc="The input for targets 1, `max(0, margin - input)` for targets -1.",
     example="HingeEmbeddingLoss()(tensor([3.0, 0.5]), tensor([1.0, -1.0])) -> tensor(1.7500)",
 )
 MultiLabelMarginLoss = _declare(
@@ -145,7 +145,7 @@ MultiLabelMarginLoss = _declare(
     OLDER,
     function="multilabel_margin_loss",
     call="reduction",
-    doc="Hinge losses of several classes for each row; the target lists them, -1 ends the list.",
+    doc="Hinge losses with several classes for each row; the target lists them, and -1 ends the list.",
     example="MultiLabelMarginLoss()(tensor([[1.0, 0.0]]), tensor([[0, -1]])) -> tensor(0.)",
 )
 MultiLabelSoftMarginLoss = _declare_weighted(
@@ -153,7 +153,7 @@ MultiLabelSoftMarginLoss = _declare_weighted(
     f"weight=None, {OLDER}",
     function="multilabel_soft_margin_loss",
     call="weight reduction",
-    doc="Binary cross entropy of logits, the mean over the classes of each row.",
+    doc="Binary cross entropy of logits, averaged over the classes of each row.",
     example="MultiLabelSoftMarginLoss()(zeros(1, 2), ones(1, 2)) -> tensor(0.6931)",
 )
 
@@ -172,7 +172,7 @@ MultiMarginLoss = _declare_weighted(
     function="multi_margin_loss",
     call="p margin weight reduction",
     prepare=_check_margin,
-    doc="Hinge losses between the class of each row and the others, to the power p, 1 or 2; ValueError otherwise.",
+    doc="Hinge losses to the power p between the class of each row and the others. ValueError unless p is 1 or 2.",
     example="MultiMarginLoss()(tensor([[1.0, 0.0]]), tensor([1])) -> tensor(1.)",
 )
 SoftMarginLoss = _declare(
@@ -189,7 +189,7 @@ CosineEmbeddingLoss = _declare(
     inputs="input1, input2, target",
     function="cosine_embedding_loss",
     call="margin reduction",
-    doc="One minus the cosine where the target is 1, `max(0, cosine - margin)` where it is -1.",
+    doc="`1 - cosine` for targets 1, `max(0, cosine - margin)` for targets -1.",
     example="CosineEmbeddingLoss()(ones(1, 2), ones(1, 2), -ones(1)) -> tensor(1.)",
 )
 MarginRankingLoss = _declare(
@@ -215,13 +215,13 @@ CTCLoss = _declare(
     "blank=0, reduction='mean', zero_infinity=False",
     inputs="log_probs, targets, input_lengths, target_lengths",
     function="ctc_loss",
-    doc="Connectionist temporal classification, of logarithms of probabilities (T, N, C).",
+    doc="Connectionist temporal classification of log-probabilities (T, N, C).",
     example="CTCLoss()(zeros(3, 1, 2), tensor([[1]]), (3,), (1,)) -> tensor(-1.7918)",
 )
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with a distance of one's own, a function or a module; PairwiseDistance unless given.
+    """TripletMarginLoss with another distance, a function or a module; the default is PairwiseDistance().
 
     >>> import adjoint
     >>> x = adjoint.ones(1, 2)

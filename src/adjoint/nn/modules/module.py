@@ -40,14 +40,14 @@ __all__ = [
 ]
 
 Self = TypeVar("Self", bound="Module")
-#: The tables of a module's members, in which attributes are looked for.
+#: The tables of a module's members; attributes are looked up in them.
 MEMBERS = ("_parameters", "_buffers", "_modules")
 EXTRA_STATE = "_extra_state"
 _replayed: Any = LateModule("adjoint.nn.modules.replayed")
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """The names that load_state_dict() missed, and those that it had no use for."""
+    """The result of load_state_dict(): the missing keys and the unexpected keys."""
 
     __slots__ = ()
 
@@ -58,10 +58,10 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class Module:
-    """A function of tensors that owns parameters, buffers and other modules. Subclasses define `forward`.
+    """A function of tensors with its parameters, buffers and submodules. Subclasses define `forward`.
 
-    Parameters, Buffers and Modules that are assigned to attributes are registered under the attribute's name.
-    `super().__init__()` runs before the first such assignment. `training` says in which mode it is, see train().
+    A Parameter, Buffer or Module that is assigned to an attribute is registered under its name. Call
+    `super().__init__()` before the first assignment. `training` is the mode; see train().
 
     >>> import adjoint
     >>> from adjoint import nn
@@ -106,7 +106,7 @@ class Module:
             super().__init__(*args, **kwargs)
 
     def _complete(self) -> None:
-        """Make the tables of hooks that are not there."""
+        """Create missing tables of hooks."""
         state = vars(self)
         for table in (*hooks.TABLES, *hooks.MARKS):
             if table not in state:
@@ -119,9 +119,9 @@ class Module:
     # calls -----------------------------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The output for these arguments: a subclass defines it, and a call of the module runs it with the hooks.
+        """The output for these arguments. A subclass defines it; a call of the module runs it with all hooks.
 
-        Raises NotImplementedError unless a subclass does.
+        Raises NotImplementedError unless a subclass defines it.
         """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -141,12 +141,12 @@ class Module:
         return self.forward(*args, **kwargs)
 
     def replayed_by(self, replayed: Any) -> Module:
-        """The module that `adjoint.compile` gives for this one, whose calls go to a function that replays them."""
+        """The result of `adjoint.compile` for this module: a module that calls `replayed`."""
         module: Module = _replayed.OptimizedModule(self, replayed)
         return module
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Record `forward` once for each kind of arguments, and replay it from then on, in place.
+        """Compile the module in place: `forward` is recorded once for each kind of arguments, then replayed.
 
         The arguments are those of `adjoint.compile`.
 
@@ -182,7 +182,7 @@ class Module:
             if "_modules" not in state:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_modules")
-            state["_modules"][name] = hooks.registered("module", self, name, value)
+            state["_modules"][name] = hooks.after_registration_hooks("module", self, name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(
@@ -194,14 +194,14 @@ class Module:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as child module '{name}' (adjoint.nn.Module or None expected)"
                 )
-            state["_modules"][name] = hooks.registered("module", self, name, value)
+            state["_modules"][name] = hooks.after_registration_hooks("module", self, name, value)
         elif name in state.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as buffer '{name}' "
                     "(adjoint.nn.Buffer, adjoint.Tensor or None expected)"
                 )
-            state["_buffers"][name] = hooks.registered("buffer", self, name, value)
+            state["_buffers"][name] = hooks.after_registration_hooks("buffer", self, name, value)
         elif isinstance(value, Tensor) and isinstance(value, Buffer):
             self._forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)
@@ -209,7 +209,7 @@ class Module:
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, except_table: str) -> None:
-        """Take a name out of the attributes and of the tables but for one."""
+        """Remove a name from the attributes, and from all tables except one."""
         self.__dict__.pop(name, None)
         for table in MEMBERS:
             if table != except_table and table in self.__dict__:
@@ -232,9 +232,9 @@ class Module:
         return sorted(name for name in names if not name[0].isdigit())
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name without dots; None for one that is left out.
+        """Add a parameter under a name without dots; None reserves the name.
 
-        Raises TypeError and KeyError for other names and values, ValueError for results of operations.
+        Raises TypeError and KeyError for other names and values, and ValueError for results of operations.
 
         >>> from adjoint import nn, ones
         >>> module = nn.Module()
@@ -255,10 +255,12 @@ class Module:
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param if param is None else hooks.registered("parameter", self, name, param)
+        self._parameters[name] = (
+            param if param is None else hooks.after_registration_hooks("parameter", self, name, param)
+        )
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that moves with the module and is no parameter; persistent: it is part of state_dict().
+        """Add a tensor that moves with the module but is not a parameter; persistent: it is part of state_dict().
 
         Raises TypeError and KeyError for other names and values.
 
@@ -275,11 +277,11 @@ class Module:
             raise TypeError(
                 f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (adjoint Tensor or None required)"
             )
-        self._buffers[name] = hooks.registered("buffer", self, name, tensor)
+        self._buffers[name] = hooks.after_registration_hooks("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule under a name without dots; None for one that is left out.
+        """Add a submodule under a name without dots; None reserves the name.
 
         Raises TypeError and KeyError for other names and values.
 
@@ -292,7 +294,7 @@ class Module:
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name("module", name, "_modules")
-        self._modules[name] = hooks.registered("module", self, name, module)
+        self._modules[name] = hooks.after_registration_hooks("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a submodule: the same as add_module().
@@ -316,7 +318,7 @@ class Module:
     # members by dotted names -----------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule under a dotted name; "" is the module itself. Raises AttributeError where there is none.
+        """The submodule under a dotted name; "" is the module itself. Raises AttributeError for a missing one.
 
         >>> from adjoint import nn
         >>> nn.Sequential(nn.Sequential(nn.ReLU())).get_submodule("0.0")
@@ -332,9 +334,9 @@ class Module:
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule under a dotted name, or add one; strict: only replace.
+        """Replace the submodule under a dotted name, or add it; strict: only replace an existing one.
 
-        Raises ValueError for other targets, AttributeError where the path leads nowhere.
+        Raises ValueError for other targets, and AttributeError if a module on the path is missing.
 
         >>> from adjoint import nn
         >>> model = nn.Sequential(nn.ReLU())
@@ -357,7 +359,7 @@ class Module:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter under a dotted name. Raises AttributeError where there is none.
+        """The parameter under a dotted name. Raises AttributeError if it is missing.
 
         >>> from adjoint import nn
         >>> nn.Sequential(nn.Linear(2, 3)).get_parameter("0.bias").shape
@@ -369,7 +371,7 @@ class Module:
         return value
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer under a dotted name. Raises AttributeError where there is none.
+        """The buffer under a dotted name. Raises AttributeError if it is missing.
 
         >>> from adjoint import nn
         >>> nn.Sequential(nn.BatchNorm1d(2)).get_buffer("0.running_mean")
@@ -396,7 +398,7 @@ class Module:
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """The members of a table in all modules, with dotted names; each once, or under all of its names."""
+        """The members of one table in all modules, with dotted names; each once, or under all its names."""
         ids: set[Any] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
@@ -410,9 +412,9 @@ class Module:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their dotted names, those of submodules too unless recurse=False.
+        """The parameters with their dotted names. recurse: include the parameters of submodules.
 
-        remove_duplicate: a parameter under several names comes once.
+        remove_duplicate: a parameter with several names appears once.
 
         >>> from adjoint import nn
         >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3)).named_parameters()]
@@ -421,7 +423,7 @@ class Module:
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, those of submodules too unless recurse=False; each comes once.
+        """The parameters, each once. recurse: include the parameters of submodules.
 
         >>> from adjoint import nn
         >>> [parameter.shape for parameter in nn.Linear(2, 3).parameters()]
@@ -432,7 +434,7 @@ class Module:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names, those of submodules too unless recurse=False.
+        """The buffers with their dotted names. recurse: include the buffers of submodules.
 
         >>> from adjoint import nn
         >>> [name for name, _ in nn.BatchNorm1d(2).named_buffers()]
@@ -441,7 +443,7 @@ class Module:
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, those of submodules too unless recurse=False; each comes once.
+        """The buffers, each once. recurse: include the buffers of submodules.
 
         >>> from adjoint import nn
         >>> len(list(nn.BatchNorm1d(2).buffers()))
@@ -450,7 +452,7 @@ class Module:
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules with their names; each comes once.
+        """The direct submodules with their names, each once.
 
         >>> from adjoint import nn
         >>> list(nn.Sequential(nn.ReLU()).named_children())
@@ -463,7 +465,7 @@ class Module:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules; each comes once.
+        """The direct submodules, each once.
 
         >>> from adjoint import nn
         >>> list(nn.Sequential(nn.ReLU()).children())
@@ -474,7 +476,7 @@ class Module:
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """The module itself and all submodules, with dotted names; memo: modules to leave out, to which it adds.
+        """The module itself and all submodules, with dotted names. memo: a set of modules to skip; it is extended.
 
         >>> from adjoint import nn
         >>> [name for name, _ in nn.Sequential(nn.Sequential(nn.ReLU())).named_modules()]
@@ -492,7 +494,7 @@ class Module:
                 yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """The module itself and all submodules; each comes once.
+        """The module itself and all submodules, each once.
 
         >>> from adjoint import nn
         >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
@@ -503,7 +505,7 @@ class Module:
     # changes of all members ------------------------------------------------------------------------------------------
 
     def apply(self: Self, fn: Callable[[Module], Any]) -> Self:
-        """Call a function of each submodule and then of the module; returns the module.
+        """Call a function with each submodule, then with the module; returns the module.
 
         >>> from adjoint import nn
         >>> model = nn.Linear(1, 2).apply(lambda module: nn.init.ones_(module.weight))
@@ -516,7 +518,7 @@ class Module:
         return self
 
     def _apply(self: Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the data of all parameters, their gradients, and all buffers, by a function of them."""
+        """Apply a function to all parameters, gradients and buffers, and store the results in their place."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -533,12 +535,12 @@ class Module:
         return self
 
     def to(self: Self, *args: Any, **kwargs: Any) -> Self:
-        """Move to a device, or convert floating and complex numbers to a dtype, in place.
+        """Move all parameters and buffers to a device, or convert floating-point and complex ones to a dtype.
 
-        to(device, dtype), to(dtype), to(device), or to(tensor), which gives both. memory_format: how tensors of four
-        and five axes lie in memory.
+        The forms are to(device, dtype), to(dtype), to(device) and to(tensor); the last takes both from the tensor.
+        memory_format: the memory layout of tensors with four and five axes. The module changes in place.
 
-        Raises TypeError for a dtype of integers, and for other arguments.
+        Raises TypeError for an integer dtype, and for other arguments.
 
         >>> import adjoint
         >>> adjoint.nn.Linear(2, 3).to(adjoint.float64).weight.dtype
@@ -569,7 +571,7 @@ class Module:
 
         def convert(tensor: Tensor) -> Tensor:
             numeric = tensor.is_floating_point() or tensor.is_complex()
-            # others, as biases, have no channels before places
+            # tensors with other numbers of axes, for instance biases, have no layout of channels
             layout = {} if memory_format is None or tensor.ndim not in (4, 5) else {"memory_format": memory_format}
             return tensor.to(device=device, dtype=dtype if numeric else None, **layout)
 
@@ -642,7 +644,7 @@ class Module:
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to a device without the values, which are whatever lies in the memory.
+        """Move to a device without copying the values; the new values are uninitialized.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).to_empty(device="cpu").weight.shape
@@ -651,7 +653,7 @@ class Module:
         return self._apply(lambda tensor: creation.empty_like(tensor, device=device), recurse)
 
     def share_memory(self: Self) -> Self:
-        """Move all parameters and buffers to memory that processes share.
+        """Move all parameters and buffers to shared memory of processes.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).share_memory().weight.is_shared()
@@ -660,9 +662,9 @@ class Module:
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def train(self: Self, mode: bool = True) -> Self:
-        """Set the mode of this and all submodules: training, or evaluation. Dropout and batch norm ask for it.
+        """Set the mode of the module and all submodules: training, or evaluation. Dropout and batch norm depend on it.
 
-        Raises ValueError unless the mode is a bool.
+        Raises ValueError unless `mode` is a bool.
 
         >>> from adjoint import nn
         >>> nn.Dropout().train(False).training
@@ -676,7 +678,7 @@ class Module:
         return self
 
     def eval(self: Self) -> Self:
-        """Set the mode of evaluation: train(False).
+        """Set the evaluation mode: train(False).
 
         >>> from adjoint import nn, ones
         >>> nn.Dropout().eval()(ones(2))
@@ -685,7 +687,7 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
-        """Say for all parameters whether they require grad.
+        """Set requires_grad of all parameters.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
@@ -696,7 +698,7 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros.
+        """Remove the gradients of all parameters, or fill them with zeros.
 
         >>> from adjoint import nn, ones
         >>> model = nn.Linear(2, 1)
@@ -711,7 +713,7 @@ class Module:
     # state -----------------------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """The part of state_dict() that is no tensor: a subclass defines it, with set_extra_state().
+        """Further state for state_dict(), besides tensors. A subclass defines it together with set_extra_state().
 
         >>> from adjoint import nn
         >>> class Counted(nn.Module):
@@ -726,7 +728,7 @@ class Module:
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what get_extra_state() gave: a subclass defines it.
+        """Restore the state of get_extra_state(). A subclass defines it.
 
         >>> from adjoint import nn
         >>> class Counted(nn.Module):
@@ -744,14 +746,14 @@ class Module:
         )
 
     def _persistent_members(self) -> dict[str, Tensor]:
-        """The parameters and persistent buffers of this module alone."""
+        """The parameters and persistent buffers of this module without submodules."""
         left_out = self._non_persistent_buffers_set
         buffers = {name: value for name, value in self._buffers.items() if name not in left_out}
         members: dict[str, Tensor | None] = {**self._parameters, **buffers}
         return {name: value for name, value in members.items() if value is not None}
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Enter the state of this module alone; subclasses may add to it."""
+        """Add the state of this module without submodules to a dictionary; subclasses may extend it."""
         for name, value in self._persistent_members().items():
             destination[prefix + name] = value if keep_vars else value.detach()
         if type(self).get_extra_state is not Module.get_extra_state:
@@ -760,9 +762,10 @@ class Module:
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """The parameters and persistent buffers by their dotted names, over the memory of the module's.
+        """The parameters and persistent buffers by their dotted names; they share the memory of the module.
 
-        keep_vars: the tensors themselves, not detached from the graph. destination: the dictionary to add to.
+        keep_vars: return the tensors themselves, not detached. destination: a dictionary to extend. prefix: a text
+        before each name.
 
         >>> from adjoint import nn
         >>> list(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).state_dict())[:3]
@@ -802,7 +805,7 @@ class Module:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Copy the state of this module alone; subclasses may add to it."""
+        """Copy the state of this module without submodules; subclasses may extend it."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -825,7 +828,7 @@ class Module:
             unexpected_keys.extend(self._unexpected(state_dict, prefix, members, extra))
 
     def _unexpected(self, state_dict: Any, prefix: str, members: Any, extra: str) -> list[str]:
-        """The keys under a prefix that belong neither to this module nor to a submodule."""
+        """The keys under a prefix that belong to no member of this module."""
         unexpected = []
         for key in state_dict:
             if key.startswith(prefix) and key != extra:
@@ -835,7 +838,7 @@ class Module:
         return unexpected
 
     def _load_member(self, name: str, member: Tensor, value: Any, key: str, assign: bool) -> str | None:
-        """Copy or assign one value; returns a message if it does not fit, otherwise None."""
+        """Copy or assign one value; returns an error message, or None."""
         if not isinstance(value, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected adjoint.Tensor or Tensor-like object from '
@@ -865,12 +868,12 @@ class Module:
         return None
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Copy parameters and buffers from what state_dict() gave; returns the missing and the unexpected keys.
+        """Copy parameters and buffers from a result of state_dict(); returns the missing and the unexpected keys.
 
-        strict: these are errors. assign: take the tensors of the dictionary in place of copying their values.
+        strict: such keys are errors. assign: assign the tensors of the dictionary instead of copying their values.
 
-        Raises RuntimeError that lists all missing and unexpected keys and sizes that differ, TypeError unless it is a
-        mapping.
+        Raises RuntimeError with a list of all missing keys, unexpected keys and different shapes, and TypeError unless
+        `state_dict` is a mapping.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).load_state_dict(nn.Linear(2, 3).state_dict())
@@ -922,7 +925,8 @@ class Module:
     ) -> RemovableHandle:
         """Call `hook(module, args)` before forward; a result other than None replaces the arguments.
 
-        with_kwargs: the hook takes (module, args, kwargs) and returns None or both. prepend: before the other hooks.
+        with_kwargs: the hook takes (module, args, kwargs) and returns None or both. prepend: call it before the other
+        hooks.
 
         >>> from adjoint import nn, ones
         >>> model = nn.ReLU()
@@ -940,7 +944,8 @@ class Module:
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result other than None replaces the output.
 
-        with_kwargs: the hook takes (module, args, kwargs, output). always_call: also after an error.
+        with_kwargs: the hook takes (module, args, kwargs, output). prepend: call it before the other hooks.
+        always_call: call it after an error, too.
 
         >>> from adjoint import nn, ones
         >>> model = nn.ReLU()
@@ -982,7 +987,7 @@ class Module:
         return self._add_backward_hook(hook, True, prepend)
 
     def register_backward_hook(self, hook: hooks.Hook) -> RemovableHandle:
-        """Call `hook(module, grad_input, grad_output)` after the module's last operation ran backward; deprecated.
+        """Call `hook(module, grad_input, grad_output)` after the backward of the module's last operation; deprecated.
 
         Raises RuntimeError if the module has hooks of register_full_backward_hook().
 
@@ -1028,7 +1033,7 @@ class Module:
         return hooks.add(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: hooks.Hook) -> RemovableHandle:
-        """As register_state_dict_post_hook(), and the hook may return another dictionary."""
+        """Like register_state_dict_post_hook(), but the hook may return another dictionary."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously registered via "
@@ -1039,8 +1044,8 @@ class Module:
     def register_load_state_dict_pre_hook(self, hook: hooks.Hook) -> RemovableHandle:
         """Call a hook before load_state_dict() reads the module's part.
 
-        Its arguments are module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys and
-        error_msgs; it may change all but the module.
+        Its arguments are (module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs). It may change all of them except the module.
 
         >>> from adjoint import nn
         >>> model = nn.ReLU()
@@ -1070,7 +1075,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The arguments in the text of the module: a subclass defines it.
+        """The arguments that repr() shows in the parentheses. A subclass defines it.
 
         >>> from adjoint import nn
         >>> nn.Linear(2, 3).extra_repr()
@@ -1089,7 +1094,7 @@ class Module:
 
 
 def clear_grad(parameter: Tensor, set_to_none: bool) -> None:
-    """Drop the gradient of a tensor, or fill it with zeros."""
+    """Remove the gradient of a tensor, or fill it with zeros."""
     grad = parameter.grad
     if grad is None:
         return
@@ -1101,12 +1106,12 @@ def clear_grad(parameter: Tensor, set_to_none: bool) -> None:
 
 
 def _indented(text: str) -> str:
-    """A text whose lines but the first are moved to the right."""
+    """A text with all lines except the first indented by two spaces."""
     return text.replace("\n", "\n  ")
 
 
 def _typename(value: Any) -> str:
-    """The name of a value's class, a tensor's with its dtype."""
+    """The name of a value's class; a tensor's name includes its dtype."""
     if isinstance(value, Tensor) and type(value) is Tensor:
         return str(value.type())
     module = type(value).__module__

@@ -1,4 +1,4 @@
-"""Normalization within each member of a batch: of the last axes, or of groups of channels."""
+"""Normalization of each batch member separately: over the last axes, or over groups of channels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _Affine(Module):
-    """The base class of these layers: a weight that begins with ones, a bias that begins with zeros, both optional."""
+    """The base class of these layers: an optional weight, initially ones, and an optional bias, initially zeros."""
 
     weight: Tensor | None
     bias: Tensor | None
@@ -35,7 +35,10 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(_Affine):
-    """Mean 0 and variance 1 over the last axes, whose shape is given, then times weight and plus bias.
+    """Normalize the last axes, of shape `normalized_shape`, to mean 0 and variance 1, then scale and shift them.
+
+    The output is `normalized * weight + bias`, of the input's shape. Raises RuntimeError if the last axes of the input
+    differ.
 
     >>> import adjoint
     >>> adjoint.nn.LayerNorm(2)(adjoint.tensor([1.0, 3.0])).tolist()[1] > 0.99
@@ -66,7 +69,9 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """The input over the root of the mean of squares of the last axes, times weight.
+    """Divide the input by the root mean square over the last axes, of shape `normalized_shape`, then scale it.
+
+    The output has the shape of the input. Raises RuntimeError if the last axes of the input differ.
 
     >>> import adjoint
     >>> adjoint.nn.RMSNorm(2)(adjoint.tensor([3.0, 3.0])).tolist()
@@ -93,9 +98,9 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """Mean 0 and variance 1 over groups of channels (N, C, ...), then times weight and plus bias for each channel.
+    """Normalize groups of channels of (N, C, ...) to mean 0 and variance 1, then scale and shift each channel.
 
-    Raises ValueError unless the number of channels is a multiple of the number of groups.
+    The output has the shape of the input. Raises ValueError unless num_channels is a multiple of num_groups.
 
     >>> import adjoint
     >>> adjoint.nn.GroupNorm(2, 4)(adjoint.ones(1, 4, 3)).shape

@@ -28,7 +28,7 @@ class _CircularPadNd(Layer):
 
 
 def _for_axes(n: int, mode: str) -> Any:
-    """Bring the padding into a tuple; one number stands for both ends of all axes."""
+    """A function that converts the padding to a tuple; one number is used at both ends of all axes."""
 
     def prepare(self: Any) -> None:
         self.padding = _ntuple(2 * n)(self.padding)
@@ -44,7 +44,7 @@ _constant = partial(
     call="pad=padding mode value",
     show="padding value",
     base=_ConstantPadNd,
-    doc="A number at both ends of the last axes: one padding, or two for each axis, the last axis first.",
+    doc="A constant at both ends of the last axes. padding: one number, or two for each axis, the last axis first.",
 )
 ConstantPad1d = _constant(
     "ConstantPad1d",
@@ -78,7 +78,7 @@ _zero = partial(
     parameters="padding",
     call="pad=padding mode value",
     show="*padding",
-    doc="Zeros at both ends of the last axes: one padding, or two for each axis, the last axis first.",
+    doc="Zeros at both ends of the last axes. padding: one number, or two for each axis, the last axis first.",
 )
 ZeroPad1d = _zero(
     "ZeroPad1d",

@@ -24,24 +24,24 @@ class _LPPoolNd(Layer):
 
 
 class _MaxUnpoolNd(Layer):
-    """Elements at the places from which pooling took them."""
+    """The inverse of max pooling: elements at their positions before pooling."""
 
 
 class _AdaptiveMaxPoolNd(Layer):
-    """The largest element of each of as many windows as the output has elements."""
+    """The largest element of each window; the number of windows is the size of the output."""
 
 
 class _AdaptiveAvgPoolNd(Layer):
-    """The mean of each of as many windows as the output has elements."""
+    """The mean of each window; the number of windows is the size of the output."""
 
 
 def _stride_of_window(self: Any) -> None:
-    # a window follows the one before unless a stride says otherwise
+    # without a stride, windows do not overlap
     self.stride = self.kernel_size if self.stride is None else self.stride
 
 
 def _for_axes(n: int) -> Any:
-    """Bring kernel_size, stride and padding into tuples."""
+    """A function that converts kernel_size, stride and padding to tuples."""
 
     def prepare(self: Any) -> None:
         _stride_of_window(self)
@@ -70,7 +70,7 @@ MaxPool3d = _max(
 )
 
 _mean = partial(layer, show="kernel_size stride padding", prepare=_stride_of_window, base=_AvgPoolNd)
-_MEAN = "The mean of each window; count_include_pad: padded elements count."
+_MEAN = "The mean of each window; count_include_pad: include the padding in the number of elements."
 _DIVISOR = f"{WINDOW}, ceil_mode=False, count_include_pad=True, divisor_override=None"
 AvgPool1d = _mean(
     "AvgPool1d",
@@ -100,7 +100,7 @@ _norm = partial(
     parameters="norm_type, kernel_size, stride=None, ceil_mode=False",
     show="norm_type kernel_size stride ceil_mode",
     base=_LPPoolNd,
-    doc="The norm of each window: of the sum of powers norm_type, the root of that order.",
+    doc="`sum(x ** norm_type) ** (1 / norm_type)` of each window.",
 )
 LPPool1d = _norm("LPPool1d", function="lp_pool1d", example="LPPool1d(1, 2)(ones(1, 2)) -> tensor([[2.]])")
 LPPool2d = _norm("LPPool2d", function="lp_pool2d", example="LPPool2d(1, 2)(ones(1, 2, 2)) -> tensor([[[4.]]])")
@@ -113,7 +113,7 @@ _unpool = partial(
     call="kernel_size stride padding",
     show="kernel_size stride padding",
     base=_MaxUnpoolNd,
-    doc="Elements at the places that max pooling gave with return_indices=True, zeros elsewhere.",
+    doc="Elements at the indices from max pooling with return_indices=True, zeros elsewhere.",
 )
 MaxUnpool1d = _unpool(
     "MaxUnpool1d",
@@ -139,7 +139,7 @@ _adaptive_mean = partial(
     parameters="output_size",
     show="output_size",
     base=_AdaptiveAvgPoolNd,
-    doc="The mean of each of so many windows that the output has this size; None keeps the length of an axis.",
+    doc="The mean of each window; the windows are chosen for this output size. None keeps the length of an axis.",
 )
 AdaptiveAvgPool1d = _adaptive_mean(
     "AdaptiveAvgPool1d",
@@ -161,7 +161,7 @@ _adaptive_max = partial(
     parameters="output_size, return_indices=False",
     show="output_size",
     base=_AdaptiveMaxPoolNd,
-    doc="The largest element of each of so many windows that the output has this size.",
+    doc="The largest element of each window; the windows are chosen for this output size.",
 )
 AdaptiveMaxPool1d = _adaptive_max(
     "AdaptiveMaxPool1d",
@@ -181,7 +181,7 @@ AdaptiveMaxPool3d = _adaptive_max(
 
 
 def _fractional_for(n: int) -> Any:
-    """Check that one of output_size and output_ratio is there, and bring the sizes into tuples."""
+    """A function that checks output_size and output_ratio, and converts the sizes to tuples."""
 
     def prepare(self: Any) -> None:
         name = type(self).__name__
@@ -205,8 +205,8 @@ _fractional = partial(
     layer,
     parameters="kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None",
     buffers="_random_samples",
-    doc="The largest element of windows at random places, for an output of a size or a ratio of the input's size.\n\n"
-    "Raises ValueError unless one of output_size and output_ratio is given.",
+    doc="The largest element of windows at random positions; output_size or output_ratio is the size of the output.\n\n"
+    "Raises ValueError unless exactly one of output_size and output_ratio is present.",
 )
 FractionalMaxPool2d = _fractional(
     "FractionalMaxPool2d",

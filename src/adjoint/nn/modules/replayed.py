@@ -1,4 +1,4 @@
-"""What `adjoint.compile` makes of a module: a module around it whose calls are recorded and replayed."""
+"""The result of `adjoint.compile` for a module: a wrapper that records and replays its calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["OptimizedModule"]
 
 
 class OptimizedModule(Module):
-    """A module around another one, `_orig_mod`, whose calls are recorded once and replayed.
+    """A wrapper of a module, `_orig_mod`, whose calls are recorded once and replayed.
 
-    Attributes that are read and set are those of the other module, and its parameters are the same. Names of
-    parameters and keys of states begin with "_orig_mod.", as torch has them.
+    It reads and sets the attributes of the original module, and has the same parameters. Names of parameters and keys
+    of states begin with "_orig_mod.".
 
     >>> import adjoint
     >>> model = adjoint.compile(adjoint.nn.Linear(2, 3))
@@ -29,16 +29,16 @@ class OptimizedModule(Module):
         vars(self)["_replayed"] = replayed
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The output of the other module."""
+        """The output of the original module."""
         return self._replayed(*args, **kwargs)
 
     def replayed_by(self, replayed: Any) -> Module:
-        """This module: it is replayed."""
+        """This module, which already replays its calls."""
         return self
 
     @property
     def training(self) -> bool:
-        """Whether the other module is in training mode."""
+        """Whether the original module is in training mode."""
         return self._orig_mod.training
 
     @training.setter

@@ -15,15 +15,15 @@ from adjoint.nn.utils.rnn import PackedSequence
 from adjoint.tensor import creation
 from adjoint.tensor.tensor import Tensor
 
-#: The gates of a mode: how many rows of the weights belong to one element of the state.
+#: The number of gates of a mode: the rows of the weights for one element of the state.
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 LAYERS = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}
 
 
 class RNNBase(Module):
-    """The base class of recurrent layers: weights under torch's names, checks, packed sequences.
+    """The base class of recurrent layers: weights, checks and packed sequences.
 
-    mode: "RNN_TANH", "RNN_RELU", "GRU" or "LSTM".
+    mode: "RNN_TANH", "RNN_RELU", "GRU" or "LSTM". Shapes and errors are those of RNN.
 
     >>> from adjoint import nn
     >>> nn.modules.rnn.RNNBase("GRU", 2, 3)
@@ -94,7 +94,7 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Nothing: the weights lie wherever they are."""
+        """It has no effect: the weights need no common memory here."""
 
     @property
     def _flat_weights(self) -> list[Tensor]:
@@ -123,7 +123,7 @@ class RNNBase(Module):
     # the pass --------------------------------------------------------------------------------------------------------
 
     def _states(self, hx: Any) -> tuple[Tensor, ...]:
-        """The states as a tuple: the hidden one, and LSTM's cell."""
+        """The states as a tuple: the hidden state, and for LSTM the cell state."""
         return tuple(hx) if self.mode == "LSTM" else (hx,)
 
     def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
@@ -136,7 +136,7 @@ class RNNBase(Module):
         return tuple(creation.zeros(shape, dtype=like.dtype, device=like.device) for shape in shapes)
 
     def check_forward_args(self, input: Tensor, states: tuple[Tensor, ...], batch: int) -> None:
-        """Raise an error for an input or states of other shapes or dtypes."""
+        """Check the shapes and dtypes of an input and of states; raises RuntimeError or ValueError."""
         weight = self._flat_weights[0]
         if input.dtype is not weight.dtype:
             raise ValueError(
@@ -194,7 +194,7 @@ class RNNBase(Module):
         return function(input, hx, self._flat_weights, *options, self.batch_first)
 
     def _packed(self, input: PackedSequence, hx: Any) -> Any:
-        """The output and final states for sequences of several lengths."""
+        """The output and final states for sequences of different lengths."""
         data, sizes, order, back = input
         batch = int(sizes[0])
         if hx is None:
@@ -208,13 +208,16 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` along a sequence, in layers: `RNN(input_size, hidden_size, ...)`.
+    """`h = tanh(W_ih x + b_ih + W_hh h + b_hh)` along a sequence, in several layers.
 
-    Shapes: input (L, N, input_size), with batch_first (N, L, input_size), or without N; the output has all states of
-    the last layer, the second result the last state of each. Further arguments: num_layers, nonlinearity ("tanh" or
-    "relu"), bias, batch_first, dropout, bidirectional, device, dtype. A PackedSequence is taken too.
+    The signature is `RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False,
+    dropout=0.0, bidirectional=False, device=None, dtype=None)`; nonlinearity is "tanh" or "relu".
 
-    Raises ValueError, TypeError or RuntimeError for arguments and shapes that do not fit.
+    Shapes: input (L, N, input_size), with batch_first (N, L, input_size), or without N; or a PackedSequence. The first
+    result (L, N, hidden_size) has all states of the last layer, the second (num_layers, N, hidden_size) the last state
+    of each layer. bidirectional doubles the last axis of the first and the first axis of the second.
+
+    Raises ValueError, TypeError or RuntimeError for wrong arguments and shapes.
 
     >>> import adjoint
     >>> output, h = adjoint.nn.RNN(2, 3)(adjoint.ones(5, 1, 2))
@@ -241,7 +244,9 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units along a sequence, in layers; arguments, shapes and errors as RNN's, without nonlinearity.
+    """Gated recurrent units along a sequence, in several layers.
+
+    The arguments, shapes and errors are those of RNN, without nonlinearity.
 
     >>> import adjoint
     >>> output, h = adjoint.nn.GRU(2, 3, bidirectional=True)(adjoint.ones(5, 1, 2))
@@ -256,9 +261,10 @@ class GRU(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory along a sequence, in layers; arguments, shapes and errors as RNN's, without nonlinearity.
+    """Long short-term memory along a sequence, in several layers.
 
-    The state is a pair, hidden state and cell. proj_size: the hidden state is projected to this size.
+    The arguments, shapes and errors are those of RNN, without nonlinearity. The state is a pair: hidden state and cell
+    state. proj_size: the hidden state is projected to this size.
 
     >>> import adjoint
     >>> output, (h, c) = adjoint.nn.LSTM(2, 3, num_layers=2)(adjoint.ones(5, 1, 2))
@@ -271,7 +277,7 @@ class LSTM(RNNBase):
 
 
 class RNNCellBase(Module):
-    """The base class of cells: the weights of one step.
+    """The base class of cells: the weights of one step. Shapes and errors are those of RNNCell.
 
     >>> from adjoint import nn
     >>> nn.modules.rnn.RNNCellBase(2, 3, True, 1)
@@ -307,7 +313,7 @@ class RNNCellBase(Module):
         return ", ".join(parts + ([f"nonlinearity={nonlinearity}"] if nonlinearity != "tanh" else []))
 
     def _step(self, function: Any, input: Tensor, states: tuple[Tensor | None, ...]) -> Any:
-        """One step, of a batch (N, input_size) or without N."""
+        """One step for an input (N, input_size) or (input_size,)."""
         name = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
@@ -327,9 +333,9 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN: shapes (N, input_size) and (N, hidden_size), or without N.
+    """One step of RNN: input (N, input_size) and state (N, hidden_size), or both without N.
 
-    Raises ValueError for other numbers of axes, RuntimeError for other sizes and nonlinearities.
+    Raises ValueError for other numbers of axes, and RuntimeError for other sizes and nonlinearities.
 
     >>> import adjoint
     >>> adjoint.nn.RNNCell(2, 3)(adjoint.ones(1, 2)).shape
@@ -355,7 +361,7 @@ class RNNCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU; shapes and errors as RNNCell's.
+    """One step of GRU, with the shapes and errors of RNNCell.
 
     >>> import adjoint
     >>> adjoint.nn.GRUCell(2, 3)(adjoint.ones(1, 2)).shape
@@ -372,7 +378,7 @@ class GRUCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM, whose state is a pair of hidden state and cell; shapes and errors as RNNCell's.
+    """One step of LSTM, with the shapes and errors of RNNCell. The state is a pair: hidden state and cell state.
 
     >>> import adjoint
     >>> h, c = adjoint.nn.LSTMCell(2, 3)(adjoint.ones(1, 2))

@@ -11,7 +11,7 @@ from adjoint.tensor.tensor import Tensor
 
 
 class Flatten(Module):
-    """The axes from start_dim to end_dim as one.
+    """Merge the axes from start_dim to end_dim into one axis. Raises RuntimeError if start_dim is after end_dim.
 
     >>> import adjoint
     >>> adjoint.nn.Flatten()(adjoint.ones(2, 3, 4)).shape
@@ -30,9 +30,10 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis as several of these lengths, of which one may be -1.
+    """Split one axis into several axes of these lengths; one of the lengths may be -1.
 
-    Raises TypeError unless the lengths are a tuple or list of integers.
+    Raises TypeError unless the lengths are a tuple or list of integers, and RuntimeError if their product differs from
+    the length of the axis.
 
     >>> import adjoint
     >>> adjoint.nn.Unflatten(1, (3, 4))(adjoint.ones(2, 12)).shape
@@ -64,14 +65,14 @@ Fold = layer(
     "Fold",
     f"output_size, {_BLOCKS}",
     show=f"output_size {_SHOWN}",
-    doc="An image from the blocks that slide over it, their elements added where they meet: the transpose of Unfold.",
+    doc="The sum of sliding blocks, each at its position in an image: the transpose of Unfold.",
     example="Fold((2, 2), 1)(ones(1, 1, 4)).shape -> adjoint.Size([1, 1, 2, 2])",
 )
 Unfold = layer(
     "Unfold",
     _BLOCKS,
     show=_SHOWN,
-    doc="The blocks that slide over an image, each as a column.",
+    doc="The sliding blocks of an image, each as a column.",
     example="Unfold(2)(ones(1, 1, 3, 3)).shape -> adjoint.Size([1, 4, 4])",
 )
 PixelShuffle = layer(
@@ -95,7 +96,7 @@ ChannelShuffle = layer(
     "groups",
     function="channel_shuffle",
     show="groups",
-    doc="The channels of groups in turn: the first of each, then the second of each.",
+    doc="Channels in a new order: the first channel of each group, then the second channel of each group, and so on.",
     example="ChannelShuffle(2)(tensor([[[0.0], [1.0], [2.0], [3.0]]])).flatten() -> tensor([0., 2., 1., 3.])",
 )
 CosineSimilarity = layer(
@@ -113,7 +114,7 @@ PairwiseDistance = layer(
     inputs="x1, x2",
     call="p=norm eps keepdim",
     prepare=lambda self: setattr(self, "norm", self.__dict__.pop("p")),
-    doc="The norm of differences along the last axis, to which eps is added.",
+    doc="The p-norm of `x1 - x2 + eps` along the last axis.",
     example="PairwiseDistance(eps=0.0)(tensor([[3.0, 4.0]]), zeros(1, 2)) -> tensor([5.])",
 )
 LocalResponseNorm = layer(
@@ -121,16 +122,16 @@ LocalResponseNorm = layer(
     "size, alpha=1e-4, beta=0.75, k=1.0",
     function="local_response_norm",
     show="*size alpha beta k",
-    doc="The input over `(k + alpha * mean of squares of size channels) ** beta`.",
+    doc="The input divided by `(k + alpha * mean) ** beta`, with the mean of squares over `size` adjacent channels.",
     example="LocalResponseNorm(2, alpha=0.0)(ones(1, 1, 1)) -> tensor([[[1.]]])",
 )
 
 
 class Upsample(Module):
-    """Images, signals or volumes of another size: one of size and scale_factor says which.
+    """Resize signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) to `size`, or by `scale_factor`.
 
-    mode: "nearest", "linear", "bilinear", "bicubic", "trilinear", "nearest-exact" or "area", as in
-    nn.functional.interpolate().
+    mode: "nearest", "linear", "bilinear", "bicubic", "trilinear", "nearest-exact" or "area"; see
+    nn.functional.interpolate() for the modes and errors.
 
     >>> import adjoint
     >>> adjoint.nn.Upsample(scale_factor=2)(adjoint.tensor([[[1.0, 2.0]]]))
@@ -169,7 +170,7 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample for images, by the nearest pixel.
+    """Upsample for images, with the value of the nearest pixel.
 
     >>> import adjoint
     >>> adjoint.nn.UpsamplingNearest2d(scale_factor=2)(adjoint.ones(1, 1, 2, 2)).shape
@@ -181,7 +182,7 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample for images, linear between pixels, with the corners in place.
+    """Upsample for images, with bilinear interpolation and aligned corners.
 
     >>> import adjoint
     >>> adjoint.nn.UpsamplingBilinear2d(scale_factor=2)(adjoint.ones(1, 1, 2, 2)).shape

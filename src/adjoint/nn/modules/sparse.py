@@ -1,4 +1,4 @@
-"""Tables of vectors that integers choose from: Embedding, EmbeddingBag."""
+"""Tables of vectors that integers index: Embedding, EmbeddingBag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from adjoint.tensor.tensor import Tensor
 
 
 class _Table(Module):
-    """The base class of both: a weight (num_embeddings, embedding_dim) of normal numbers, with zeros at padding_idx."""
+    """The base class of both.
+
+    The weight (num_embeddings, embedding_dim) has normal numbers initially, and zeros at padding_idx.
+    """
 
     weight: Tensor
     padding_idx: int | None
@@ -44,15 +47,7 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
     @classmethod
-    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Any:
-        """A layer with these vectors; freeze: they do not require grad. Further arguments as the class takes them.
-
-        Raises AssertionError unless the vectors are the rows of a matrix.
-
-        >>> import adjoint
-        >>> adjoint.nn.Embedding.from_pretrained(adjoint.ones(3, 2))
-        Embedding(3, 2)
-        """
+    def _with_weight(cls, embeddings: Tensor, freeze: bool, **options: Any) -> Any:
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         embedding = cls(*embeddings.shape, _weight=embeddings, **options)
@@ -67,11 +62,11 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """The vectors of a table at integers, as nn.functional.embedding(): shapes (...) and (..., embedding_dim).
+    """The vectors of a table at integer indices: shapes (...) and (..., embedding_dim); see nn.functional.embedding().
 
-    padding_idx: a row of zeros without gradient. max_norm: longer vectors are shortened.
+    padding_idx: a row without gradient, initially zero. max_norm: vectors with a larger norm are scaled down to it.
 
-    Raises AssertionError for a padding_idx outside of the table.
+    Raises AssertionError for a padding_idx outside the table.
 
     >>> import adjoint
     >>> adjoint.nn.Embedding(10, 3)(adjoint.tensor([[1, 2], [4, 5]])).shape
@@ -105,6 +100,35 @@ class Embedding(_Table):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, _freeze, device, dtype)
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Any:
+        """A layer with these vectors (num_embeddings, embedding_dim). freeze: they do not require grad.
+
+        The other arguments are those of the class. Raises AssertionError unless `embeddings` is a matrix.
+
+        >>> import adjoint
+        >>> adjoint.nn.Embedding.from_pretrained(adjoint.ones(3, 2))
+        Embedding(3, 2)
+        """
+        return cls._with_weight(
+            embeddings,
+            freeze,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+        )
+
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
             input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
@@ -112,9 +136,11 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of the vectors of bags of integers, as nn.functional.embedding_bag().
+    """Sums, means or maxima of the vectors of bags of integer indices; see nn.functional.embedding_bag().
 
-    Raises AssertionError for a padding_idx outside of the table.
+    Shapes: indices (B, N), or (N,) with offsets (B,), to (B, embedding_dim). mode: "sum", "mean" or "max".
+
+    Raises AssertionError for a padding_idx outside the table.
 
     >>> import adjoint
     >>> bags = adjoint.tensor([1, 2, 4, 5]), adjoint.tensor([0, 3])
@@ -143,6 +169,39 @@ class EmbeddingBag(_Table):
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
         self._make((num_embeddings, embedding_dim), padding_idx, _weight, False, device, dtype)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Any:
+        """A layer with these vectors (num_embeddings, embedding_dim). freeze: they do not require grad.
+
+        The other arguments are those of the class. Raises AssertionError unless `embeddings` is a matrix.
+
+        >>> import adjoint
+        >>> adjoint.nn.EmbeddingBag.from_pretrained(adjoint.ones(3, 2), mode="sum")
+        EmbeddingBag(3, 2, mode='sum')
+        """
+        return cls._with_weight(
+            embeddings,
+            freeze,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(

@@ -1,4 +1,4 @@
-"""Arguments of layers: one number for all axes, or one for each."""
+"""Arguments of layers: one number for all axes, or one number for each axis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _ntuple(n: int) -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes a tuple of an iterable, and n times the same of anything else."""
+    """A function that converts an iterable to a tuple, and repeats any other value n times."""
     return lambda value: tuple(value) if isinstance(value, Iterable) else tuple(repeat(value, n))
 
 

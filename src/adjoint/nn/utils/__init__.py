@@ -1,4 +1,4 @@
-"""Functions of all parameters of a model: gradients clipped, parameters as one vector. Names of torch.nn.utils.
+"""Functions of torch.nn.utils: clipping of gradients, parameters as one vector, parametrizations, sequences.
 
 `foreach`, which selects an implementation in torch, is accepted without effect.
 """
@@ -26,11 +26,11 @@ __all__ = [
     "vector_to_parameters",
 ]
 
-SMALLEST_NORM = 1e-6  # added to a norm by which gradients are divided
+SMALLEST_NORM = 1e-6  # added to the norm, which may be zero, before a division
 
 
 def tensors_of(tensors: Tensor | Iterable[Tensor], name: str = "parameters", position: int = 1) -> list[Tensor]:
-    """One tensor or several, the argument of this name, as a list. Raises TypeError for other objects."""
+    """The list of tensors of an argument, which is one tensor or an iterable. Raises TypeError for other objects."""
     members = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     for member in members:
         if not isinstance(member, Tensor):
@@ -42,7 +42,7 @@ def tensors_of(tensors: Tensor | Iterable[Tensor], name: str = "parameters", pos
 
 
 def grads_of(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """The gradients of the parameters that have one. Raises TypeError for anything but tensors."""
+    """The existing gradients of the parameters. Raises TypeError for objects other than tensors."""
     return [parameter.grad for parameter in tensors_of(parameters) if parameter.grad is not None]
 
 
@@ -52,15 +52,16 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of all tensors' elements as if they were one vector, a tensor without axes and without gradient.
+    """The norm of one vector with the elements of all tensors: a tensor with shape () that does not require grad.
 
-    Raises RuntimeError if it is not finite and `error_if_nonfinite`.
+    The tensors may have any shapes and floating-point or complex dtypes. Raises RuntimeError for a norm that is not
+    finite if `error_if_nonfinite`.
 
     >>> import adjoint
     >>> adjoint.nn.utils.get_total_norm([adjoint.tensor([3.0]), adjoint.tensor([[4.0]])])
     tensor(5.)
     """
-    order = float(norm_type)  # "inf" as well
+    order = float(norm_type)  # also of the text "inf"
     with no_grad():
         norms = [tensor.norm(order) for tensor in tensors_of(tensors, "tensors")]
         total = ops.stack(norms).norm(order) if norms else as_tensor(0.0)
@@ -76,7 +77,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply the parameters' gradients by max_norm / total_norm, if that is less than 1.
+    """Multiply the gradients of the parameters by max_norm / total_norm, in place, if this factor is less than 1.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -100,9 +101,10 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shrink the gradients so that their norm, as of one vector, is at most `max_norm`; returns the norm before.
+    """Scale the gradients in place so that the norm of all their elements is at most `max_norm`.
 
-    Raises RuntimeError, and changes nothing, if the norm is not finite and `error_if_nonfinite`.
+    It returns the previous norm, a tensor with shape (). Raises RuntimeError for a norm that is not finite if
+    `error_if_nonfinite`; the gradients do not change then.
 
     >>> import adjoint
     >>> w = adjoint.tensor([3.0, 4.0], requires_grad=True)
@@ -110,14 +112,14 @@ def clip_grad_norm_(
     >>> adjoint.nn.utils.clip_grad_norm_([w], max_norm=1.0), w.grad
     (tensor(10.), tensor([0.6000, 0.8000]))
     """
-    parameters = tensors_of(parameters)  # which may be an iterator
+    parameters = tensors_of(parameters)  # an iterator can be read only once
     total = get_total_norm(grads_of(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Limit each element of the gradients to [-clip_value, clip_value].
+    """Limit each element of the gradients to [-clip_value, clip_value], in place.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -132,7 +134,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All elements of the parameters in one vector, through which gradients flow. ValueError if there are none.
+    """One differentiable vector with all elements of the parameters. Raises ValueError without parameters.
 
     >>> import adjoint
     >>> adjoint.nn.utils.parameters_to_vector([adjoint.zeros(2), adjoint.ones(1, 2)])
@@ -142,9 +144,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make each parameter's data a view of its part of the vector, the reverse of parameters_to_vector().
+    """Set the data of each parameter to a view of its part of a vector: the inverse of parameters_to_vector().
 
-    Raises TypeError if `vec` is no Tensor, RuntimeError if it is too short.
+    Raises TypeError unless `vec` is a Tensor, and RuntimeError if it is too short.
 
     >>> import adjoint
     >>> a, b = adjoint.zeros(2), adjoint.zeros(1, 2)

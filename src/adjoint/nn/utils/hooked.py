@@ -1,4 +1,4 @@
-"""Normalized weights that a hook computes before each pass: the older forms of those in parametrizations."""
+"""Weights that a hook normalizes before each forward pass: the older forms of the functions in parametrizations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["remove_spectral_norm", "remove_weight_norm", "skip_init", "spectral_
 
 
 class _Hook:
-    """Sets a weight before each pass; `parts` are the tensors that it is computed from, by the ends of their names."""
+    """Computes and sets a weight before each forward pass, from tensors with suffixes in their names."""
 
     kind = ""
 
@@ -22,18 +22,18 @@ class _Hook:
         self.name = name
 
     def compute(self, module: Module) -> Any:
-        """The weight."""
+        """The new weight."""
         raise NotImplementedError
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute(module))
 
     def part(self, module: Module, end: str) -> Any:
-        """The tensor whose name has this end."""
+        """The tensor whose name has this suffix."""
         return getattr(module, f"{self.name}_{end}")
 
     def start(self, module: Module) -> None:
-        """Replace the parameter by the computed weight, before each pass."""
+        """Replace the parameter by the computed weight, and register the hook."""
         for hook in module._forward_pre_hooks.values():
             if type(hook) is type(self) and hook.name == self.name:
                 raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
@@ -61,13 +61,15 @@ class _SpectralNormHook(_Hook):
         self.norm = norm
 
     def compute(self, module: Module) -> Any:
-        # the vectors are buffers of the module
+        # the singular vectors are buffers of the module, not of the norm
         self.norm._u, self.norm._v = self.part(module, "u"), self.part(module, "v")
         return self.norm.train(module.training)(self.part(module, "orig"))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Make a weight `g * v / norm(v)` of two parameters, name_g and name_v, before each pass. Returns the module.
+    """Compute a weight `g * v / norm(v)` from two parameters, name_g and name_v, before each forward pass.
+
+    The norm is over all axes except `dim`, or over all axes for None. It returns the module.
 
     >>> from adjoint import nn
     >>> [name for name, _ in nn.utils.weight_norm(nn.Linear(2, 3)).named_parameters()]
@@ -84,9 +86,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value before each pass; name_orig is the parameter. Returns the module.
+    """Divide a weight by its largest singular value before each forward pass; the parameter is name_orig.
 
-    Raises ValueError for n_power_iterations below 1.
+    It returns the module. Raises ValueError for n_power_iterations below 1.
 
     >>> from adjoint import nn
     >>> [name for name, _ in nn.utils.spectral_norm(nn.Linear(2, 3)).named_parameters()]
@@ -118,7 +120,7 @@ def _remove(module: Module, name: str, cls: type[_Hook], ends: tuple[str, ...]) 
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of weight_norm() a parameter again. Raises ValueError if it is not one.
+    """Make a weight of weight_norm() a parameter again; returns the module. Raises ValueError for other weights.
 
     >>> from adjoint import nn
     >>> [name for name, _ in nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(2, 3))).named_parameters()]
@@ -128,7 +130,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make a weight of spectral_norm() a parameter again. Raises ValueError if it is not one.
+    """Make a weight of spectral_norm() a parameter again; returns the module. Raises ValueError for other weights.
 
     >>> from adjoint import nn
     >>> [name for name, _ in nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(2, 3))).named_parameters()]
@@ -138,7 +140,7 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
 
 
 def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
-    """A module whose values are whatever lies in memory. It takes as long as one with first values.
+    """A module with uninitialized parameters. Here it takes as long as an initialized module.
 
     >>> from adjoint import nn
     >>> nn.utils.skip_init(nn.Linear, 2, 3)

@@ -1,4 +1,4 @@
-"""Parametrizations of weights: by norm and direction, orthogonal, of spectral norm one.
+"""Parametrizations of weights: norm and direction, orthogonal matrices, spectral norm 1.
 
 Salimans and Kingma (2016), "Weight normalization"; Miyato et al. (2018), "Spectral normalization for generative
 adversarial networks"; Lezcano-Casado (2019), "Trivializations for gradient-based optimization on manifolds".
@@ -22,7 +22,7 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 
 def _tensor_of(module: Module, name: str) -> Tensor:
-    """The tensor of this name. Raises ValueError where there is none."""
+    """The tensor under this name. Raises ValueError if it is missing."""
     value = getattr(module, name, None)
     if not isinstance(value, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
@@ -30,7 +30,7 @@ def _tensor_of(module: Module, name: str) -> Tensor:
 
 
 def norm_except(v: Tensor, dim: int | None) -> Tensor:
-    """The norm over all axes but one, which it keeps; over all axes for None or -1.
+    """The norm over all axes except one, with kept dimensions; over all axes for None or -1.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.parametrizations import norm_except
@@ -59,7 +59,9 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Make a weight `g * v / norm(v)`, with a norm for each index of an axis; dim=None: one norm. Returns the module.
+    """Parametrize a weight as `g * v / norm(v)`, with one norm for each index of axis `dim`, or one norm for None.
+
+    It returns the module. Raises ValueError if the module has no such tensor.
 
     >>> from adjoint import nn
     >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -70,7 +72,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 class _Orthogonal(Module):
-    """A matrix with orthonormal columns, or rows if it has fewer of these, of a matrix without a bound."""
+    """A map from any matrix to a matrix with orthonormal columns, or orthonormal rows if it has fewer rows."""
 
     base: Tensor
 
@@ -82,7 +84,9 @@ class _Orthogonal(Module):
         self.has_base = use_trivialization
         if use_trivialization:
             size = max(weight.shape[-2:])
-            self.register_buffer("base", creation.zeros(*weight.shape[:-2], size, size, dtype=weight.dtype))
+            self.register_buffer(
+                "base", creation.zeros(*weight.shape[:-2], size, size, dtype=weight.dtype, device=weight.device)
+            )
 
     def forward(self, X: Tensor) -> Tensor:
         n, k = X.shape[-2:]
@@ -95,13 +99,13 @@ class _Orthogonal(Module):
         else:
             A = X.tril()
             if n != k:
-                # a square matrix, whose further columns are zero
-                A = ops.cat([A, creation.zeros(*A.shape[:-1], n - k, dtype=A.dtype)], -1)
+                # append columns of zeros, to get a square matrix
+                A = ops.cat([A, creation.zeros(*A.shape[:-1], n - k, dtype=A.dtype, device=A.device)], -1)
             A = A - A.mH
             if self.orthogonal_map == "matrix_exp":
                 Q = linalg.matrix_exp(A)
             else:
-                eye = creation.eye(n, dtype=A.dtype)
+                eye = creation.eye(n, dtype=A.dtype, device=A.device)
                 Q = linalg.solve(eye - 0.5 * A, eye + 0.5 * A)
             Q = Q[..., :k]
         if self.has_base:
@@ -128,11 +132,11 @@ class _Orthogonal(Module):
         if n == k:
             basis = Q if _is_orthogonal(Q) else _nearest(Q)
         else:
-            # completed to a square matrix
+            # append random columns, to get a square matrix
             noise = creation.randn(*Q.shape[:-1], n - k, dtype=Q.dtype, device=Q.device)
             basis = _nearest(ops.cat([Q, noise], -1))
         self.base.copy_(basis)
-        # the part that is learned begins with the identity
+        # the learned factor is initially the identity
         start = creation.zeros_like(Q)
         start.diagonal(dim1=-2, dim2=-1).fill_(1.0 if self.orthogonal_map == "householder" else 0.0)
         if self.orthogonal_map == "householder":
@@ -142,12 +146,12 @@ class _Orthogonal(Module):
 
 def _is_orthogonal(Q: Tensor) -> bool:
     n = Q.shape[-1]
-    eye = creation.eye(n, dtype=Q.dtype)
+    eye = creation.eye(n, dtype=Q.dtype, device=Q.device)
     return bool(((Q.mH @ Q - eye).abs() < 10 * n * 1.2e-7).all())
 
 
 def _nearest(A: Tensor) -> Tensor:
-    """An orthogonal matrix whose first columns are those of a matrix, where these are orthonormal."""
+    """An orthogonal matrix from a QR factorization; it keeps leading columns that are orthonormal already."""
     Q, R = linalg.qr(A)
     signs = R.diagonal(dim1=-2, dim2=-1).sgn()
     return Q * signs.unsqueeze(-2)
@@ -156,13 +160,13 @@ def _nearest(A: Tensor) -> Tensor:
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
-    """Make a matrix orthogonal: with orthonormal columns, or rows if there are fewer of these. Returns the module.
+    """Parametrize a matrix to have orthonormal columns, or orthonormal rows if it has fewer rows; returns the module.
 
-    orthogonal_map: "matrix_exp" and "cayley" of a skew matrix, "householder" of reflections; matrix_exp for square
-    matrices and complex ones unless given, otherwise householder. use_trivialization: times a fixed matrix, so that it
-    can be set.
+    orthogonal_map: "matrix_exp" or "cayley" of a skew-symmetric matrix, or "householder", a product of reflections.
+    The default is matrix_exp for square and for complex matrices, and householder for others. use_trivialization:
+    multiply the result by a fixed matrix; this allows assignments.
 
-    Raises ValueError for other maps, and for tensors with less than two axes.
+    Raises ValueError for other maps, and for tensors with fewer than two axes.
 
     >>> import adjoint
     >>> from adjoint import nn
@@ -184,7 +188,7 @@ def orthogonal(
 
 
 class _SpectralNorm(Module):
-    """A weight over its largest singular value, by some steps of the power method in each pass of training."""
+    """A weight divided by its largest singular value, from steps of the power method in each training pass."""
 
     _u: Tensor
     _v: Tensor
@@ -213,7 +217,7 @@ class _SpectralNorm(Module):
                 self._iterate(matrix, 15)
 
     def _matrix(self, weight: Tensor) -> Tensor:
-        """The weight as a matrix, whose rows are the indices of one axis."""
+        """The weight as a matrix with a row for each index of axis `dim`."""
         return weight.movedim(self.dim, 0).flatten(1) if weight.ndim > 1 else weight
 
     def _iterate(self, matrix: Tensor, n: int) -> None:
@@ -232,16 +236,16 @@ class _SpectralNorm(Module):
         return weight / (u.conj() @ (matrix @ v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        # the value is taken to have this norm
+        # the value is assumed to have the spectral norm 1
         return value
 
 
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Divide a weight by its largest singular value, which the power method follows. Returns the module.
+    """Parametrize a weight as itself divided by its largest singular value, from the power method; returns the module.
 
-    dim: the axis of the outputs; 1 for transposed convolutions, 0 for others, unless given.
+    dim: the axis of the outputs. The default is 1 for transposed convolutions, and 0 for other modules.
 
     Raises ValueError for n_power_iterations below 1.
 

@@ -1,4 +1,4 @@
-"""Tensors of a module as functions of others: register_parametrization() and related functions."""
+"""Tensors of a module as functions of other tensors: register_parametrization() and related functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _n_caching = 0
 
 @contextlib.contextmanager
 def cached() -> Iterator[None]:
-    """A block in which each parametrized tensor is computed once.
+    """A block that computes each parametrized tensor only once.
 
     >>> from adjoint import nn
     >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -49,9 +49,10 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The functions of one tensor, run one after another, and the tensors that they begin with.
+    """The chain of functions that computes one tensor, and the original tensors.
 
-    `original`, or `original0`, `original1` and so on, are parameters if the tensor was one, and buffers otherwise.
+    The attributes `original`, or `original0`, `original1` and so on, are parameters if the tensor was a parameter, and
+    buffers otherwise.
 
     >>> from adjoint import nn
     >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -74,7 +75,7 @@ class ParametrizationList(ModuleList):
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
                     f"original.dtype: {dtype}\nright_inverse(original).dtype: {new.dtype}"
                 )
-            # the same object, which optimizers may know
+            # keep the same object, since an optimizer may refer to it
             original.data = new.detach()
             self._keep("original", original, isinstance(original, Parameter))
         else:
@@ -107,7 +108,7 @@ class ParametrizationList(ModuleList):
         self.register_parameter(name, parameter)
 
     def _check_result(self, shape: Any, dtype: Any) -> None:
-        """Raise ValueError unless the result has the shape and dtype of the tensor that it replaces."""
+        """Raise ValueError unless the result has the shape and dtype of the replaced tensor."""
         with no_grad():
             result = self()
         if not isinstance(result, Tensor):
@@ -124,7 +125,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, name) for name in names]
 
     def _inverted(self, value: Any, strict: bool) -> Any:
-        """The value after the right_inverse of the functions; strict: an error if one has none."""
+        """The value after the right_inverse of all functions; strict: a missing right_inverse is an error."""
         with no_grad():
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
@@ -138,7 +139,7 @@ class ParametrizationList(ModuleList):
         return value
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that the result is a value. Raises RuntimeError where a function has no right_inverse.
+        """Set the originals so that the result is `value`. Raises RuntimeError if a function lacks right_inverse.
 
         >>> import adjoint
         >>> from adjoint import nn
@@ -153,7 +154,7 @@ class ParametrizationList(ModuleList):
             original.data = part.detach()
 
     def _checked_part(self, new: Any) -> Tensor:
-        """The one tensor that `right_inverse` returned. Raises ValueError for another value, or another dtype."""
+        """The result of right_inverse, a single tensor. Raises ValueError for other objects and dtypes."""
         if not isinstance(new, Tensor):
             raise ValueError(f"`right_inverse` should return a tensor. Got {type(new).__name__}")
         if new.dtype is not self._originals()[0].dtype:
@@ -164,7 +165,7 @@ class ParametrizationList(ModuleList):
         return new
 
     def _checked_sequence(self, new: Any) -> Sequence[Tensor]:
-        """The tensors that `right_inverse` returned. Raises ValueError for others than there are originals."""
+        """The result of right_inverse, a sequence of tensors. Raises ValueError if it does not match the originals."""
         what = "'right_inverse' must return a sequence of tensors"
         if not isinstance(new, Sequence):
             raise ValueError(f"{what}. Got {type(new).__name__}.")
@@ -212,7 +213,7 @@ def _no_pickle(self: Any) -> Any:
 
 
 def _deepcopy(self: Any, memo: Any) -> Any:
-    """A copy with a class of its own, whose properties may change."""
+    """A copy with a new class, so that its properties can differ."""
     cls: Any = type(self).__mro__[1]
     other = cls.__new__(cls)
     memo[id(self)] = other
@@ -222,14 +223,14 @@ def _deepcopy(self: Any, memo: Any) -> Any:
 
 
 def _give_class(module: Module, names: Sequence[str]) -> None:
-    """Make a module an instance of a class of its own, with properties for the parametrized tensors."""
+    """Give a module a new class with properties for the parametrized tensors."""
     cls = type(module)
     members = {"__getstate__": _no_pickle, "__deepcopy__": _deepcopy, **{name: _property(name) for name in names}}
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrized tensors, or the one of this name is.
+    """Whether a module has parametrized tensors; with a name, whether this tensor is parametrized.
 
     >>> from adjoint import nn
     >>> nn.utils.parametrize.is_parametrized(nn.Linear(2, 3))
@@ -244,13 +245,12 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make a parameter or buffer of a module the result of another module; returns the first.
+    """Compute a parameter or buffer of a module by another module, `parametrization`; returns the first module.
 
-    The tensor is computed whenever it is asked for. If the other module has `right_inverse`, it gives the tensors that
-    it is to begin with, from the value at hand. A second parametrization takes the result of the first, whose tensors
-    stay as they are.
+    Each access computes the tensor. If the parametrization has `right_inverse`, this method computes the originals from
+    the present value. A second parametrization takes the result of the first one; the originals do not change.
 
-    Raises ValueError where there is no such tensor and, unless `unsafe`, where shape or dtype change.
+    Raises ValueError for a missing tensor, and, unless `unsafe`, for a change of shape or dtype.
 
     >>> import adjoint
     >>> from adjoint import nn
@@ -286,12 +286,12 @@ def register_parametrization(
 
 
 def _check_next(name: str, function: Module, value: Tensor) -> None:
-    """Raise ValueError unless a further function, and its right_inverse, keep shape and dtype."""
+    """Raise ValueError unless a further function and its right_inverse keep shape and dtype."""
     with no_grad():
         result = function(value)
         if not isinstance(result, Tensor):
             raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-        _check_kept(
+        _check_unchanged(
             "Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
             f"enabled.\nmodule.{name}.{{what}}: {{before}}\nparametrization(module.{name}).{{what}}: {{after}}",
             value,
@@ -305,7 +305,7 @@ def _check_next(name: str, function: Module, value: Tensor) -> None:
             return
         if not isinstance(inverted, Tensor):
             raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverted).__name__}")
-        _check_kept(
+        _check_unchanged(
             f"The tensor returned by parametrization.right_inverse must have the same {{what}} as module.{name}, "
             f"unless the `unsafe` flag is enabled.\nmodule.{name}.{{what}}: {{before}}\nreturned {{what}}: {{after}}",
             value,
@@ -313,8 +313,8 @@ def _check_next(name: str, function: Module, value: Tensor) -> None:
         )
 
 
-def _check_kept(message: str, value: Tensor, result: Tensor) -> None:
-    """Raise ValueError if a tensor has another dtype or shape than the one that it comes from."""
+def _check_unchanged(message: str, value: Tensor, result: Tensor) -> None:
+    """Raise ValueError if a result differs from its input in dtype or shape."""
     for what in ("dtype", "shape"):
         before, after = getattr(value, what), getattr(result, what)
         if before != after:
@@ -322,11 +322,11 @@ def _check_kept(message: str, value: Tensor, result: Tensor) -> None:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make a tensor a parameter or buffer again; returns the module.
+    """Make a parametrized tensor a parameter or buffer again; returns the module.
 
-    leave_parametrized: with its value by now, otherwise with that of the original.
+    leave_parametrized: it gets the present value; otherwise it gets the value of the original.
 
-    Raises ValueError if it is not parametrized, or has several originals to be left with.
+    Raises ValueError if it is not parametrized, or if it has several originals and leave_parametrized is False.
 
     >>> from adjoint import nn
     >>> model = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
@@ -375,7 +375,7 @@ def type_before_parametrizations(module: Module) -> type:
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Give a module copies of another one's parametrizations and originals: of all tensors, or of one.
+    """Copy the parametrizations and originals of one module to another: of all tensors, or of one tensor.
 
     >>> from adjoint import nn
     >>> transfer = nn.utils.parametrize.transfer_parametrizations_and_params

@@ -1,4 +1,4 @@
-"""Sequences of several lengths in one tensor: packed step by step, or padded."""
+"""Sequences of different lengths in one tensor: packed by step, or padded."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class _Fields(NamedTuple):
 
 
 class PackedSequence(_Fields):
-    """Sequences step after step, longest first: what the recurrent layers run over without padding.
+    """Sequences of different lengths, packed by step without padding, the longest first. Recurrent layers take it.
 
-    data: the elements of the first step, then of the second, and so on. batch_sizes: the number of sequences at each
-    step. sorted_indices and unsorted_indices: the order by length, and back.
+    data: the elements of the first step, then of the second step, and so on. batch_sizes: the number of sequences at
+    each step. sorted_indices: the permutation that sorts the sequences by length; unsorted_indices: its inverse.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_sequence
@@ -65,7 +65,7 @@ class PackedSequence(_Fields):
         return self.data.is_pinned()
 
     def _with(self, data: Tensor) -> PackedSequence:
-        """The same sequences with other data; itself with its own."""
+        """A PackedSequence with other data; the same object for the same data."""
         return self if data is self.data else self._replace(data=data)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
@@ -118,7 +118,7 @@ class PackedSequence(_Fields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another one; None for None.
+    """The inverse of a permutation; None for None.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import invert_permutation
@@ -131,11 +131,11 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Sequences of these lengths out of a padded batch (T, N, ...), with batch_first (N, T, ...).
+    """Pack the sequences of a padded batch (T, N, ...), with batch_first (N, T, ...), given their lengths.
 
-    enforce_sorted: the lengths decrease; otherwise the sequences are sorted.
+    enforce_sorted: the lengths must be in decreasing order; otherwise the sequences are sorted.
 
-    Raises RuntimeError for lengths that are not in order, not positive, or not as many as sequences.
+    Raises RuntimeError for lengths in another order, lengths below 1, and another number of lengths than N.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_padded_sequence
@@ -170,7 +170,7 @@ def pack_padded_sequence(
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """A padded batch (T, N, ...) of packed sequences, with batch_first (N, T, ...), and their lengths.
+    """Pad packed sequences to a batch (T, N, ...), with batch_first (N, T, ...); returns it with the lengths.
 
     Raises ValueError if total_length is shorter than the longest sequence.
 
@@ -203,9 +203,9 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Sequences (L, ...) of several lengths as one batch (T, N, ...), with batch_first (N, T, ...).
+    """Pad sequences (L, ...) of different lengths to one batch (T, N, ...), with batch_first (N, T, ...).
 
-    Raises RuntimeError for what cannot be iterated over, and another side than "left" and "right".
+    Raises RuntimeError unless `sequences` is an iterable and the side is "left" or "right".
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pad_sequence
@@ -230,7 +230,7 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded batch.
+    """The list of sequences of a padded batch, given their lengths.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import unpad_sequence
@@ -242,7 +242,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (L, ...) of several lengths, packed; enforce_sorted: the lengths decrease.
+    """Pack sequences (L, ...). enforce_sorted: their lengths must be in decreasing order.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_sequence
@@ -255,7 +255,7 @@ def pack_sequence(sequences: Iterable[Tensor], enforce_sorted: bool = True) -> P
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed.
+    """The list of sequences in a PackedSequence.
 
     >>> import adjoint
     >>> from adjoint.nn.utils.rnn import pack_sequence, unpack_sequence

@@ -1,4 +1,4 @@
-"""functional_call, under its older name: torch.nn.utils.stateless."""
+"""functional_call under the name of its older module, torch.nn.utils.stateless."""
 
 from adjoint.transforms.stateless import functional_call
 

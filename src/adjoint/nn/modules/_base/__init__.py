@@ -1,1 +1,1 @@
-"""How modules are called with hooks, and how classes of layers are made from declarations."""
+"""Calls of modules with hooks, and classes of layers from declarations."""

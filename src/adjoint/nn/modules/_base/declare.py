@@ -1,8 +1,8 @@
-"""Layers that differ by names and arguments alone: classes made from declarations.
+"""Classes of simple layers, made from declarations.
 
     Hardshrink = layer("Hardshrink", "lambd=0.5", show="*lambd", doc="...", example="...")
 
-declares a class with `__init__(self, lambd=0.5)`, whose forward calls `nn.functional.hardshrink(input, lambd=...)`.
+declares a class with `__init__(self, lambd=0.5)`. Its forward calls `nn.functional.hardshrink(input, lambd=...)`.
 """
 
 from __future__ import annotations
@@ -30,32 +30,34 @@ def layer(
     buffers: str = "",
     base: type[Module] = Module,
 ) -> Any:
-    """A class of modules.
+    """Declare a class of modules.
 
     Args:
-        name: its name; it belongs to the calling module.
-        parameters: of `__init__`, as in a signature; each becomes an attribute.
-        doc: its first lines. example: an expression of the class by its name, " -> ", and what it shows.
-        function: the name in nn.functional; the class's name in small letters unless given.
-        inputs: the parameters of forward, as in a signature.
-        call: the attributes that are passed on, all unless given; "key=attribute" for one under another name.
-        show: the attributes in the text: "name" as name=value, "*name" the value alone, "name?" only if it is true.
-        prepare: checks the attributes and brings them into form, after they are set.
-        buffers: the attributes that are registered as buffers.
-        base: the class that it is derived from.
+        name: the name of the class. Its `__module__` is the calling module.
+        parameters: the parameters of `__init__`, written as in a signature; each becomes an attribute.
+        doc: the first lines of the docstring.
+        example: an expression with the class, " -> ", and the displayed result.
+        function: the name of the function in nn.functional; the default is the lower-case name of the class.
+        inputs: the parameters of forward, written as in a signature.
+        call: the attributes that forward passes to the function; "key=attribute" gives one another name. The default
+            is all attributes.
+        show: the attributes in the repr: "name" shows name=value, "*name" only the value, "name?" only a true value.
+        prepare: a function that checks and converts the attributes after `__init__` has set them.
+        buffers: the attributes that become buffers.
+        base: the base class.
     """
     module = sys._getframe(1).f_globals["__name__"]
     attributes = re.findall(r"(?:^|, )\*?(?:, )?(\w+)", re.sub(r"=[^,()]*(\([^)]*\))?", "", parameters))
     function = function or name.lower()
     pairs = [word.partition("=")[::2] for word in (" ".join(attributes) if call is None else call).split()]
-    # those with a default are passed by name
+    # inputs with a default are passed by name
     arguments = [re.sub("(.*)=.*", r"\1=\1", each) for each in inputs.split(", ")]
     arguments += [f"{key}=self.{attribute or key}" for key, attribute in pairs]
     names = {
-        "__init__": _method(f"__init__(self{', ' * bool(parameters)}{parameters})", _setting(attributes, buffers)),
+        "__init__": _method(f"__init__(self{', ' * bool(parameters)}{parameters})", _body_of_init(attributes, buffers)),
         "forward": _method(f"forward(self, {inputs})", f"return F.{function}({', '.join(arguments)})"),
         "__module__": module,
-        "__doc__": _documented(doc, example, function),
+        "__doc__": _docstring(doc, example, function),
         "_repr_words": tuple(show.split()),
         "_prepare": prepare,
     }
@@ -65,7 +67,7 @@ def layer(
 
 
 class Layer(Module):
-    """The base class of those that layer() makes: the text of their attributes.
+    """The base class of the classes from layer(), with the repr of their attributes.
 
     >>> from adjoint import nn
     >>> nn.LeakyReLU().extra_repr()
@@ -80,7 +82,7 @@ class Layer(Module):
 
 
 def repr_of(module: Module, words: tuple[str, ...]) -> str:
-    """Attributes of a module as its text shows them; see `show` of layer()."""
+    """The repr of some attributes of a module; see `show` of layer()."""
     parts = []
     for word in words:
         name = word.strip("*?")
@@ -90,8 +92,8 @@ def repr_of(module: Module, words: tuple[str, ...]) -> str:
     return ", ".join(parts)
 
 
-def _setting(attributes: list[str], buffers: str) -> str:
-    """The body of an `__init__` that sets attributes."""
+def _body_of_init(attributes: list[str], buffers: str) -> str:
+    """The Python text of the body of `__init__`, which sets the attributes."""
     lines = ["Module.__init__(self)"]
     for name in attributes:
         is_buffer = name in buffers.split()
@@ -100,15 +102,15 @@ def _setting(attributes: list[str], buffers: str) -> str:
 
 
 def _method(head: str, body: str) -> Any:
-    """A method of a head and a body in Python."""
+    """A method from the Python text of its head and body."""
     namespace: dict[str, Any] = {}
-    # the file and the module by which warnings tell adjoint's frames from the user's
+    # warnings need this file and this module, to distinguish adjoint's frames from the user's
     code = compile(f"def {head}:\n    {body}", __file__, "exec")
     exec(code, {"__name__": __name__, "Module": Module, "F": functional}, namespace)
     return next(iter(namespace.values()))
 
 
-def _documented(doc: str, example: str, function: str) -> str:
+def _docstring(doc: str, example: str, function: str) -> str:
     call, _, result = example.partition(" -> ")
     text = f"{doc}\n\nIts forward method is adjoint.nn.functional.{function}.\n\n"
     return f"{text}>>> from adjoint import nn, ones, tensor, zeros\n>>> nn.{call}\n{result}\n"

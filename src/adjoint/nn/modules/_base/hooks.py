@@ -1,4 +1,4 @@
-"""Hooks of modules: the tables, those of all modules, and how calls and backward passes run them."""
+"""Hooks of modules: their tables, the hooks for all modules, and their execution in calls and backward passes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.tensor.tensor import Tensor
 
 Hook = Callable[..., Any]
 
-#: The tables of hooks that each module has.
+#: The tables of hooks in each module.
 TABLES = (
     "_forward_pre_hooks",
     "_forward_hooks",
@@ -23,19 +23,19 @@ TABLES = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
-#: Keys of hooks with a property: of those that take keyword arguments, and of those that run after errors as well.
+#: The tables of keys of hooks with an option: with keyword arguments, or also called after an error.
 MARKS = ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called")
-#: Hooks of all modules, by the kind.
+#: The hooks for all modules, by kind.
 OF_ALL = {
     kind: HookTable()
     for kind in ("forward_pre", "forward", "backward_pre", "backward", "parameter", "buffer", "module")
 }
-#: Whether the backward hooks of all modules are of the full kind; None while there are none.
+#: Whether the backward hooks for all modules are full ones; None before the first one.
 _full_of_all: bool | None = None
 
 
 def add(table: HookTable, hook: Hook, prepend: bool = False) -> RemovableHandle:
-    """Enter a hook behind the others or before them."""
+    """Add a hook after the other hooks, or before them."""
     earlier = dict(table) if prepend else {}
     for key in earlier:
         del table[key]
@@ -45,7 +45,7 @@ def add(table: HookTable, hook: Hook, prepend: bool = False) -> RemovableHandle:
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, args)` before the forward method of every module; it may return other arguments.
+    """Call `hook(module, args)` before forward of every module; a result other than None replaces the arguments.
 
     >>> from adjoint import nn, ones
     >>> with nn.modules.module.register_module_forward_pre_hook(lambda module, args: print(module)):
@@ -58,9 +58,9 @@ def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call `hook(module, args, output)` after the forward method of every module; it may return another output.
+    """Call `hook(module, args, output)` after forward of every module; a result other than None replaces the output.
 
-    with_kwargs: the hook takes the keyword arguments after args. always_call: also after an error.
+    with_kwargs: the hook takes (module, args, kwargs, output). always_call: call it after an error, too.
 
     >>> from adjoint import nn, ones
     >>> with nn.modules.module.register_module_forward_hook(lambda module, args, output: output + 1):
@@ -76,7 +76,7 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, grad_output)` before the backward pass through each module; it may return other cotangents.
+    """Call `hook(module, grad_output)` before the backward pass through each module; a result replaces grad_output.
 
     >>> from adjoint import nn, ones
     >>> with nn.modules.module.register_module_full_backward_pre_hook(lambda module, grads: print(module)):
@@ -89,6 +89,8 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward pass through each module.
 
+    A result other than None replaces grad_input.
+
     Raises RuntimeError if there are hooks of register_module_backward_hook().
 
     >>> from adjoint import nn, ones
@@ -100,7 +102,7 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, grad_input, grad_output)` after the last operation of each module ran backward; deprecated.
+    """Call `hook(module, grad_input, grad_output)` after the backward of each module's last operation; deprecated.
 
     Raises RuntimeError if there are hooks of register_module_full_backward_hook().
 
@@ -124,7 +126,7 @@ def _of_all_backward(hook: Hook, full: bool) -> RemovableHandle:
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, name, parameter)` when a module gets a parameter; it may return another one.
+    """Call `hook(module, name, parameter)` when a module registers a parameter; a result replaces it.
 
     >>> from adjoint import nn
     >>> with nn.modules.module.register_module_parameter_registration_hook(lambda module, name, _: print(name)):
@@ -136,7 +138,7 @@ def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, name, buffer)` when a module gets a buffer; it may return another one.
+    """Call `hook(module, name, buffer)` when a module registers a buffer; a result replaces it.
 
     >>> from adjoint import nn, ones
     >>> with nn.modules.module.register_module_buffer_registration_hook(lambda module, name, _: print(name)):
@@ -147,7 +149,7 @@ def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(module, name, submodule)` when a module gets a submodule; it may return another one.
+    """Call `hook(module, name, submodule)` when a module registers a submodule; a result replaces it.
 
     >>> from adjoint import nn
     >>> with nn.modules.module.register_module_module_registration_hook(lambda module, name, _: print(name)):
@@ -157,8 +159,8 @@ def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
     return add(OF_ALL["module"], hook)
 
 
-def registered(kind: str, module: Any, name: str, value: Any) -> Any:
-    """A parameter, buffer or submodule as the hooks of all modules let it be entered."""
+def after_registration_hooks(kind: str, module: Any, name: str, value: Any) -> Any:
+    """A new parameter, buffer or submodule after the registration hooks."""
     for hook in OF_ALL[kind].values():
         other = hook(module, name, value)
         value = value if other is None else other
@@ -166,12 +168,12 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The output of a module with hooks."""
+    """The output of a module that has hooks."""
     called_keys: set[Any] = set()
     try:
         return _call(module, args, kwargs, called_keys)
     except Exception:
-        # hooks that are always called see the error's arguments, and no output
+        # hooks with always_call get the arguments of the failed call, and None as output
         for key, hook, with_kwargs, always in _forward_hooks(module):
             if always and key not in called_keys:
                 _try_hook(hook, (module, args, *((kwargs,) if with_kwargs else ()), None))
@@ -207,16 +209,16 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called_key
     of_all = list(OF_ALL["backward"].values())
     full, plain = (of_all + full, plain) if _full_of_all else (full, of_all + plain)
     before = [*OF_ALL["backward_pre"].values(), *module._backward_pre_hooks.values()]
-    passing = BackwardHooks(module, full, before) if full or before else None
-    if passing is not None:
-        args = passing.inputs(args)
+    backward_hooks = BackwardHooks(module, full, before) if full or before else None
+    if backward_hooks is not None:
+        args = backward_hooks.inputs(args)
     output = module.forward(*args, **kwargs)
     for key, hook, with_kwargs, _ in _forward_hooks(module):
         called_keys.add(key)
         other = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if other is None else other
-    if passing is not None:
-        output = passing.outputs(output)
+    if backward_hooks is not None:
+        output = backward_hooks.outputs(output)
     if plain:
         _register_on_last(module, plain, output)
     return output
@@ -245,9 +247,9 @@ def _register_on_last(module: Any, hooks: list[Hook], output: Any) -> None:
 
 
 class BackwardHookFunction(Function):
-    """The tensors themselves, with one node that all their cotangents meet in.
+    """The identity of several tensors, with one node for all their cotangents.
 
-    Tensors that need no gradient need none behind it either. Cotangents that did not arrive are zeros.
+    Results of tensors that do not require grad do not require it either. Missing cotangents are zeros.
     """
 
     generate_vmap_rule = True
@@ -279,9 +281,9 @@ OUTPUTS_ALONE = (
 
 
 class BackwardHooks:
-    """The full backward hooks of one call of a module: nodes at its inputs and outputs run them.
+    """The full backward hooks of one call of a module. Nodes at its inputs and outputs run them.
 
-    full: hooks after the pass, with grad_input and grad_output. before: hooks of grad_output before the pass.
+    full: the hooks after the pass, with grad_input and grad_output. before: the hooks of grad_output, before the pass.
     """
 
     def __init__(self, module: Any, full: list[Hook], before: list[Hook]) -> None:
@@ -291,7 +293,7 @@ class BackwardHooks:
         self.grad_outputs: Any = None
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, their tensors behind the node at the inputs."""
+        """The arguments, with tensors that went through the node at the inputs."""
         result, self.places, node = _through_node(args)
         self.n_inputs = len(args)
         if node is not None:
@@ -300,7 +302,10 @@ class BackwardHooks:
         return result
 
     def outputs(self, output: Any) -> Any:
-        """The output, its tensors before the node at the outputs. Warns of other values than Tensors and tuples."""
+        """The output, with tensors that went through the node at the outputs.
+
+        It warns unless the output is a Tensor or a tuple.
+        """
         if not isinstance(output, (Tensor, tuple)):
             warnings.warn(f"{NO_OUTPUTS} {type(output)}", UserWarning, stacklevel=6)
         values = output if isinstance(output, tuple) else (output,)
@@ -310,7 +315,7 @@ class BackwardHooks:
         return result if isinstance(output, tuple) else result[0]
 
     def before_pass(self, cotangents: Any, places: list[int], n: int) -> Any:
-        """Run the hooks of grad_output; without inputs that require grad, the others as well."""
+        """Run the hooks of grad_output; if no input requires grad, run the full hooks, too."""
         grads = _spread(cotangents, places, n)
         for hook in self.before:
             other = hook(self.module, grads)
@@ -329,7 +334,7 @@ class BackwardHooks:
 
     def after_pass(self, grad_inputs: Any, _: Any) -> Any:
         """Run the hooks of grad_input and grad_output."""
-        if self.grad_outputs is None:  # no cotangent came through the output, only past it
+        if self.grad_outputs is None:  # no cotangent came through the output of the module
             return None
         grads = _spread(grad_inputs, self.places, self.n_inputs)
         for hook in self.full:
@@ -340,7 +345,7 @@ class BackwardHooks:
 
 
 def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
-    """Values whose tensors went through one node, the places of these tensors, and the node; None without one."""
+    """The values with tensors that went through one node, the positions of these tensors, and the node or None."""
     places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
     if not any(values[k].requires_grad for k in places):
         return values, places, None
@@ -351,7 +356,7 @@ def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], 
 
 
 def _spread(values: Any, places: list[int], n: int) -> tuple[Any, ...]:
-    """Values at their places among n, None elsewhere."""
+    """A tuple of n elements with the values at these positions, and None elsewhere."""
     by_place = dict(zip(places, values, strict=True))
     return tuple(by_place.get(k) for k in range(n))
 
