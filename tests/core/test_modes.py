@@ -319,6 +319,10 @@ def test_anomaly_mode_holds_in_threads_that_run() -> None:
 def test_set_grad_enabled_may_be_entered_again() -> None:
     block = adjoint.set_grad_enabled(False)
     assert repr(block) == "adjoint.autograd.grad_mode.set_grad_enabled(mode=False)"
+    other = adjoint.autograd.set_multithreading_enabled(True)
+    assert repr(other) == "adjoint.autograd.grad_mode.set_multithreading_enabled(mode=True)"
+    with adjoint.no_grad().clone(), block.clone():
+        assert not adjoint.is_grad_enabled()
     for _ in range(2):
         with block:
             assert not adjoint.is_grad_enabled()

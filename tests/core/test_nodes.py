@@ -339,3 +339,48 @@ def test_what_is_shown_of_nodes_and_operations(called):
     y = adjoint.ones(2, requires_grad=True).clamp(0, 2)
     y.sum().backward()
     assert "sin(input)" in called(y.grad_fn) or "name" in called(y.grad_fn)
+
+
+NUMBERS = {
+    "pow": (lambda x: x**2, 1),
+    "rpow": (lambda x: 2**x, 1),
+    "rsub": (lambda x: 1 - x, 1),
+    "clamp": (lambda x: x.clamp(0, 1), 1),
+    "clamp from below": (lambda x: x.clamp(min=0), 1),
+    "clamp by tensors": (lambda x: x.clamp(x.detach()), 3),
+    "masked_fill": (lambda x: x.masked_fill(x > 0, 2.0), 1),
+    "lerp": (lambda x: adjoint.lerp(x, x.detach(), 0.5), 2),
+    "in place": (lambda x: (x * 1).clamp_(0, 1), 1),
+    "mul": (lambda x: x * 2, 2),
+}
+
+
+@pytest.mark.parametrize(("function", "n"), NUMBERS.values(), ids=NUMBERS)
+def test_numbers_of_overloads_have_no_edge(function, n):
+    # as in PyTorch 2.13, where e.g. the node of x ** 2 has one input and that of x * 2 two
+    x = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
+    y = function(x)
+    node, seen = y.grad_fn, []
+    node.register_hook(lambda inputs, outputs: seen.append(inputs))
+    (plain,) = adjoint.autograd.grad(y.sum(), x, retain_graph=True)
+    called = node(adjoint.ones_like(y))
+    assert len(node.next_functions) == len(seen[0]) == n
+    assert (1 if isinstance(called, adjoint.Tensor) else len(called)) == n
+    node.register_hook(lambda inputs, outputs: tuple(None if g is None else g * 10 for g in inputs))
+    assert adjoint.equal(adjoint.autograd.grad(y.sum(), x)[0], 10 * plain)
+
+
+def test_saved_results_of_integers_require_no_gradient():
+    values, indices = adjoint.tensor([[1.0, 3.0]], requires_grad=True).max(1)
+    saved = values.grad_fn._saved_indices
+    assert adjoint.equal(saved, indices) and not saved.requires_grad and saved.grad_fn is None
+
+
+def test_tables_of_hooks():
+    x = adjoint.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    assert x._backward_hooks is x._post_accumulate_grad_hooks is y._backward_hooks is None
+    handles = [x.register_hook(print), y.register_hook(print), x.register_post_accumulate_grad_hook(print)]
+    tables = [x._backward_hooks, y._backward_hooks, x._post_accumulate_grad_hooks]
+    assert tables == [{handle.id: print} for handle in handles]

@@ -200,11 +200,12 @@ def test_rule_sees_batches_in_trees():
         (lambda x: x, "Expected the vmap staticmethod to have two returns.*Got a <class .*Tensor'> instead"),
         (lambda x: (x, 0, 0), "Expected the vmap staticmethod to have two returns.*Got 3 returns instead"),
         (lambda x: (x, (0, 0)), r"returned an incompatible \(output, out_dims\) tuple. Expected out_dims=\(0, 0\)"),
+        (lambda x: (x, 5), r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 5\)"),
     ],
 )
 def test_wrong_rules(returned, message):
     function = made(forward=lambda x: x, setup_context=setup, vmap=lambda info, in_dims, x: returned(x))
-    with pytest.raises(RuntimeError, match=message):
+    with pytest.raises((RuntimeError, IndexError), match=message):
         vmap(function.apply)(X)
 
 

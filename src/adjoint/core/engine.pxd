@@ -17,6 +17,7 @@ from adjoint.core.graph cimport (
     next_sequence_nr,
     output_number,
     shape_of,
+    shown_edges,
 )
 from adjoint.core.modes.interceptors cimport Interceptor, interceptor_at
 from adjoint.core.modes.state cimport ThreadState, current

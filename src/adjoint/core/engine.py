@@ -56,6 +56,7 @@ if not cython.compiled:
         next_sequence_nr,
         output_number,
         shape_of,
+        shown_edges,
     )
     from adjoint.core.modes.interceptors import Interceptor, interceptor_at
     from adjoint.core.modes.state import ThreadState, current
@@ -370,9 +371,13 @@ class Run:
         extras: Extras = node._ad_extras
         if extras is None or extras.post_hooks is None:
             return pulled
-        if pulled is None:
-            pulled = [None] * node._ad_n_edges
-        return run_post_hooks(extras.post_hooks, pulled, output_values(node, cotangent), self.create_graph)
+        values = [None] * node._ad_n_edges if pulled is None else list(pulled)
+        numbers = shown_edges(node)
+        outputs = output_values(node, cotangent)
+        inputs = run_post_hooks(extras.post_hooks, [values[i] for i in numbers], outputs, self.create_graph)
+        for i, value in zip(numbers, inputs):
+            values[i] = value
+        return values
 
     def finish(self, node: Node, cotangent):
         """Run the hooks of a node at which backward(inputs=) ends, and free the saved values; no formula runs."""

@@ -453,7 +453,7 @@ class Node(Slot):
     @property
     def next_functions(self) -> tuple:
         """The nodes of the inputs and the number of the output that each input was, as (node, number) pairs."""
-        return tuple([(node, output_number(self, i)) for i, node in enumerate(self._ad_edges)])
+        return tuple([(edge_of(self, i), output_number(self, i)) for i in shown_edges(self)])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -516,12 +516,14 @@ class Node(Slot):
             if cotangent is not None and not isinstance(cotangent, TensorBase):
                 raise TypeError(f"argument {nr} is not a Variable")
         if all([cotangent is None for cotangent in cotangents]):
-            pulled = [None] * self._ad_n_edges
+            results = [None] * self._ad_n_edges
+            recorded = True
         else:
             recorded = current().grad_enabled
             values = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
             results = self._ad_pull(values[0] if len(values) == 1 else values, recorded)
-            pulled = [c if recorded or c is None else new_tensor(c) for c in results]
+        results = [results[i] for i in shown_edges(self)]
+        pulled = [c if recorded or c is None else new_tensor(c) for c in results]
         return pulled[0] if len(pulled) == 1 else tuple(pulled)
 
     def _register_hook_dict(self, tensor):
@@ -838,6 +840,12 @@ def new_node(node_type, native) -> Node:
 
 
 # arrays: the plain form of functions in C -----------------------------------------------------------------------------
+
+
+def shown_edges(node) -> list:
+    """The numbers of the edges that users see: all but those of numbers, which torch's node of this name lacks."""
+    numbers = getattr(type(node), "_ad_numbers", ())
+    return [i for i in range(node._ad_n_edges) if i not in numbers or edge_of(node, i) is not None]
 
 
 if not cython.compiled:

@@ -769,7 +769,9 @@ def name_in_place(node):
     name = IN_PLACE_NODES.get(kind.__name__)
     if name is not None:
         if name not in _in_place_types:
-            _in_place_types[name] = type(name, (OpNode,), {"__doc__": kind.__doc__, "__module__": "builtins"})
+            numbers = getattr(kind, "_ad_numbers", ())
+            attributes = {"__doc__": kind.__doc__, "__module__": "builtins", "_ad_numbers": numbers}
+            _in_place_types[name] = type(name, (OpNode,), attributes)
         setattr(node, "__class__", _in_place_types[name])  # noqa: B010  # a C type's instance is no place for a plain =
 
 
@@ -837,7 +839,7 @@ def unpacked(saved: SavedTensor, owner) -> TensorBase:
     if isinstance(history, AccumulateGrad):
         tensor._requires = True
         tensor._accumulator = weakref.ref(history)
-    elif history is not None:
+    elif history is not None and kind_of(tensor._array) not in "biu":
         tensor._node = history
         tensor._output_nr = saved.output_nr
     tensor._tangents = saved.tangents

@@ -10,6 +10,7 @@ import numbers
 import sys
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
@@ -33,7 +34,7 @@ from adjoint.arrays.size import CPU, Size, as_device, check_shape, device, print
 from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
-from adjoint.core.graph import hook_table, new_tensor, node_of, registry, set_tensor_type
+from adjoint.core.graph import hook_table, hooks_of, new_tensor, node_of, registry, set_tensor_type
 from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
@@ -1216,6 +1217,19 @@ class Tensor(ArithmeticTensor):
         if self.is_leaf:
             return RemovableHandle(table_of(self, "_hooks"), hook)
         return RemovableHandle(self._node_hooks(), hook, last=RETAIN)
+
+    @property
+    def _backward_hooks(self) -> OrderedDict[int, Any] | None:
+        """The hooks of `register_hook` by their numbers, None before the first one: libraries for torch ask for it."""
+        table = hooks_of(self)
+        if table is None or list(table) == [RETAIN]:
+            return None
+        return OrderedDict((key, hook) for key, hook in table.items() if key != RETAIN)
+
+    @property
+    def _post_accumulate_grad_hooks(self) -> OrderedDict[int, Any] | None:
+        """The hooks of `register_post_accumulate_grad_hook` by their numbers, None before the first one."""
+        return None if self._post_hooks is None else OrderedDict(self._post_hooks)
 
     def _node_hooks(self) -> HookTable:
         return hook_table(node_of(self), self._output_nr)

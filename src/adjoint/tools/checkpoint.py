@@ -291,12 +291,13 @@ class Region:
         ):
             args, kwargs = pytree.map(lambda value: _take(value, levels), self.arguments)
             self.function(*args, **kwargs)
+        self.compare_numbers(notes)
         if self.check:
             self.compare(notes)
         return saved
 
-    def compare(self, notes: list[Note]) -> None:
-        """Raise CheckpointError if the two runs saved different tensors."""
+    def compare_numbers(self, notes: list[Note]) -> None:
+        """Raise CheckpointError if the two runs saved different numbers of tensors."""
         if len(notes) > len(self.notes):
             raise CheckpointError(TOO_MANY + self.explained(notes))
         if len(notes) < len(self.notes):
@@ -305,6 +306,9 @@ class Region:
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.notes)}\nNumber of tensors saved "
                 f"during recomputation: {len(notes)}." + self.explained(notes)
             )
+
+    def compare(self, notes: list[Note]) -> None:
+        """Raise CheckpointError if the two runs, which saved equally many tensors, saved others."""
         differing = [
             f"tensor at position {i}:\nsaved metadata: {first.metadata()}\nrecomputed metadata: {second.metadata()}"
             for i, (first, second) in enumerate(zip(self.notes, notes, strict=True))

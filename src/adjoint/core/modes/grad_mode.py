@@ -31,7 +31,8 @@ class _GradMode(ModeBlock):
     def _changes(self) -> Any:
         return ((SET, self._mode, self._enabled),)
 
-    def _clone(self) -> _GradMode:
+    def clone(self) -> Self:
+        """A fresh block of this mode."""
         return type(self)()
 
     def __call__(self, function: F) -> F:
@@ -49,7 +50,7 @@ class _GradMode(ModeBlock):
 
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
-            with self._clone():
+            with self.clone():
                 return function(*args, **kwargs)
 
         return decorated  # type: ignore[return-value]
@@ -66,7 +67,7 @@ class _GradMode(ModeBlock):
         step, value = body.send, None
         try:
             while True:
-                with self._clone():
+                with self.clone():
                     try:
                         result = step(value)
                     except StopIteration as stop:
@@ -74,7 +75,7 @@ class _GradMode(ModeBlock):
                 try:
                     step, value = body.send, (yield result)
                 except GeneratorExit:
-                    with self._clone():
+                    with self.clone():
                         body.close()
                     raise
                 except BaseException as error:
@@ -178,11 +179,12 @@ class set_grad_enabled(_GradMode):
         self._fresh = False
         return ((EXCHANGE, self._mode, (value, self._outer)),)
 
-    def _clone(self) -> _GradMode:
+    def clone(self) -> Self:
+        """A new block with this argument; it switches at once."""
         return type(self)(self._enabled)
 
     def __repr__(self) -> str:
-        return f"{printed.module}.autograd.grad_mode.set_grad_enabled(mode={self._enabled})"
+        return f"{printed.module}.autograd.grad_mode.{type(self).__name__}(mode={self._enabled})"
 
     def __call__(self, function: F) -> F:
         set_mode(self._mode, self._outer)
@@ -217,7 +219,8 @@ class inference_mode(_GradMode):
     def _changes(self) -> Any:
         return (SET, "inference", self.mode), (SET, "grad_enabled", not self.mode), (SET, "forward_off", self.mode)
 
-    def _clone(self) -> inference_mode:
+    def clone(self) -> Self:
+        """A fresh block with this argument."""
         return type(self)(self.mode)
 
 

@@ -232,10 +232,17 @@ class Recorder:
         node_type = self.node_types.get(name)
         if node_type is None:
             doc = f"Recorded by {self.name}()."
-            node_type = self.node_types[name] = type(name, (OpNode,), {"__doc__": doc, "__module__": "builtins"})
+            numbers = self.number_edges() if name in self.rule.nodes_with_number.values() else ()
+            attributes = {"__doc__": doc, "__module__": "builtins", "_ad_numbers": numbers}
+            node_type = self.node_types[name] = type(name, (OpNode,), attributes)
         if not self.numbered and self.node_for is None:
             self.node_type = node_type
         return node_type
+
+    def number_edges(self):
+        """The numbers of the edges of inputs that may be numbers with a node of their own in torch."""
+        names = [self.arguments.names[position] for position in self.arguments.inputs]
+        return tuple([i for i, name in enumerate(names) if name in self.rule.nodes_with_number])
 
     def ranked_type(self, x, y):
         """The class of the node for two Tensors, if it depends only on their numbers of axes."""

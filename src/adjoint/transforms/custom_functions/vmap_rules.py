@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adjoint.arrays.shapes import normalize_dim
 from adjoint.core.graph import TensorBase
 from adjoint.core.modes.state import current
 from adjoint.runtime.pytree import flatten
@@ -81,7 +82,9 @@ def led_in(output: Any, out_dims: Any, level: int) -> Any:
         )
     return structure.unflatten(
         [
-            leaf if dim is None or not isinstance(leaf, TensorBase) else lead_in(leaf, dim % leaf.ndim, level)
+            leaf
+            if dim is None or not isinstance(leaf, TensorBase)
+            else lead_in(leaf, normalize_dim(dim, leaf.ndim), level)
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
     )
