@@ -1,5 +1,6 @@
 """Shapes, expansion, checks of arguments, text, transforms, constraints and divergences."""
 
+import contextlib
 import copy
 import pickle
 import re
@@ -9,6 +10,7 @@ import pytest
 
 import adjoint
 from adjoint import distributions as d
+from support import stand_in_cupy
 
 T = lambda *values: adjoint.tensor(values, dtype=adjoint.float64)
 c = d.constraints
@@ -52,6 +54,45 @@ def test_shapes(name):
     assert wide.log_prob(drawn[0, 0]).numpy() == pytest.approx(own.log_prob(drawn[0, 0]).expand(4, *batch).numpy())
     if own.has_rsample:
         assert own.rsample((2,)).shape == (2, *batch, *event)
+
+
+def on_device(value):
+    """A copy of a distribution, a transform or a sequence of these, with all tensors on the device."""
+    if adjoint.is_tensor(value):
+        return value.cuda()
+    if type(value) in (list, tuple):
+        return type(value)(map(on_device, value))
+    if not isinstance(value, (d.Distribution, d.Transform)):
+        return value
+    other = copy.copy(value)
+    vars(other).update({name: on_device(attribute) for name, attribute in vars(other).items()})
+    return other
+
+
+QUANTITIES = {
+    "mean": lambda p, x: p.mean,
+    "mode": lambda p, x: p.mode,
+    "variance": lambda p, x: p.variance,
+    "entropy": lambda p, x: p.entropy(),
+    "log_prob": lambda p, x: p.log_prob(x),
+    "cdf": lambda p, x: p.cdf(x),
+    "icdf": lambda p, x: p.icdf(p.cdf(x)),
+    "enumerate_support": lambda p, x: p.enumerate_support(),
+    "kl_divergence": lambda p, x: d.kl_divergence(p, p),
+    "support": lambda p, x: p.support.check(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("name", EVERY)
+def test_results_stay_on_the_device(name):
+    with stand_in_cupy.installed():
+        distribution = on_device(EVERY[name])
+        samples = distribution.sample((3,))
+        assert samples.is_cuda
+        for quantity, function in QUANTITIES.items():
+            with contextlib.suppress(NotImplementedError):
+                assert function(distribution, samples).is_cuda, quantity
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -1,12 +1,12 @@
-"""Probability distributions under torch.distributions' names: samples with derivatives, densities, divergences."""
+"""Probability distributions under the names of torch.distributions: samples, densities, divergences, derivatives."""
 
 import typing as _typing
 
 from adjoint.runtime.lazy import LateAttributes as _LateAttributes
 from adjoint.runtime.lazy import by_name as _by_name
 
-#: The file of each class.
-_HELD = {
+#: The names of the classes and functions, by the module that defines them.
+_HOMES = {
     "adjoint.distributions.families.combined": "Independent MixtureSameFamily TransformedDistribution",
     "adjoint.distributions.constraint_registry": "biject_to transform_to",
     "adjoint.distributions.families.continuous": """
@@ -32,7 +32,7 @@ _HELD = {
 }
 _MODULES = "constraint_registry constraints distribution kl transforms utils"
 
-__getattr__ = _LateAttributes(__name__, dict.fromkeys(_MODULES.split(), "") | _by_name(_HELD))
+__getattr__ = _LateAttributes(__name__, dict.fromkeys(_MODULES.split(), "") | _by_name(_HOMES))
 __all__ = sorted(__getattr__.names())
 
 

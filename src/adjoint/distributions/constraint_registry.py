@@ -1,4 +1,4 @@
-"""Transforms from all real numbers to the values that a constraint allows."""
+"""Registries of transforms from the real numbers to the values that a constraint allows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """A table of functions that make a transform for a constraint, by kinds of constraints.
+    """A table from classes of constraints to functions that construct a transform for a constraint.
 
-    `register` enters a function, and a call gives the transform for a constraint.
+    `register` adds a function. A call returns the transform for a constraint.
     """
 
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], Any]] = {}
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        # this module has one object of each
+        # copies and pickles refer to the registries of this module
         registry_name = next((name for name in ("biject_to", "transform_to") if globals()[name] is self), None)
         return registry_name or super().__reduce_ex__(protocol)
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Enter a function for a constraint, or for a class of them; without one, a decorator.
+        """Register a function for a constraint or a class of constraints; without a function, return a decorator.
 
-        Raises TypeError unless given a constraint.
+        Raises TypeError unless the first argument is a constraint or a class of constraints.
         """
         if factory is None:
             return lambda function: self.register(constraint, function)
@@ -38,7 +38,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """The transform for a constraint. Raises NotImplementedError where none is known."""
+        """The transform for a constraint. Raises NotImplementedError for an unregistered class."""
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")

@@ -1,6 +1,7 @@
-"""Constraints: the sets of allowed parameters and samples of distributions, under torch's names.
+"""Constraints: sets of allowed parameters and samples of distributions, under torch's names.
 
-`constraint.check(value)` is a tensor of truth values, one for each event: a number, or the last `event_dim` axes.
+`constraint.check(value)` is a bool tensor with one element for each event. An event is one number, or an array of the
+last `event_dim` axes.
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ __all__ = [
 
 
 class Constraint:
-    """A set of values: `check` says which are in it; `is_discrete` and `event_dim` say of what kind they are.
+    """A set of values. `check` tests whether values are members.
 
-    is_discrete: whether it is a discrete set. event_dim: how many axes a single value has.
+    is_discrete: whether the set is discrete. event_dim: the number of axes of a single value.
     """
 
     is_discrete = False
     event_dim = 0
 
     def check(self, value: Any) -> Any:
-        """A tensor of truth values, of the shape of value without its last event_dim axes."""
+        """A bool tensor with the shape of `value` without its last event_dim axes: True for members of the set."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -64,7 +65,7 @@ class Constraint:
 
 
 class _Rule(Constraint):
-    """A constraint that a function checks; names: those of the bounds that it depends on."""
+    """A constraint that a function checks; its names are the bounds of the set."""
 
     names: tuple[str, ...] = ()
     test: Callable[..., Any]
@@ -90,7 +91,7 @@ _HELP = """Values that the rule {name} allows.
 
 
 def _rule(name: str, test: Callable[..., Any], names: str = "", event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """A class of constraints."""
+    """Declare a class of constraints."""
     space = {"test": staticmethod(test), "names": tuple(names.split()), "event_dim": event_dim}
     space |= {"is_discrete": is_discrete, "__doc__": _HELP.format(name=name, names=names or "none")}
     return type(f"_{name}", (_Rule,), space | {"__module__": __name__})
@@ -123,9 +124,9 @@ _IntegerGreaterThan = _rule(
 
 
 class _Dependent(Constraint):
-    """A set that depends on other parameters: nothing can be said about a value alone.
+    """A set that depends on other parameters, so that a value alone cannot be checked.
 
-    A call gives the same set with is_discrete or event_dim known.
+    A call returns the same set with other values of is_discrete or event_dim.
     """
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
@@ -138,16 +139,16 @@ class _Dependent(Constraint):
 
     @property
     def is_discrete(self) -> bool:
-        """Whether values are of a discrete set. Raises NotImplementedError if that was not said."""
+        """Whether the set is discrete. Raises NotImplementedError if this is unknown."""
         return bool(self._require("is_discrete", self._is_discrete))
 
     @property
     def event_dim(self) -> int:
-        """The number of axes of an event. Raises NotImplementedError if it was not given."""
+        """The number of axes of an event. Raises NotImplementedError if it is unknown."""
         return int(self._require("event_dim", self._event_dim))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
-        """The same with more of it known."""
+        """The same set with these values of is_discrete and event_dim."""
         discrete = self._is_discrete if is_discrete is NotImplemented else is_discrete
         return _Dependent(is_discrete=discrete, event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
@@ -159,9 +160,9 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property of a distribution that is a constraint, and a dependent constraint in the class.
+    """A property of distributions: a constraint for an instance, a dependent constraint for the class.
 
-    A decorator, with is_discrete and event_dim as far as they are known.
+    It is a decorator. is_discrete and event_dim may be unknown.
     """
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
@@ -173,9 +174,9 @@ class _DependentProperty(property, _Dependent):
 
 
 class _Independent(Constraint):
-    """A constraint of events whose last axes belong together.
+    """A constraint that treats further axes on the right as part of an event.
 
-    reinterpreted_batch_ndims: how many axes are added to those of an event.
+    reinterpreted_batch_ndims: the number of these axes.
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -183,12 +184,12 @@ class _Independent(Constraint):
 
     @property
     def is_discrete(self) -> bool:
-        """That of the base constraint."""
+        """Whether the base constraint is discrete."""
         return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:
-        """The axes of events, those of the base constraint among them."""
+        """The number of axes of an event, including the axes of the base constraint."""
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Any) -> Any:
@@ -206,7 +207,7 @@ class _Independent(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The support of a mixture: that of its components, for values without their axis.
+    """The support of a mixture: the support of its components, for values without the axis of components.
 
     base_constraint: the support of the components.
     """
@@ -216,12 +217,12 @@ class MixtureSameFamilyConstraint(Constraint):
 
     @property
     def is_discrete(self) -> bool:
-        """That of the components."""
+        """Whether the components are discrete."""
         return self.base_constraint.is_discrete
 
     @property
     def event_dim(self) -> int:
-        """That of the components."""
+        """The number of axes of an event of a component."""
         return self.base_constraint.event_dim
 
     def check(self, value: Any) -> Any:
@@ -232,7 +233,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Joined(Constraint):
-    """Constraints of the parts of a value along an axis: slices of these lengths, or single members."""
+    """Constraints for the parts of a value along an axis: slices with these lengths, or single members."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         self.cseq, self.dim = list(cseq), dim
@@ -245,7 +246,7 @@ class _Joined(Constraint):
 
     @property
     def event_dim(self) -> int:
-        """The most axes of an event of a part."""
+        """The largest number of axes of an event of a part."""
         return max(each.event_dim for each in self.cseq)
 
     def check(self, value: Any) -> Any:
@@ -254,21 +255,21 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    """Constraints of slices that are joined by `cat`.
+    """Constraints for slices that `cat` joins.
 
-    cseq: the constraints. dim: the axis. lengths: those of the slices, 1 unless given.
+    cseq: the constraints. dim: the axis. lengths: the lengths of the slices; the default is 1 for each.
     """
 
 
 class _Stack(_Joined):
-    """Constraints of members that are joined by `stack`.
+    """Constraints for members that `stack` joins.
 
     cseq: the constraints. dim: the axis of the members.
     """
 
     @property
     def event_dim(self) -> int:
-        """The most axes of an event of a part, and one more if they are joined along such an axis."""
+        """The largest number of axes of an event of a part, plus 1 if the new axis belongs to the event."""
         most = super().event_dim
         return most + 1 if self.dim + most < 0 else most
 
@@ -327,9 +328,9 @@ def _is_one_hot(value: Any) -> Any:
 
 
 class _Multinomial(Constraint):
-    """Counts of outcomes with at most `upper_bound` trials.
+    """Vectors of counts with at most `upper_bound` trials.
 
-    A value is a vector of counts along the last axis.
+    The counts are along the last axis.
     """
 
     is_discrete, event_dim = True, 1
@@ -343,7 +344,7 @@ class _Multinomial(Constraint):
 
 _Boolean = _rule("Boolean", lambda value: (value == 0) | (value == 1), is_discrete=True)
 _OneHot = _rule("OneHot", _is_one_hot, event_dim=1, is_discrete=True)
-_Real = _rule("Real", lambda value: value == value)  # all but NaN
+_Real = _rule("Real", lambda value: value == value)  # all numbers except NaN
 _Simplex = _rule("Simplex", _is_on_simplex, event_dim=1)
 _Square = _rule("Square", _is_square, event_dim=2)
 _Symmetric = _rule("Symmetric", _is_symmetric, event_dim=2)

@@ -16,12 +16,12 @@ Size = adjoint.Size
 
 
 class Distribution:
-    """A probability distribution: a batch of them of shape `batch_shape`, each over events of shape `event_shape`.
+    """A batch of probability distributions, of shape `batch_shape`; each has events of shape `event_shape`.
 
-    validate_args: whether parameters are checked against `arg_constraints`, and values against `support`; as
-    `set_default_validate_args` says unless given.
+    validate_args: whether to check parameters against `arg_constraints`, and values against `support`. The default is
+    the value of `set_default_validate_args`.
 
-    Raises ValueError for a parameter that its constraint excludes.
+    Raises ValueError for a parameter that violates its constraint.
     """
 
     has_rsample: bool = False
@@ -32,7 +32,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Let distributions that are made from now on check their arguments, or not. Raises ValueError for no bool."""
+        """Set whether new distributions check their arguments. Raises ValueError unless `value` is a bool."""
         if value not in (True, False):
             raise ValueError(f"the default of validate_args must be True or False, not {value!r}")
         Distribution._validate_args = value
@@ -57,7 +57,7 @@ class Distribution:
             if constraints.is_dependent(constraint):
                 continue
             if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
-                continue  # computed from another parameter
+                continue  # it is computed from another parameter
             value = getattr(self, name)
             if not constraint.check(value).all():
                 raise ValueError(
@@ -66,7 +66,7 @@ class Distribution:
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches, which shares their memory."""
+        """The distribution with parameters expanded to a batch shape; they share memory."""
         raise NotImplementedError
 
     @property
@@ -86,7 +86,7 @@ class Distribution:
 
     @property
     def mode(self) -> Any:
-        """The value of the largest probability or density."""
+        """The value with the largest probability or density."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -100,29 +100,29 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Samples of shape sample_shape + batch_shape + event_shape, without derivatives."""
+        """Samples of shape sample_shape + batch_shape + event_shape, which do not require grad."""
         with adjoint.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples with derivatives by the parameters. Raises NotImplementedError where they have none."""
+        """Samples that are differentiable with respect to the parameters. Raises NotImplementedError without these."""
         raise NotImplementedError
 
     def sample_n(self, n: int) -> Any:
-        """n samples, as sample((n,)), which is to be preferred."""
+        """n samples. Deprecated: use sample((n,))."""
         warnings.warn("sample_n will be deprecated. Use .sample((n,)) instead", UserWarning, stacklevel=2)
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, at a value."""
+        """The logarithm of the density or probability at a value; the result drops the event axes."""
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of values up to this one."""
+        """The cumulative distribution function: the probability of values up to `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Any:
-        """The value up to which the probability is this one, the inverse of `cdf`."""
+        """The quantile function, the inverse of `cdf`, at a probability."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Any:
@@ -134,14 +134,14 @@ class Distribution:
         raise NotImplementedError
 
     def perplexity(self) -> Any:
-        """exp of the entropy."""
+        """The exponential of the entropy."""
         return adjoint.exp(self.entropy())
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     def _validate_sample(self, value: Any) -> None:
-        """Raise ValueError for a value of another shape, or outside of the support."""
+        """Raise ValueError for a value with a wrong shape, or outside the support."""
         if not isinstance(value, adjoint.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         start = len(value.size()) - len(self._event_shape)
@@ -189,10 +189,10 @@ def _short(value: Any) -> Any:
 
 
 class ExponentialFamily(Distribution):
-    """Distributions of densities exp(t(x) θ - F(θ) + k(x)), with natural parameters θ and log normalizer F.
+    """Distributions with densities exp(t(x) θ - F(θ) + k(x)), for natural parameters θ and the log normalizer F.
 
-    Subclasses say `_natural_params`, `_log_normalizer(*θ)` and the mean of k, `_mean_carrier_measure`; entropies and
-    divergences are theirs by derivatives of F (F. Nielsen, R. Nock, Entropies and cross-entropies of exponential
+    Subclasses define `_natural_params`, `_log_normalizer(*θ)`, and the mean of k, `_mean_carrier_measure`. Entropies
+    and divergences follow from the derivatives of F (F. Nielsen, R. Nock, Entropies and cross-entropies of exponential
     families, 2010).
     """
 
@@ -220,23 +220,23 @@ class ExponentialFamily(Distribution):
 
 
 class Parametric(Distribution):
-    """Distributions given by formulas of their parameters: broadcasting, expansion and checks of values are here.
+    """The base class of distributions with formulas: it broadcasts and expands parameters, and checks values.
 
-    A subclass sets its parameters with `_set`, and has formulas `_log_prob` and `_cdf` of values that are checked.
+    A subclass sets its parameters by `_set`. Its formulas `_log_prob` and `_cdf` get values after the check.
     """
 
     #: Further attributes that are expanded together with the parameters.
     _expanded: ClassVar[tuple[str, ...]] = ()
 
     def _set(self, validate_args: bool | None, **parameters: Any) -> None:
-        """Set parameters of numbers as attributes, broadcast against each other."""
+        """Set scalar parameters as attributes, broadcast against each other."""
         values = broadcast_all(*parameters.values())
         self.__dict__.update(zip(parameters, values, strict=True))
         super().__init__(values[0].shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches, which shares their memory."""
-        # the class that defines the parameters, whatever subclasses add to it
+        """The distribution with parameters expanded to a batch shape; they share memory."""
+        # the class that defines the parameters; subclasses of users may have other constructors
         cls = next(each for each in type(self).__mro__ if each.__module__.startswith("adjoint.distributions."))
         new = self._get_checked_instance(cls, _instance)
         batch = Size(batch_shape)
@@ -253,10 +253,10 @@ class Parametric(Distribution):
         return new
 
     def _expand_others(self, new: Any, batch_shape: Size) -> None:
-        """Give an expanded distribution its attributes besides its parameters."""
+        """Set further attributes of an expanded distribution."""
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density, or of the probability, at a value. Raises ValueError outside of the support."""
+        """The logarithm of the density or probability at a value. Raises ValueError outside the support."""
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
@@ -265,7 +265,7 @@ class Parametric(Distribution):
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of values up to this one. Raises ValueError outside of the support."""
+        """The probability of values up to `value`. Raises ValueError outside the support."""
         if self._validate_args:
             self._validate_sample(value)
         return self._cdf(value)
@@ -274,22 +274,22 @@ class Parametric(Distribution):
         raise NotImplementedError
 
     def _parameters_at(self, sample_shape: Any, *names: str) -> list[Any]:
-        """Parameters in the shape of samples."""
+        """Parameters, expanded to the shape of samples."""
         shape = self._extended_shape(sample_shape)
         return [getattr(self, name).expand(shape) for name in names]
 
 
 def standard_uniform(like: Any, shape: Any) -> Any:
-    """Numbers uniform in (0, 1), of the dtype and device of a tensor: logarithms of both ends are finite."""
+    """Uniform numbers in (0, 1), of the dtype and device of a tensor; log(u) and log(1 - u) are finite."""
     tiny = adjoint.finfo(like.dtype).tiny
     return adjoint.rand(shape, dtype=like.dtype, device=like.device).clamp(min=tiny)
 
 
 def standard_normal(like: Any, shape: Any) -> Any:
-    """Normally distributed numbers of the dtype and device of a tensor."""
+    """Standard normal numbers of the dtype and device of a tensor."""
     return adjoint.randn(shape, dtype=like.dtype, device=like.device)
 
 
 def shape_of(*values: Any) -> Size:
-    """The shape that shapes of batches broadcast to."""
+    """The broadcast shape of several values."""
     return Size(broadcast_shapes(*values))

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences of pairs of distributions, by their formulas.
+"""Kullback-Leibler divergences of pairs of distributions, from formulas.
 
 The general source is M. Gil, F. Alajaji, T. Linder, Rényi divergence measures for commonly used univariate continuous
 distributions, 2013.
@@ -23,7 +23,7 @@ _EULER = 0.57721566490153286060
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
-    """A decorator that enters a function of two distributions for two classes. Raises TypeError unless given classes.
+    """A decorator that registers a formula for two classes of distributions. Raises TypeError for other arguments.
 
     >>> import adjoint
     >>> d = adjoint.distributions
@@ -36,7 +36,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
     tensor(0.)
     """
     for name, each in (("type_p", type_p), ("type_q", type_q)):
-        # classes of libraries need not be subclasses of Distribution
+        # classes of other libraries need not be subclasses of Distribution
         if not isinstance(each, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {each}")
 
@@ -48,9 +48,9 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Formula], Formula]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Any:
-    """The divergence KL(p, q), the mean of log(p / q) under p, for each pair of a batch.
+    """The divergence KL(p, q), the mean of log(p / q) under p: a tensor with the broadcast batch shape.
 
-    Raises NotImplementedError where no formula is known.
+    Raises NotImplementedError if no formula is registered for the classes.
 
     >>> import adjoint
     >>> d = adjoint.distributions
@@ -66,7 +66,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
 
 
 def _formula(type_p: type, type_q: type) -> Formula | None:
-    """The formula of the closest classes: in the order of resolution of p's bases, then of q's."""
+    """The formula of the closest classes, in the method resolution order of p's class, then of q's class."""
     for p in type_p.__mro__:
         for q in type_q.__mro__:
             if (p, q) in _FORMULAS:
@@ -77,8 +77,8 @@ def _formula(type_p: type, type_q: type) -> Formula | None:
 # formulas -------------------------------------------------------------------------------------------------------------
 
 
-def _enter(classes: str, formula: Formula) -> None:
-    """Enter a formula for a class and itself, or for two."""
+def _register(classes: str, formula: Formula) -> None:
+    """Register a formula for two classes, or for one class and itself."""
     names = classes.split()
     pair = [getattr(adjoint.distributions, name) for name in (names[0], names[-1])]
     _FORMULAS[pair[0], pair[1]] = formula
@@ -226,18 +226,18 @@ def _wishart(p: Any, q: Any) -> Any:
     p_factor, q_factor = _factor(p), _factor(q)
     log_dets = 2 * (multivariate.half_log_det(q_factor) - multivariate.half_log_det(p_factor))
     trace = adjoint.linalg.solve_triangular(q_factor, p_factor, upper=False).pow(2).sum((-2, -1))
-    slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype) / 2).sum(-1)
+    slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype, device=half.device) / 2).sum(-1)
     norms = adjoint.mvlgamma(q.df / 2, p=n) - adjoint.mvlgamma(half, p=n)
     return 0.5 * (q.df * log_dets + p.df * (trace - n) + (p.df - q.df) * slopes) + norms
 
 
 def _by_entropy(mean_of_log: Formula) -> Formula:
-    """A formula from the mean of log q under p."""
+    """The divergence formula, from the formula of the mean of log q under p."""
     return lambda p, q: -p.entropy() - mean_of_log(p, q)
 
 
 def _normal_under(p: Any, q: Any) -> Any:
-    """The mean of the logarithm of a normal density, from the mean and variance of p."""
+    """The mean of the log-density of a normal q, from the mean and variance of p."""
     distance = (p.variance + (p.mean - q.loc) ** 2) / (2 * q.scale**2)
     return -q.scale.log() - 0.5 * math.log(2 * math.pi) - distance
 
@@ -292,7 +292,7 @@ def _uniform_under(p: Any, q: Any) -> Any:
 
 
 def _within(formula: Formula, outside: Callable[[Any, Any], Any]) -> Formula:
-    """A formula that gives infinity where p has values that q has not."""
+    """A formula with the result infinity if q excludes values of p."""
     return lambda p, q: adjoint.where(outside(p, q), math.inf, formula(p, q))
 
 
@@ -366,8 +366,8 @@ _TABLE: dict[str, Formula] = {
     "Weibull": _weibull,
     "Wishart": _wishart,
 }  # fmt: skip
-#: Distributions q that are 0 where p is not.
-_NOWHERE = {
+#: Distributions q that exclude values of p: the divergence is infinite.
+_INFINITE = {
     "Beta": "Pareto",
     "ContinuousBernoulli": "Pareto",
     "Exponential": "Beta ContinuousBernoulli Pareto Uniform",
@@ -379,10 +379,10 @@ _NOWHERE = {
     "Poisson": "Bernoulli Binomial",
 }
 for _classes, _function in _TABLE.items():
-    _enter(_classes, _function)
-for _p, _others in _NOWHERE.items():
+    _register(_classes, _function)
+for _p, _others in _INFINITE.items():
     for _q in _others.split():
-        _enter(f"{_p} {_q}", _infinite)
+        _register(f"{_p} {_q}", _infinite)
 
 
 @register_kl(combined.Independent, combined.Independent)

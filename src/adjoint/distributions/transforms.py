@@ -1,4 +1,4 @@
-"""Transforms of random values, with the logarithms of the determinants of their Jacobians, under torch's names."""
+"""Transforms of random values with their log-determinants, under torch's names."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def sum_rightmost(value: Any, dim: int) -> Any:
 
 
 class Transform:
-    """A differentiable function of random values; subclasses have `_call`, `_inverse` and `log_abs_det_jacobian`.
+    """A differentiable function of random values. Subclasses define `_call`, `_inverse` and `log_abs_det_jacobian`.
 
-    cache_size: 1 keeps the last pair of value and result, so that an inverse need not be computed. Raises ValueError
-    for another size than 0 and 1.
+    cache_size: 1 stores the last value and its result, so that the inverse of this result is not computed. Raises
+    ValueError unless it is 0 or 1.
     """
 
     bijective = False
@@ -73,14 +73,14 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The axes of events, where domain and codomain have as many. Raises ValueError otherwise."""
+        """The number of axes of an event. Raises ValueError if domain and codomain differ in it."""
         if self.domain.event_dim == self.codomain.event_dim:
             return int(self.domain.event_dim)
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def inv(self) -> Any:
-        """The inverse transform, whose inverse this is."""
+        """The inverse transform; its inverse is this transform."""
         inverse = None if self._inv is None else self._inv()
         if inverse is None:
             inverse = _InverseTransform(self)
@@ -89,11 +89,11 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """1 for an increasing function, -1 for a decreasing one. Raises NotImplementedError where it is neither."""
+        """1 for an increasing function, -1 for a decreasing one. Raises NotImplementedError for other functions."""
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The transform with another size of the cache."""
+        """The same transform with another cache size."""
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__:
@@ -132,15 +132,15 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """log |dy / dx| for a value and its result."""
+        """log |det dy / dx| for a value and its result."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of results for values of a shape."""
+        """The shape of the result for the shape of a value."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of values for results of a shape."""
+        """The shape of the value for the shape of a result."""
         return shape
 
     def __repr__(self) -> str:
@@ -188,9 +188,9 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other.
+    """The composition of several transforms; the first part is applied first.
 
-    Those of its parts have inverses, determinants and shapes for it.
+    Inverses, log-determinants and shapes follow from the parts.
     """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
@@ -199,12 +199,12 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
-        """The domain of the first part, with the axes that later parts need."""
+        """The domain of the first part, extended by the event axes of later parts."""
         return self._widened([(each.domain, each.codomain) for each in self.parts])
 
     @constraints.dependent_property
     def codomain(self) -> Any:
-        """The codomain of the last part, with the axes that earlier parts need."""
+        """The codomain of the last part, extended by the event axes of earlier parts."""
         return self._widened([(each.codomain, each.domain) for each in reversed(self.parts)])
 
     @staticmethod
@@ -222,7 +222,7 @@ class ComposeTransform(Transform):
 
     @property
     def inv(self) -> Any:
-        """The inverses of the parts, from the last to the first."""
+        """The composition of the inverses of the parts, in reverse order."""
         inverse = None if self._inv is None else self._inv()
         if inverse is None:
             inverse = ComposeTransform([each.inv for each in reversed(self.parts)])
@@ -244,7 +244,7 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum over the parts."""
+        """The sum of the log-determinants of the parts."""
         if not self.parts:
             return adjoint.zeros_like(x)
         values = [x]
@@ -278,9 +278,9 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last axes of batches belong to the event.
+    """A transform that treats further axes on the right as part of an event.
 
-    Logarithms of determinants are summed over these axes.
+    Log-determinants are summed over these axes.
     """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
@@ -315,7 +315,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum over the axes that belong to the event."""
+        """The log-determinant of the base transform, summed over the further event axes."""
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> Any:
@@ -329,9 +329,9 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """Events in another shape of as many elements. Raises ValueError otherwise.
+    """A reshape of events. Raises ValueError if the numbers of elements differ.
 
-    in_shape, out_shape: the shapes of events on both sides. The logarithm of the determinant is 0.
+    in_shape, out_shape: the shapes of an event before and after. The log-determinant is 0.
     """
 
     bijective = True
@@ -361,7 +361,7 @@ class ReshapeTransform(Transform):
         return y.reshape(self._other(y.shape, self.out_shape, self.in_shape))
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """0."""
+        """Zeros."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
     @staticmethod
@@ -380,11 +380,11 @@ class ReshapeTransform(Transform):
         return self._other(Size(shape), self.out_shape, self.in_shape)
 
 
-# of single numbers ----------------------------------------------------------------------------------------------------
+# scalar transforms ----------------------------------------------------------------------------------------------------
 
 
 class _Scalar(Transform):
-    """A bijective function of numbers without parameters, which are equal to each other."""
+    """A bijective scalar function without parameters; all instances are equal."""
 
     bijective = True
     domain = constraints.real
@@ -415,7 +415,7 @@ class ExpTransform(_Scalar):
 
 
 class SigmoidTransform(_Scalar):
-    """y = 1 / (1 + exp(-x)), kept inside of (0, 1).
+    """y = 1 / (1 + exp(-x)), clamped to the open interval (0, 1).
 
     From: real. To: from 0 to 1.
     """
@@ -468,12 +468,12 @@ class TanhTransform(_Scalar):
         return adjoint.atanh(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """log(1 - tanh(x) ** 2), exact for large x."""
+        """log(1 - tanh(x) ** 2), computed without loss of digits for large x."""
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
 
 
 class AbsTransform(_Scalar):
-    """y = |x|, which is not bijective: the inverse is y itself.
+    """y = |x|. It is not bijective; the inverse of y is y.
 
     From: real. To: positive.
     """
@@ -489,7 +489,7 @@ class AbsTransform(_Scalar):
 
 
 class PowerTransform(Transform):
-    """y = x ** exponent, of positive numbers.
+    """y = x ** exponent, for positive numbers.
 
     From: positive. To: positive.
     """
@@ -531,9 +531,9 @@ class PowerTransform(Transform):
 
 
 class AffineTransform(Transform):
-    """y = loc + scale * x; event_dim: the axes of events, 0 for numbers.
+    """y = loc + scale * x. event_dim: the number of axes of an event, 0 for numbers.
 
-    Numbers or tensors, broadcast against the values.
+    loc and scale are numbers or tensors, which broadcast against the values.
     """
 
     bijective = True
@@ -546,7 +546,7 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        """The real numbers, or vectors of them."""
+        """The real numbers, or arrays of them."""
         return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
 
     codomain = domain
@@ -593,9 +593,9 @@ class AffineTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """y = cdf(x) of a distribution.
+    """y = cdf(x), for a distribution.
 
-    From the support of the distribution to (0, 1).
+    From: the support of the distribution. To: (0, 1).
     """
 
     bijective = True
@@ -615,7 +615,7 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.icdf(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the density."""
+        """The log-density of the distribution."""
         return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -624,11 +624,11 @@ class CumulativeDistributionTransform(Transform):
         return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
 
 
-# of vectors and matrices ----------------------------------------------------------------------------------------------
+# transforms of vectors and matrices -----------------------------------------------------------------------------------
 
 
 class SoftmaxTransform(Transform):
-    """y = softmax(x) along the last axis; not bijective, the inverse is log(y).
+    """y = softmax(x) along the last axis. It is not bijective; the inverse of y is log(y).
 
     From: real vectors. To: points of the simplex.
     """
@@ -656,7 +656,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """Points of the simplex from numbers that say which fraction of the rest each part is.
+    """Points of the simplex from real vectors: a sigmoid of each number is the next part, as a fraction of the rest.
 
     From: real vectors. To: points of the simplex.
     """
@@ -672,7 +672,7 @@ class StickBreakingTransform(Transform):
 
     @staticmethod
     def _shift(x: Any) -> Any:
-        """log of the numbers of parts that are left, so that x = 0 leads to the centre."""
+        """The logarithms of the numbers of remaining parts; with this shift, x = 0 gives the centre."""
         n = x.shape[-1]
         return adjoint.arange(n, 0, -1, dtype=x.dtype, device=x.device).log()
 
@@ -705,7 +705,7 @@ def _changed_last(shape: Any, change: int) -> Any:
 
 
 class LowerCholeskyTransform(Transform):
-    """Triangular matrices with a positive diagonal: exp of the diagonal, the part below as it is.
+    """Triangular matrices with a positive diagonal: exp of the diagonal, and the unchanged part below it.
 
     From: real matrices. To: lower triangular with a positive diagonal.
     """
@@ -726,12 +726,12 @@ class LowerCholeskyTransform(Transform):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The sum of the diagonal: each element of it is y = exp(x)."""
+        """The sum of the diagonal of x, since each diagonal element of y is exp(x)."""
         return x.diagonal(dim1=-2, dim2=-1).sum(-1)
 
 
 class PositiveDefiniteTransform(Transform):
-    """Positive-definite matrices, as products of those of LowerCholeskyTransform.
+    """Positive-definite matrices L Lᵀ, with the factor L of LowerCholeskyTransform.
 
     From: real matrices. To: positive definite.
     """
@@ -755,7 +755,7 @@ class PositiveDefiniteTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """Cholesky factors of correlation matrices from vectors of n (n - 1) / 2 numbers.
 
-    tanh gives partial correlations, and each row of the factor is a point of the sphere that they lead to (D.
+    tanh maps the numbers to partial correlations. From these follow the rows of the factor, which are unit vectors (D.
     Lewandowski, D. Kurowicka, H. Joe, 2009).
     """
 
@@ -800,13 +800,13 @@ class CorrCholeskyTransform(Transform):
         return shape[:-2] + (n * (n - 1) // 2,)
 
 
-# of parts -------------------------------------------------------------------------------------------------------------
+# transforms of parts --------------------------------------------------------------------------------------------------
 
 
 class CatTransform(Transform):
-    """Transforms of slices of these lengths (1) along an axis.
+    """Transforms of slices along an axis. lengths: the lengths of the slices; the default is 1 for each.
 
-    The slices are joined again.
+    The results are joined along the same axis.
     """
 
     def __init__(
@@ -842,7 +842,7 @@ class CatTransform(Transform):
         return adjoint.cat([each.inv(part) for each, part in parts], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Those of the slices: joined, or summed where the axis belongs to the event."""
+        """The log-determinants of the slices, joined, or summed if the axis belongs to the event."""
         logs = []
         for each, a, b in zip(self.transforms, self._parts(x), self._parts(y), strict=True):
             logs.append(sum_rightmost(each.log_abs_det_jacobian(a, b), self.event_dim - each.event_dim))
@@ -854,7 +854,7 @@ class CatTransform(Transform):
 class StackTransform(Transform):
     """Transforms of the members along an axis.
 
-    The members are stacked again.
+    The results are stacked along the same axis.
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
@@ -882,6 +882,6 @@ class StackTransform(Transform):
         return adjoint.stack([each.inv(part) for each, part in self._pairs(y)], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Those of the members, along the axis."""
+        """The log-determinants of the members, stacked along the axis."""
         members = zip(self.transforms, x.unbind(self.dim), y.unbind(self.dim), strict=True)
         return adjoint.stack([each.log_abs_det_jacobian(a, b) for each, a, b in members], dim=self.dim)

@@ -21,9 +21,9 @@ __all__ = [
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
-    """Tensors and numbers as tensors of one shape; numbers get the dtype of the tensors, or the default.
+    """Broadcast tensors and numbers to one shape; numbers get the dtype of the tensors, or the default dtype.
 
-    Raises ValueError for anything else.
+    Raises ValueError for other objects.
 
     >>> import adjoint
     >>> adjoint.distributions.utils.broadcast_all(adjoint.zeros(2), 3.0)
@@ -42,17 +42,17 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
 
 
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
-    """Probabilities from their logarithms (up to a constant along the last axis), or from log odds.
+    """Probabilities from their logarithms up to a constant along the last axis, or from log odds.
 
-    is_binary: log odds of single probabilities. The shape and dtype stay.
+    is_binary: `logits` are log odds. The result has the same shape and dtype.
     """
     return adjoint.sigmoid(logits) if is_binary else adjoint.nn.functional.softmax(logits, dim=-1)
 
 
 def clamp_probs(probs: Any) -> Any:
-    """Probabilities kept off 0 and 1 by the precision of their dtype.
+    """Probabilities, clamped to [eps, 1 - eps] for the eps of their dtype.
 
-    Their logarithms are finite then. The shape and dtype stay.
+    So log(p) and log(1 - p) are finite. The result has the same shape and dtype.
     """
     eps = adjoint.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
@@ -61,16 +61,16 @@ def clamp_probs(probs: Any) -> Any:
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     """Logarithms of probabilities, or log odds.
 
-    is_binary: log odds of single probabilities. The shape and dtype stay.
+    is_binary: return log odds. The result has the same shape and dtype.
     """
     inner = clamp_probs(probs)
     return adjoint.log(inner) - adjoint.log1p(-inner) if is_binary else adjoint.log(inner)
 
 
 def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
-    """The lower triangle of a matrix from its elements, row by row; diag: the last diagonal that it has.
+    """A lower triangular matrix from its elements, row by row. diag: the highest diagonal with elements.
 
-    Shapes: vec (..., n), the result (..., m, m), with as many rows as the elements fill.
+    Shapes: vec (..., n), the result (..., m, m); m follows from n.
     """
     n = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
     rows, columns = adjoint.tril_indices(n, n, diag)
@@ -80,9 +80,10 @@ def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
 
 
 def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
-    """The elements of the lower triangle of a matrix, row by row. Raises ValueError for a diagonal outside of it.
+    """The elements of the lower triangle of a matrix, row by row.
 
-    Shapes: mat (..., m, m), the result (..., n). diag: the last diagonal that is read.
+    Shapes: mat (..., m, m), the result (..., n). diag: the highest diagonal. Raises ValueError for a diagonal outside
+    the matrix.
     """
     n = mat.shape[-1]
     if not -n <= diag < n:
@@ -92,9 +93,9 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
 
 
 class lazy_property:
-    """A property that is computed once, when it is first read, and is an attribute from then on.
+    """A property that is computed at the first access and then stored as an attribute.
 
-    The value has derivatives, whether gradients are recorded at the moment or not.
+    The computation is recorded even if gradient recording is disabled.
     """
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:

@@ -52,7 +52,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         rows = numpy.zeros((tensor._array.size, num_classes), numpy.int64)
         rows[numpy.arange(tensor._array.size), tensor._array.reshape(-1)] = 1
         return new_tensor(rows.reshape(*tensor._array.shape, num_classes))
-    return (ops.unsqueeze(tensor, -1) == arange(num_classes)).to(int64)
+    return (ops.unsqueeze(tensor, -1) == arange(num_classes, device=tensor.device)).to(int64)
 
 
 def _check_indices(function: str, input: Tensor) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import as_dtype, get_default_dtype, kind_of
-from adjoint.arrays.namespace import namespace, underlying
+from adjoint.arrays.namespace import device_of, is_on_device, namespace, on_device, underlying
 from adjoint.arrays.shapes import broadcast_shapes
-from adjoint.arrays.size import check_shape, type_name
+from adjoint.arrays.size import CPU, check_shape, type_name
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, needs_grad, new_tensor
 from adjoint.core.modes import random as draws
@@ -217,8 +217,15 @@ def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
     first, *rest = parameters
     of_members = getattr(namespace(first), "of_members", None)
     if of_members is None:
-        return draw(first, *rest)
-    return of_members(first, lambda members: draw(members, *map(underlying, rest)))
+        return _in_main_memory(draw, first, *rest)
+    return of_members(first, lambda members: _in_main_memory(draw, members, *map(underlying, rest)))
+
+
+def _in_main_memory(draw: Callable[..., Any], *parameters: Any) -> Any:
+    """Numbers on the device of their parameters; generators draw in main memory."""
+    if not is_on_device(parameters[0]):
+        return draw(*parameters)
+    return on_device(draw(*[on_device(each, CPU) for each in parameters]), device_of(parameters[0]))
 
 
 def _into_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
@@ -398,7 +405,7 @@ def _check_deviations(array: Any) -> None:
     def check(members: Any) -> Any:
         if kind_of(members) == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if not numpy.all(members >= 0):
+        if not namespace(members).all(members >= 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")
         return members
 

@@ -1,1 +1,1 @@
-"""The classes of distributions, a file for each family."""
+"""The classes of distributions, one file for each family."""

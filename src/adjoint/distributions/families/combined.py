@@ -1,4 +1,4 @@
-"""Distributions made of others: of independent parts, of transformed values, and mixtures."""
+"""Distributions made from others: independent events, transformed values, mixtures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Size = adjoint.Size
 
 
 class Independent(Distribution):
-    """A distribution whose last axes of batches belong to the event.
+    """A distribution that treats the last batch axes as part of the event.
 
-    Raises ValueError for more axes than there are.
+    reinterpreted_batch_ndims: the number of these axes. Raises ValueError if the base has fewer batch axes.
 
     >>> import adjoint
     >>> normal = adjoint.distributions.Normal(adjoint.zeros(3), 1.0)
@@ -42,7 +42,7 @@ class Independent(Distribution):
         super().__init__(shape[: len(shape) - events], shape[len(shape) - events :], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         new = self._get_checked_instance(Independent, _instance)
         batch, n = Size(batch_shape), self.reinterpreted_batch_ndims
         new.base_dist, new.reinterpreted_batch_ndims = self.base_dist.expand(batch + self.event_shape[:n]), n
@@ -57,12 +57,12 @@ class Independent(Distribution):
 
     @property
     def has_enumerate_support(self) -> bool:
-        """That of the base where no axis is taken."""
+        """Whether the support can be enumerated: only without reinterpreted axes."""
         return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:
-        """The support of the base, of more axes."""
+        """The support of the base, with the further event axes."""
         support, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(support, n) if n else support
 
@@ -71,19 +71,19 @@ class Independent(Distribution):
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples of the base with derivatives."""
+        """Differentiable samples of the base."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
-        """The sum of the logarithms of the parts."""
+        """The sum of the log-densities of the base over the reinterpreted axes."""
         return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Any:
-        """The sum of the entropies of the parts."""
+        """The sum of the entropies of the base over the reinterpreted axes."""
         return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """The values of the base. Raises NotImplementedError where axes are taken."""
+        """The values of the base. Raises NotImplementedError with reinterpreted axes."""
         if self.reinterpreted_batch_ndims:
             raise NotImplementedError("Enumeration over cartesian product is not implemented")
         return self.base_dist.enumerate_support(expand=expand)
@@ -93,9 +93,9 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of a transform, or of a chain of transforms, of a random value.
+    """The distribution of a random value after one transform or a list of transforms.
 
-    Raises ValueError unless given transforms.
+    Raises ValueError unless `transforms` is a Transform or a list of these.
 
     >>> import adjoint
     >>> d = adjoint.distributions
@@ -119,7 +119,7 @@ class TransformedDistribution(Distribution):
         super().__init__(self._batch_shape, self._event_shape, validate_args=validate_args)
 
     def _set_base(self, base: Distribution) -> None:
-        """Set the base, of as many axes of batches and events as the transforms need, and the shapes that follow."""
+        """Set the base, expanded to the axes that the transforms need, and the resulting shapes."""
         shape = base.batch_shape + base.event_shape
         chain = ComposeTransform(self.transforms)
         if len(shape) < chain.domain.event_dim:
@@ -137,7 +137,7 @@ class TransformedDistribution(Distribution):
         self._event_shape = Size(forward[len(forward) - event_dim :])
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with a base that is expanded to a shape of batches."""
+        """The distribution with the base expanded to a batch shape."""
         new = self._get_checked_instance(TransformedDistribution, _instance)
         new.transforms = self.transforms
         shape = ComposeTransform(self.transforms).inverse_shape(Size(batch_shape) + self.event_shape)
@@ -150,7 +150,7 @@ class TransformedDistribution(Distribution):
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> Any:
-        """The values of the last transform."""
+        """The codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
@@ -168,11 +168,11 @@ class TransformedDistribution(Distribution):
             return self._forward(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Transformed samples of the base, with derivatives by the parameters of both."""
+        """Transformed samples of the base, differentiable in the parameters of the base and the transforms."""
         return self._forward(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The logarithm of the density of the base, less those of the determinants of the transforms."""
+        """The log-density of the base minus the log-determinants of the transforms."""
         if self._validate_args:
             self._validate_sample(value)
         event_dim, total, y = len(self.event_shape), 0.0, value
@@ -191,7 +191,7 @@ class TransformedDistribution(Distribution):
         return sign
 
     def cdf(self, value: Any) -> Any:
-        """The distribution function of the base where the transforms lead from, turned where they decrease."""
+        """The distribution function of the base at the inverse transform; one minus it for decreasing transforms."""
         if self._validate_args:
             self._validate_sample(value)
         for transform in reversed(self.transforms):
@@ -199,7 +199,7 @@ class TransformedDistribution(Distribution):
         return _turned(self.base_dist.cdf(value), self._sign())
 
     def icdf(self, value: Any) -> Any:
-        """The transform of the quantile of the base, turned where the transforms decrease."""
+        """The transform of the quantile of the base; of the opposite quantile for decreasing transforms."""
         return self._forward(self.base_dist.icdf(_turned(value, self._sign())))
 
 
@@ -208,9 +208,9 @@ def _turned(value: Any, sign: Any) -> Any:
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of the distributions along the last axis of a batch, with weights of a Categorical.
+    """A mixture of the distributions along the last batch axis; a Categorical holds the weights.
 
-    Raises ValueError where both do not fit together.
+    Raises ValueError if the shapes of both distributions differ, or for other classes.
 
     >>> import adjoint
     >>> d = adjoint.distributions
@@ -247,7 +247,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The mixture with components and weights that are expanded to a shape of batches."""
+        """The mixture with components and weights expanded to a batch shape."""
         new = self._get_checked_instance(MixtureSameFamily, _instance)
         batch = Size(batch_shape)
         new._component_distribution = self._component_distribution.expand((*batch, self._num_component))
@@ -276,7 +276,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self) -> Any:
-        """The law of total variance: the mean of the variances and the variance of the means."""
+        """The mean of the variances plus the variance of the means."""
         components = self._component_distribution
         means = components.mean - self._padded(self.mean)
         return self._weighted(components.variance) + self._weighted(means**2)
@@ -290,14 +290,14 @@ class MixtureSameFamily(Distribution):
         return (values * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, x: Any) -> Any:
-        """The logarithm of the weighted sum of the densities."""
+        """The logarithm of the weighted sum of the densities or probabilities."""
         if self._validate_args:
             self._validate_sample(x)
         logs = self._component_distribution.log_prob(self._padded(x))
         return adjoint.logsumexp(logs + adjoint.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Samples of the components that random indices pick."""
+        """Samples of randomly selected components."""
         with adjoint.no_grad():
             dim = len(sample_shape) + len(self.batch_shape)
             components = self._mixture_distribution.expand(self.batch_shape).sample(sample_shape)

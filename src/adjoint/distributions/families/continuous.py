@@ -1,7 +1,7 @@
-"""Distributions of one number from a continuous set, by their formulas.
+"""Continuous distributions of one number, from their formulas.
 
-Where a formula is not explained, it is that of N. L. Johnson, S. Kotz, N. Balakrishnan, Continuous Univariate
-Distributions, 1994 and 1995.
+Formulas without another source are from N. L. Johnson, S. Kotz, N. Balakrishnan, Continuous Univariate Distributions,
+1994 and 1995.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EULER = 0.57721566490153286060
 
 
 class Normal(Parametric, ExponentialFamily):
-    """The normal distribution of mean loc and standard deviation scale.
+    """The normal distribution with mean loc and standard deviation scale.
 
     >>> import adjoint
     >>> adjoint.distributions.Normal(0.0, 1.0).log_prob(adjoint.tensor(0.0))
@@ -65,7 +65,7 @@ class Normal(Parametric, ExponentialFamily):
     variance = property(lambda self: self.scale**2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """loc + scale * ε, with ε of the standard normal distribution."""
+        """loc + scale * ε, for ε from the standard normal distribution."""
         return self.loc + self.scale * _standard_normal(self.loc, self._extended_shape(sample_shape))
 
     def _log_prob(self, value: Any) -> Any:
@@ -91,7 +91,7 @@ class Normal(Parametric, ExponentialFamily):
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of a positive number whose logarithm is normal, of mean loc and standard deviation scale.
+    """The distribution of exp(x), for a normal x with mean loc and standard deviation scale.
 
     Parameters: loc: real; scale: positive. Values: positive.
     """
@@ -105,7 +105,7 @@ class LogNormal(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         return super().expand(batch_shape, self._get_checked_instance(LogNormal, _instance))
 
     loc = property(lambda self: self.base_dist.loc)
@@ -115,12 +115,12 @@ class LogNormal(TransformedDistribution):
     variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
 
     def entropy(self) -> Any:
-        """The entropy of the logarithm, plus its mean."""
+        """The entropy of the normal distribution, plus loc."""
         return self.base_dist.entropy() + self.loc
 
 
 class HalfNormal(Parametric, TransformedDistribution):
-    """The distribution of the absolute value of a normal number of mean 0 and standard deviation scale.
+    """The distribution of |x|, for a normal x with mean 0 and standard deviation scale.
 
     Parameters: scale: positive. Values: nonnegative.
     """
@@ -134,7 +134,7 @@ class HalfNormal(Parametric, TransformedDistribution):
         TransformedDistribution.__init__(self, base, AbsTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         new = self._get_checked_instance(HalfNormal, _instance)
         return TransformedDistribution.expand(self, batch_shape, new)
 
@@ -160,7 +160,7 @@ class HalfNormal(Parametric, TransformedDistribution):
 
 
 class Laplace(Parametric):
-    """The distribution of density exp(-|x - loc| / scale) / (2 scale).
+    """The Laplace distribution, with the density exp(-|x - loc| / scale) / (2 scale).
 
     Parameters: loc: real; scale: positive. Values: real.
     """
@@ -177,7 +177,7 @@ class Laplace(Parametric):
     stddev = property(lambda self: math.sqrt(2) * self.scale)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """loc - scale * sign(u) log(1 - |u|), with u uniform in (-1, 1)."""
+        """loc - scale * sign(u) log(1 - |u|), for u uniform in (-1, 1)."""
         u = 1 - 2 * _standard_uniform(self.loc, self._extended_shape(sample_shape))
         near_one = 1 - adjoint.finfo(u.dtype).eps / 2
         return self.loc - self.scale * u.sign() * adjoint.log1p(-u.abs().clamp(max=near_one))
@@ -200,7 +200,7 @@ class Laplace(Parametric):
 
 
 class Cauchy(Parametric):
-    """Cauchy's distribution about loc, half of it within scale of it; it has no mean.
+    """The Cauchy distribution with median loc and half width scale at half maximum. It has no mean.
 
     Parameters: loc: real; scale: positive. Values: real.
     """
@@ -217,7 +217,7 @@ class Cauchy(Parametric):
     variance = property(lambda self: adjoint.full_like(self.loc, inf))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """loc + scale * ε, with ε of the standard Cauchy distribution."""
+        """loc + scale * ε, for ε from the standard Cauchy distribution."""
         return self.loc + adjoint.empty_like(self.loc.expand(self._extended_shape(sample_shape))).cauchy_() * self.scale
 
     def _log_prob(self, value: Any) -> Any:
@@ -236,7 +236,7 @@ class Cauchy(Parametric):
 
 
 class HalfCauchy(Parametric, TransformedDistribution):
-    """The distribution of the absolute value of a number of Cauchy's distribution about 0.
+    """The distribution of |x|, for x from the Cauchy distribution with median 0.
 
     Parameters: scale: positive. Values: nonnegative.
     """
@@ -250,7 +250,7 @@ class HalfCauchy(Parametric, TransformedDistribution):
         TransformedDistribution.__init__(self, base, AbsTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         new = self._get_checked_instance(HalfCauchy, _instance)
         return TransformedDistribution.expand(self, batch_shape, new)
 
@@ -276,7 +276,7 @@ class HalfCauchy(Parametric, TransformedDistribution):
 
 
 class Exponential(Parametric, ExponentialFamily):
-    """The distribution of waiting times of a rate.
+    """The exponential distribution, with the density rate * exp(-rate * x).
 
     Parameters: rate: positive. Values: nonnegative.
     """
@@ -294,7 +294,7 @@ class Exponential(Parametric, ExponentialFamily):
     variance = property(lambda self: self.rate**-2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Standard exponential numbers over the rate."""
+        """Standard exponential numbers divided by the rate."""
         return adjoint.empty_like(self.rate.expand(self._extended_shape(sample_shape))).exponential_() / self.rate
 
     def _log_prob(self, value: Any) -> Any:
@@ -322,8 +322,7 @@ class Exponential(Parametric, ExponentialFamily):
 class Uniform(Parametric):
     """The uniform distribution over [low, high).
 
-    Raises ValueError unless low is below high, and for values outside; both ends are broadcast against each
-    other.
+    low and high broadcast against each other. Raises ValueError unless low < high, and for values outside.
     """
 
     has_rsample = True
@@ -349,7 +348,7 @@ class Uniform(Parametric):
     variance = property(lambda self: (self.high - self.low) ** 2 / 12)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """low + (high - low) * u, with u uniform in [0, 1)."""
+        """low + (high - low) * u, for u uniform in [0, 1)."""
         shape = self._extended_shape(sample_shape)
         u = adjoint.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + u * (self.high - self.low)
@@ -371,9 +370,9 @@ class Uniform(Parametric):
 
 
 class Gamma(Parametric, ExponentialFamily):
-    """The gamma distribution of a shape parameter `concentration` and a rate.
+    """The gamma distribution with shape parameter `concentration` and a rate.
 
-    Samples have derivatives of any order by both, implicit ones by the concentration.
+    Samples have derivatives of any order in both; derivatives in the concentration are implicit.
 
     >>> import adjoint
     >>> concentration = adjoint.tensor(2.0, requires_grad=True)
@@ -395,7 +394,7 @@ class Gamma(Parametric, ExponentialFamily):
     variance = property(lambda self: self.concentration / self.rate**2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples, whose derivatives by the concentration are implicit (Figurnov, Mohamed and Mnih, 2018)."""
+        """Samples with implicit derivatives in the concentration (Figurnov, Mohamed and Mnih, 2018)."""
         concentration, rate = self._parameters_at(sample_shape, "concentration", "rate")
         return _off_zero(adjoint._standard_gamma(concentration) / rate)
 
@@ -411,7 +410,7 @@ class Gamma(Parametric, ExponentialFamily):
         return _of_dtype(operations["gammaincinv"](*_alike(self.concentration, value)), value) / self.rate
 
     def entropy(self) -> Any:
-        """a - log rate + log Γ(a) + (1 - a) ψ(a), with the concentration a."""
+        """a - log rate + log Γ(a) + (1 - a) ψ(a), for the concentration a."""
         a = self.concentration
         return a - self.rate.log() + adjoint.lgamma(a) + (1 - a) * adjoint.digamma(a)
 
@@ -424,7 +423,7 @@ class Gamma(Parametric, ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The distribution of the sum of df squares of standard normal numbers.
+    """The chi-squared distribution: the sum of the squares of df standard normal numbers.
 
     Parameters: df: positive. Values: nonnegative.
     """
@@ -440,7 +439,7 @@ class Chi2(Gamma):
 
 
 class InverseGamma(Parametric):
-    """The distribution of the reciprocal of a number of the gamma distribution.
+    """The distribution of 1 / x, for x from the gamma distribution.
 
     Parameters: concentration: positive; rate: positive. Values: positive.
     """
@@ -454,7 +453,7 @@ class InverseGamma(Parametric):
 
     @property
     def base_dist(self) -> Gamma:
-        """The distribution of the reciprocal."""
+        """The gamma distribution of the reciprocals."""
         return Gamma(self.concentration, self.rate, validate_args=False)
 
     mode = property(lambda self: self.rate / (self.concentration + 1))
@@ -485,13 +484,13 @@ class InverseGamma(Parametric):
         return self.base_dist.icdf(1 - value).reciprocal()
 
     def entropy(self) -> Any:
-        """a + log rate + log Γ(a) - (1 + a) ψ(a), with the concentration a."""
+        """a + log rate + log Γ(a) - (1 + a) ψ(a), for the concentration a."""
         a = self.concentration
         return a + self.rate.log() + adjoint.lgamma(a) - (1 + a) * adjoint.digamma(a)
 
 
 class Beta(Parametric, ExponentialFamily):
-    """The beta distribution over (0, 1), of density x ** (concentration1 - 1) (1 - x) ** (concentration0 - 1) / B.
+    """The beta distribution over (0, 1), with density x ** (concentration1 - 1) (1 - x) ** (concentration0 - 1) / B.
 
     Parameters: concentration1: positive; concentration0: positive. Values: from 0 to 1.
     """
@@ -510,14 +509,14 @@ class Beta(Parametric, ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """The inner maximum, or the end of the interval with the larger density; NaN where both are alike."""
+        """The inner maximum, or the end with the larger density; NaN if both ends have the same density."""
         a, b = self.concentration1, self.concentration0
         inner = (a - 1) / (a + b - 2)
         at_ends = adjoint.where((a < 1) & (b < 1), nan, adjoint.where(a >= b, 1.0, 0.0))
         return adjoint.where((a > 1) & (b > 1), inner, adjoint.where((a == 1) & (b == 1), nan, at_ends))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """The first part of two draws of the gamma distribution, whose derivatives are implicit."""
+        """x / (x + y), for samples x and y of gamma distributions, with implicit derivatives."""
         pair = adjoint.stack(self._parameters_at(sample_shape, "concentration1", "concentration0"), -1)
         sample = adjoint._sample_dirichlet(pair)[..., 0]
         info = adjoint.finfo(sample.dtype)
@@ -573,13 +572,13 @@ class Kumaraswamy(Parametric):
 
     @property
     def mode(self) -> Any:
-        """The inner maximum; NaN where there is none."""
+        """The inner maximum; NaN without one."""
         a, b = self.concentration1, self.concentration0
         log_mode = adjoint.log((a - 1) / (a * b - 1)) / a
         return adjoint.where((a < 1) | (b < 1), nan, log_mode.exp())
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Quantiles of uniform numbers."""
+        """Samples: quantiles of uniform numbers."""
         return self.icdf(_standard_uniform(self.concentration1, self._extended_shape(sample_shape)))
 
     def _log_prob(self, value: Any) -> Any:
@@ -594,14 +593,14 @@ class Kumaraswamy(Parametric):
         return (-adjoint.expm1(adjoint.log1p(-value) / self.concentration0)) ** self.concentration1.reciprocal()
 
     def entropy(self) -> Any:
-        """1 - 1 / b + (1 - 1 / a) H(b) - log(a b), with the harmonic number H."""
+        """1 - 1 / b + (1 - 1 / a) H(b) - log(a b), for the harmonic number H."""
         a, b = self.concentration1, self.concentration0
         harmonic = adjoint.digamma(b + 1) + _EULER
         return 1 - b.reciprocal() + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
 
 
 class StudentT(Parametric):
-    """Student's t distribution of df degrees of freedom, about loc and in units of scale.
+    """The distribution of loc + scale * t, for t from Student's t distribution with df degrees of freedom.
 
     Parameters: df: positive; loc: real; scale: positive. Values: real.
     """
@@ -618,14 +617,14 @@ class StudentT(Parametric):
 
     @property
     def variance(self) -> Any:
-        """scale ** 2 df / (df - 2) for more than two degrees of freedom, infinite from one on, NaN below."""
+        """scale ** 2 df / (df - 2) for df > 2, infinite for 1 < df <= 2, otherwise NaN."""
         finite = self.scale**2 * self.df / (self.df - 2)
         return adjoint.where(self.df > 2, finite, adjoint.where(self.df > 1, inf, nan))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """A normal number over the root of one of the gamma distribution, whose derivatives are implicit."""
+        """A normal number divided by the root of a gamma number, with implicit derivatives in df."""
         (df,) = self._parameters_at(sample_shape, "df")
-        # Z / df has the gamma distribution of shape df / 2 and rate df / 2
+        # Z / df has the gamma distribution with shape df / 2 and rate df / 2
         mean_square = _off_zero(adjoint._standard_gamma(df / 2) / (df / 2))
         return self.loc + self.scale * _standard_normal(df, df.shape) * adjoint.rsqrt(mean_square)
 
@@ -651,7 +650,7 @@ class StudentT(Parametric):
 
 
 class FisherSnedecor(Parametric):
-    """The F distribution: of the quotient of two numbers of the chi-squared distribution over their degrees.
+    """The F distribution of (x / df1) / (y / df2), for chi-squared x and y with df1 and df2 degrees of freedom.
 
     Parameters: df1: positive; df2: positive. Values: positive.
     """
@@ -670,12 +669,12 @@ class FisherSnedecor(Parametric):
 
     @property
     def variance(self) -> Any:
-        """NaN for df2 up to 4."""
+        """The variance; NaN for df2 up to 4."""
         m, n = self.df1, self.df2
         return adjoint.where(n > 4, 2 * n**2 * (m + n - 2) / (m * (n - 2) ** 2 * (n - 4)), nan)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """The quotient of two draws of the gamma distribution."""
+        """The quotient of two samples of gamma distributions."""
         m, n = self._parameters_at(sample_shape, "df1", "df2")
         upper, lower = (_off_zero(adjoint._standard_gamma(df / 2) / (df / 2)) for df in (m, n))
         return _off_zero(upper / lower)
@@ -692,7 +691,7 @@ class FisherSnedecor(Parametric):
 
 
 class Gumbel(Parametric):
-    """Gumbel's distribution, with distribution function exp(-exp(-(x - loc) / scale)).
+    """The Gumbel distribution, with the distribution function exp(-exp(-(x - loc) / scale)).
 
     Parameters: loc: real; scale: positive. Values: real.
     """
@@ -710,7 +709,7 @@ class Gumbel(Parametric):
     variance = property(lambda self: self.stddev**2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Quantiles of uniform numbers."""
+        """Samples: quantiles of uniform numbers."""
         waiting = adjoint.empty_like(self.loc.expand(self._extended_shape(sample_shape))).exponential_()
         return self.loc - self.scale * _off_zero(waiting).log()
 
@@ -726,12 +725,12 @@ class Gumbel(Parametric):
         return self.loc - self.scale * adjoint.log(-adjoint.log(value))
 
     def entropy(self) -> Any:
-        """log scale + 1 + γ, with Euler's constant γ."""
+        """log scale + 1 + γ, for Euler's constant γ."""
         return self.scale.log() + (1 + _EULER)
 
 
 class Weibull(Parametric):
-    """Weibull's distribution, with distribution function 1 - exp(-(x / scale) ** concentration).
+    """The Weibull distribution, with the distribution function 1 - exp(-(x / scale) ** concentration).
 
     Parameters: scale: positive; concentration: positive. Values: positive.
     """
@@ -751,7 +750,7 @@ class Weibull(Parametric):
 
     @property
     def mode(self) -> Any:
-        """scale ((k - 1) / k) ** (1 / k) for a concentration k from 1 on, otherwise 0."""
+        """scale ((k - 1) / k) ** (1 / k) for a concentration k >= 1, otherwise 0."""
         k = self.concentration
         inner = ((k - 1).clamp(min=0) / k) ** k.reciprocal()
         return adjoint.where(k >= 1, self.scale * inner, 0.0)
@@ -773,13 +772,13 @@ class Weibull(Parametric):
         return self.scale * (-adjoint.log1p(-value)) ** self.concentration.reciprocal()
 
     def entropy(self) -> Any:
-        """γ (1 - 1 / k) + log(scale / k) + 1, with Euler's constant γ and the concentration k."""
+        """γ (1 - 1 / k) + log(scale / k) + 1, for Euler's constant γ and the concentration k."""
         k = self.concentration
         return _EULER * (1 - k.reciprocal()) + (self.scale / k).log() + 1
 
 
 class Pareto(Parametric):
-    """Pareto's distribution over values from scale on, with distribution function 1 - (scale / x) ** alpha.
+    """The Pareto distribution over [scale, ∞), with the distribution function 1 - (scale / x) ** alpha.
 
     Parameters: alpha: positive; scale: positive.
     """
@@ -792,7 +791,7 @@ class Pareto(Parametric):
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
-        """Values from scale on."""
+        """The interval [scale, ∞)."""
         return constraints.greater_than_eq(self.scale)
 
     mode = property(lambda self: self.scale)
@@ -800,12 +799,12 @@ class Pareto(Parametric):
 
     @property
     def variance(self) -> Any:
-        """Infinite for alpha up to 2."""
+        """The variance; infinite for alpha up to 2."""
         a = self.alpha
         return adjoint.where(a > 2, self.scale**2 * a / ((a - 1) ** 2 * (a - 2)), inf)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """scale exp(w / alpha), with w of the standard exponential distribution."""
+        """scale exp(w / alpha), for w from the standard exponential distribution."""
         waiting = adjoint.empty_like(self.scale.expand(self._extended_shape(sample_shape))).exponential_()
         return self.scale * adjoint.exp(waiting / self.alpha)
 
@@ -825,7 +824,7 @@ class Pareto(Parametric):
 
 
 class VonMises(Parametric):
-    """Von Mises' distribution of angles, of density proportional to exp(concentration cos(x - loc)).
+    """The von Mises distribution of angles, with a density proportional to exp(concentration cos(x - loc)).
 
     Parameters: loc: real; concentration: positive. Values: real.
     """
@@ -846,11 +845,11 @@ class VonMises(Parametric):
         return 1 - adjoint.special.i1e(k) / adjoint.special.i0e(k)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Angles from -π to π, by rejection (D. J. Best, N. I. Fisher, 1979)."""
+        """Angles from -π to π, by rejection sampling (D. J. Best, N. I. Fisher, 1979)."""
         with adjoint.no_grad():
             loc, kappa = (each.double() for each in self._parameters_at(sample_shape, "loc", "concentration"))
             tau = 1 + (1 + 4 * kappa**2).sqrt()
-            # the series for a small concentration, where the fraction loses all digits
+            # a series for small concentrations, since the fraction loses all digits there
             rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
             r = adjoint.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
             angles = adjoint.zeros_like(loc)
@@ -868,23 +867,23 @@ class VonMises(Parametric):
 
     def _log_prob(self, value: Any) -> Any:
         k = self.concentration
-        # cos - 1, since i0e is divided by exp(k)
+        # cos - 1, since i0e contains the factor exp(-k)
         return k * (adjoint.cos(value - self.loc) - 1) - math.log(2 * math.pi) - adjoint.special.i0e(k).log()
 
 
 def _clamped(value: Any, low: float, high: float) -> Any:
-    """Samples kept inside of their range; the derivatives of those at its ends stay."""
+    """Samples, clamped to a range; derivatives of clamped samples are not set to zero."""
     target = value.detach().clamp(low, high)
     return adjoint.where(target == value, value, value + (target - value).detach())
 
 
 def _off_zero(value: Any) -> Any:
-    """Positive samples, of which those that vanish are the smallest number."""
+    """Positive samples, with zeros replaced by the smallest positive number."""
     return _clamped(value, adjoint.finfo(value.dtype).tiny, inf)
 
 
 def _alike(*values: Any) -> list[Any]:
-    """Tensors in double precision, in which distribution functions are computed."""
+    """Tensors in double precision, for the computation of distribution functions."""
     return [each.double() for each in adjoint.broadcast_tensors(*values)]
 
 

@@ -1,7 +1,6 @@
-"""Distributions of whole numbers, categories and truth values, by their formulas.
+"""Distributions of integers, categories and truth values, from their formulas.
 
-Where a formula is not explained, it is that of N. L. Johnson, A. W. Kemp, S. Kotz, Univariate Discrete Distributions,
-2005.
+Formulas without another source are from N. L. Johnson, A. W. Kemp, S. Kotz, Univariate Discrete Distributions, 2005.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ nan = math.nan
 
 
 class Odds(Parametric):
-    """Distributions of one probability, given by itself (`probs`) or by log odds (`logits`).
+    """The base class of distributions with one probability, given as `probs` or as log odds, `logits`.
 
-    One of both parameters is given, the other is computed when it is first read.
+    The other parameter is computed at its first access.
     """
 
     def _set_counted_odds(self, validate_args: bool | None, total_count: Any, probs: Any, logits: Any) -> None:
@@ -45,7 +44,7 @@ class Odds(Parametric):
         self._set_odds(validate_args, *pair, total_count=count.to(parameter.dtype))
 
     def _set_odds(self, validate_args: bool | None, probs: Any, logits: Any, **others: Any) -> None:
-        """Set one of probs and logits, and other parameters. Raises ValueError unless one of the two is given."""
+        """Set probs or logits, and other parameters. Raises ValueError unless exactly one of the two is present."""
         check_one(probs, logits)
         name, value = ("probs", probs) if logits is None else ("logits", logits)
         self._set(validate_args, **others, **{name: value})
@@ -66,7 +65,7 @@ class Odds(Parametric):
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter, `probs` or `logits`."""
         return self._parameter.size()
 
     def _new(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +73,7 @@ class Odds(Parametric):
 
 
 def check_one(probs: Any, logits: Any) -> None:
-    """Raise ValueError unless one of both is given."""
+    """Raise ValueError unless exactly one of the two is present."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
 
@@ -83,7 +82,7 @@ _CHANCE = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
 class Bernoulli(Odds, ExponentialFamily):
-    """1 with a probability, otherwise 0.
+    """The Bernoulli distribution: 1 with probability `probs`, otherwise 0.
 
     >>> import adjoint
     >>> adjoint.distributions.Bernoulli(0.25).log_prob(adjoint.tensor(1.0)).exp()
@@ -103,12 +102,12 @@ class Bernoulli(Odds, ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """The likelier value; NaN where both are alike."""
+        """The more probable value; NaN for equal probabilities."""
         mode = (self.probs >= 0.5).to(self.probs.dtype)
         return adjoint.where(self.probs == 0.5, nan, mode)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Zeros and ones."""
+        """Random zeros and ones."""
         with adjoint.no_grad():
             return adjoint.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
@@ -133,16 +132,16 @@ class Bernoulli(Odds, ExponentialFamily):
 
 
 def enumerated(distribution: Distribution, n: int, expand: bool, like: Any, dtype: Any = None) -> Any:
-    """The numbers below n along a new first axis, for each distribution of a batch or of sizes 1."""
+    """The integers 0 to n - 1 along a new first axis; expand: repeat them for each distribution of the batch."""
     values = adjoint.arange(n, dtype=like.dtype if dtype is None else dtype, device=like.device)
     values = values.view(-1, *[1] * len(distribution.batch_shape))
     return values.expand(-1, *distribution.batch_shape) if expand else values
 
 
 class Geometric(Odds):
-    """How often it fails until one trial succeeds, each with a probability.
+    """The geometric distribution: the number of failures before the first success, with probability `probs` each.
 
-    Parameters: probs: from 0 to 1; logits: real. Values: whole, from 0 on.
+    Parameters: probs: from 0 to 1; logits: real. Values: nonnegative integers.
     """
 
     arg_constraints = _CHANCE
@@ -162,26 +161,26 @@ class Geometric(Odds):
     variance = property(lambda self: (1 / self.probs - 1) / self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Counts of failures."""
+        """Random counts of failures."""
         with adjoint.no_grad():
             u = _standard_uniform(self.probs, self._extended_shape(sample_shape))
             return (u.log() / adjoint.log1p(-self.probs)).floor()
 
     def _log_prob(self, value: Any) -> Any:
-        # 0 log 0 is 0, with derivatives
+        # 0 log 0 must be 0, with finite derivatives
         rest = adjoint.where((self.probs == 1) & (value == 0), 0.0, self.probs)
         return value * adjoint.log1p(-rest) + self.probs.log()
 
     def entropy(self) -> Any:
-        """The entropy of one trial, over the probability."""
+        """The entropy of one trial divided by the probability."""
         bce = adjoint.nn.functional.binary_cross_entropy_with_logits
         return bce(self.logits, self.probs, reduction="none") / self.probs
 
 
 class Binomial(Odds):
-    """How many of total_count trials succeed, each with a probability.
+    """The binomial distribution: the number of successes in total_count trials, with probability `probs` each.
 
-    Parameters: total_count: whole, from 0 on; probs: from 0 to 1; logits: real.
+    Parameters: total_count: nonnegative integer; probs: from 0 to 1; logits: real.
     """
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **_CHANCE}
@@ -194,7 +193,7 @@ class Binomial(Odds):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
-        """Whole numbers up to total_count."""
+        """The integers 0 to total_count."""
         return constraints.integer_interval(0, self.total_count)
 
     mean = property(lambda self: self.total_count * self.probs)
@@ -209,23 +208,23 @@ class Binomial(Odds):
     def _log_prob(self, value: Any) -> Any:
         n, logits = self.total_count, self.logits
         choices = adjoint.lgamma(n + 1) - adjoint.lgamma(value + 1) - adjoint.lgamma(n - value + 1)
-        # log(1 + exp(logits)) for either sign
+        # log(1 + exp(logits)), without overflow for both signs
         return choices + value * logits - n * adjoint.nn.functional.softplus(logits, threshold=50.0)
 
     def entropy(self) -> Any:
-        """The entropy, as a sum over all values. Raises NotImplementedError unless total_count is the same for all."""
+        """The entropy, as a sum over all values. Raises NotImplementedError for different values of total_count."""
         n = whole_count(self.total_count, "Inhomogeneous total count not supported by `entropy`.")
         log_probs = self._log_prob(enumerated(self, n + 1, False, self._parameter))
         return -(log_probs.exp() * log_probs).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """0 to total_count, along a new first axis. Raises NotImplementedError unless that is the same for all."""
+        """0 to total_count, along a new first axis. Raises NotImplementedError for different values of total_count."""
         n = whole_count(self.total_count, "Inhomogeneous total count not supported by `enumerate_support`.")
         return enumerated(self, n + 1, expand, self._parameter)
 
 
 def whole_count(counts: Any, message: str) -> int:
-    """The number that all counts are. Raises NotImplementedError if they differ."""
+    """The common value of all counts. Raises NotImplementedError if they differ."""
     highest = int(counts.max())
     if not counts.min() == highest:
         raise NotImplementedError(message)
@@ -233,9 +232,9 @@ def whole_count(counts: Any, message: str) -> int:
 
 
 class NegativeBinomial(Odds):
-    """How many trials succeed, each with a probability, until total_count of them fail.
+    """The negative binomial distribution: successes before total_count failures, with probability `probs` each.
 
-    Parameters: total_count: nonnegative; probs: from 0 to below 1; logits: real. Values: whole, from 0 on.
+    Parameters: total_count: nonnegative; probs: from 0 to below 1; logits: real. Values: nonnegative integers.
     """
 
     arg_constraints = {
@@ -255,7 +254,7 @@ class NegativeBinomial(Odds):
     variance = property(lambda self: self.mean / adjoint.sigmoid(-self.logits))
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Counts of successes: of Poisson's distribution, with rates of the gamma distribution."""
+        """Random counts: Poisson samples with rates from a gamma distribution."""
         with adjoint.no_grad():
             count, logits = self._parameters_at(sample_shape, "total_count", "logits")
             return adjoint.poisson(adjoint._standard_gamma(count) * logits.exp())
@@ -264,14 +263,14 @@ class NegativeBinomial(Odds):
         n, logsigmoid = self.total_count, adjoint.nn.functional.logsigmoid
         powers = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         choices = adjoint.lgamma(n + value) - adjoint.lgamma(1.0 + value) - adjoint.lgamma(n)
-        # without trials that must fail there is no success, and Γ(0) is infinite on both sides
+        # for total_count = 0 and value = 0 both log Γ(0) are infinite, and the probability is 1
         return powers + adjoint.where(n + value == 0, 0.0, choices)
 
 
 class Poisson(Parametric, ExponentialFamily):
-    """Poisson's distribution of counts of events that occur at a rate.
+    """The Poisson distribution of counts, with mean `rate`.
 
-    Parameters: rate: nonnegative. Values: whole, from 0 on.
+    Parameters: rate: nonnegative. Values: nonnegative integers.
     """
 
     arg_constraints = {"rate": constraints.nonnegative}
@@ -284,7 +283,7 @@ class Poisson(Parametric, ExponentialFamily):
     mode = property(lambda self: self.rate.floor())
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Counts of events."""
+        """Random counts."""
         with adjoint.no_grad():
             return adjoint.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
@@ -301,10 +300,10 @@ class Poisson(Parametric, ExponentialFamily):
 
 
 class ContinuousBernoulli(Odds, ExponentialFamily):
-    """The distribution over [0, 1] of density proportional to p ** x (1 - p) ** (1 - x).
+    """The distribution over [0, 1] with a density proportional to p ** x (1 - p) ** (1 - x).
 
-    (G. Loaiza-Ganem, J. P. Cunningham, The continuous Bernoulli, 2019.) lims: probabilities between which formulas are
-    series about 1 / 2.
+    G. Loaiza-Ganem, J. P. Cunningham, The continuous Bernoulli, 2019. lims: between these two probabilities, the
+    formulas are Taylor series at 1 / 2.
     """
 
     arg_constraints = _CHANCE
@@ -354,7 +353,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return adjoint.where(self._is_outside, exact, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Quantiles of uniform numbers."""
+        """Samples: quantiles of uniform numbers."""
         return self.icdf(_standard_uniform(self.probs, self._extended_shape(sample_shape)))
 
     def _log_prob(self, value: Any) -> Any:
@@ -375,7 +374,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return adjoint.where(self._is_outside, exact, value)
 
     def entropy(self) -> Any:
-        """The entropy, from the mean of the logarithm of the density."""
+        """The entropy, from the mean of the log-density."""
         rest = adjoint.log1p(-self.probs)
         return -self.mean * (self.probs.log() - rest) - self._log_norm - rest
 
@@ -394,9 +393,9 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
 
 class Categorical(Parametric):
-    """Indices of categories, given by probabilities along the last axis (`probs`) or by their logarithms (`logits`).
+    """A distribution of indices, with probabilities (`probs`) or their logarithms (`logits`) along the last axis.
 
-    Both are normalized. Raises ValueError for a parameter without axes.
+    Both are normalized. Raises ValueError for a parameter with shape ().
 
     >>> import adjoint
     >>> adjoint.distributions.Categorical(adjoint.tensor([1.0, 3.0])).probs
@@ -425,7 +424,7 @@ class Categorical(Parametric):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
-        """The indices of categories."""
+        """The integers 0 to n - 1, for n categories."""
         return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property
@@ -440,14 +439,14 @@ class Categorical(Parametric):
 
     @property
     def param_shape(self) -> Any:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter, `probs` or `logits`."""
         return self._param.size()
 
-    mean = variance = property(lambda self: adjoint.full(self._batch_shape, nan, dtype=self.probs.dtype))
+    mean = variance = property(lambda self: self.probs.new_full(self._batch_shape, nan))
     mode = property(lambda self: self.probs.argmax(dim=-1))
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Indices of categories."""
+        """Random indices of categories."""
         shape = adjoint.Size(sample_shape)
         rows = self.probs.detach().reshape(-1, self._num_events)
         indices = adjoint.multinomial(rows, shape.numel(), True).T
@@ -459,7 +458,7 @@ class Categorical(Parametric):
         return log_pmf.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Any:
-        """-Σ p log p, where 0 log 0 is 0."""
+        """-Σ p log p, with 0 log 0 = 0."""
         return -(self.logits.clamp(min=adjoint.finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
@@ -468,7 +467,7 @@ class Categorical(Parametric):
 
 
 class OneHotCategorical(Parametric):
-    """Categories as vectors with a one at their index, and zeros.
+    """A distribution of one-hot vectors: a one at the index of the category, zeros elsewhere.
 
     Parameters: probs: points of the simplex; logits: real vectors. Values: vectors with a one and zeros.
     """
@@ -500,7 +499,7 @@ class OneHotCategorical(Parametric):
 
     @property
     def mode(self) -> Any:
-        """The likeliest category."""
+        """The one-hot vector of the most probable category."""
         return self._as_vectors(self._categorical.mode)
 
     def _as_vectors(self, indices: Any) -> Any:
@@ -508,18 +507,18 @@ class OneHotCategorical(Parametric):
         return adjoint.nn.functional.one_hot(indices, n).to(self.probs.dtype)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Vectors with a one at a random index."""
+        """Random one-hot vectors."""
         return self._as_vectors(self._categorical.sample(sample_shape))
 
     def _log_prob(self, value: Any) -> Any:
         return self._categorical._log_prob(value.max(-1)[1])
 
     def entropy(self) -> Any:
-        """That of the index."""
+        """The entropy of the index."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All vectors, along a new first axis."""
+        """All one-hot vectors, along a new first axis."""
         n = self.event_shape[0]
         values = adjoint.eye(n, dtype=self._param.dtype, device=self._param.device)
         values = values.view((n, *[1] * len(self.batch_shape), n))
@@ -527,7 +526,7 @@ class OneHotCategorical(Parametric):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same with samples whose derivatives are those of the probabilities (Y. Bengio and others, 2013).
+    """OneHotCategorical with differentiable samples: their derivatives are those of the probabilities.
 
     Parameters: probs: points of the simplex; logits: real vectors. Values: vectors with a one and zeros.
     """
@@ -535,13 +534,13 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Samples with the derivatives of the probabilities."""
+        """One-hot samples with the derivatives of the probabilities."""
         probs = self._categorical.probs
         return self.sample(sample_shape) + (probs - probs.detach())
 
 
 class Multinomial(Parametric):
-    """How often each category occurs in total_count draws.
+    """The multinomial distribution: the counts of the categories in total_count trials.
 
     Parameters: probs: points of the simplex; logits: real vectors.
     """
@@ -563,7 +562,7 @@ class Multinomial(Parametric):
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
-        """Counts with at most total_count draws."""
+        """Vectors of counts with at most total_count trials."""
         return constraints.multinomial(self.total_count)
 
     probs = property(lambda self: self._categorical.probs)
@@ -573,21 +572,22 @@ class Multinomial(Parametric):
     param_shape = property(lambda self: self._categorical.param_shape)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Counts of each category."""
+        """Random counts of the categories."""
         categories = self._categorical.sample((self.total_count, *sample_shape))
         one_hot = adjoint.nn.functional.one_hot(categories, self._categorical._num_events)
         return one_hot.sum(0).to(self.probs.dtype)
 
     def _log_prob(self, value: Any) -> Any:
         logits, value = broadcast_all(self.logits, value)
-        # 0 log 0 is 0
+        # 0 log 0 must be 0
         powers = adjoint.where((value == 0) & (logits == -math.inf), 0.0, logits) * value
         return adjoint.lgamma(value.sum(-1) + 1) - adjoint.lgamma(value + 1).sum(-1) + powers.sum(-1)
 
     def entropy(self) -> Any:
-        """The entropy, with sums over the counts of each category."""
+        """The entropy, from sums over the counts of each category."""
         n = self.total_count
-        counts = adjoint.arange(1, n + 1, dtype=self.probs.dtype).view(-1, *[1] * self.probs.dim())
+        counts = adjoint.arange(1, n + 1, dtype=self.probs.dtype, device=self.probs.device)
+        counts = counts.view(-1, *[1] * self.probs.dim())
         of_each = Binomial(n, probs=self.probs, validate_args=False)._log_prob(counts).exp()
         sums = (of_each * adjoint.lgamma(counts + 1)).sum([0, -1])
         return n * self._categorical.entropy() - math.lgamma(n + 1) + sums

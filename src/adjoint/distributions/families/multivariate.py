@@ -1,6 +1,6 @@
 """Distributions of vectors and matrices.
 
-Where a formula is not explained, it is that of S. Kotz, N. Balakrishnan, N. L. Johnson, Continuous Multivariate
+Formulas without another source are from S. Kotz, N. Balakrishnan, N. L. Johnson, Continuous Multivariate
 Distributions, 2000.
 """
 
@@ -22,9 +22,9 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 class Dirichlet(Parametric, ExponentialFamily):
-    """Dirichlet's distribution over the simplex, with concentrations along the last axis.
+    """The Dirichlet distribution over the simplex, with concentrations along the last axis.
 
-    Samples have derivatives of any order, implicit ones. Raises ValueError for a parameter without axes.
+    Samples have implicit derivatives of any order. Raises ValueError for a parameter with shape ().
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -43,14 +43,14 @@ class Dirichlet(Parametric, ExponentialFamily):
 
     @property
     def mode(self) -> Any:
-        """The inner maximum, or the corner of the largest concentration if all are below 1."""
+        """The inner maximum, or, if all concentrations are below 1, the corner with the largest one."""
         above = (self.concentration - 1).clamp(min=0.0)
         mode = above / above.sum(-1, True)
         corner = adjoint.nn.functional.one_hot(self.concentration.argmax(-1), self.concentration.shape[-1])
         return adjoint.where((self.concentration < 1).all(-1, keepdim=True), corner.to(mode.dtype), mode)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Draws of the gamma distribution over their sum, with implicit derivatives."""
+        """Gamma samples divided by their sum, with implicit derivatives."""
         return adjoint._sample_dirichlet(*self._parameters_at(sample_shape, "concentration"))
 
     def _log_prob(self, value: Any) -> Any:
@@ -76,9 +76,9 @@ class Dirichlet(Parametric, ExponentialFamily):
 
 
 def squared_distance(factor: Any, difference: Any) -> Any:
-    """xᵀ (L Lᵀ)⁻¹ x for each x, with the lower factor L; batches of both are broadcast."""
+    """xᵀ (L Lᵀ)⁻¹ x for each x, with the lower factor L; their batch axes broadcast."""
     if factor.dim() == 2:
-        # one solution for all right-hand sides
+        # a single factor: solve for all right-hand sides at once
         flat = difference.reshape(-1, factor.shape[-1])
         solved = adjoint.linalg.solve_triangular(factor, flat.mT, upper=False)
         return solved.pow(2).sum(-2).reshape(difference.shape[:-1])
@@ -97,7 +97,7 @@ def inverse_of(factor: Any) -> Any:
 
 def factor_of_inverse(matrix: Any) -> Any:
     """The lower Cholesky factor of the inverse of a positive-definite matrix."""
-    # the factor of the matrix with rows and columns in reverse order is an upper factor in order
+    # reversed rows and columns turn a lower factor into an upper factor
     upper = adjoint.linalg.cholesky(adjoint.flip(matrix, (-2, -1)))
     lower = adjoint.flip(upper, (-2, -1)).mT
     eye = adjoint.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
@@ -120,7 +120,7 @@ def _one_of_three(
 
 
 class _ByFactor(Parametric):
-    """A distribution with a covariance by its lower Cholesky factor."""
+    """The base class of distributions that store the lower Cholesky factor of a covariance."""
 
     _unbroadcasted_scale_tril: Any
 
@@ -134,7 +134,7 @@ class _ByFactor(Parametric):
 
     @lazy_property
     def covariance_matrix(self) -> Any:
-        """The covariance; of Wishart's distribution that of the normal vectors behind the matrices."""
+        """The covariance; for the Wishart distribution, the covariance of the underlying normal vectors."""
         return self._of_batch(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
@@ -144,9 +144,10 @@ class _ByFactor(Parametric):
 
 
 class MultivariateNormal(_ByFactor):
-    """The normal distribution of vectors, of mean loc, and one of covariance, its inverse and its Cholesky factor.
+    """The normal distribution of vectors with mean loc and a covariance.
 
-    Raises ValueError unless exactly one of the three is given.
+    The covariance is given by itself, its inverse or its lower Cholesky factor. Raises ValueError unless exactly one of
+    the three is present.
 
     >>> import adjoint
     >>> adjoint.distributions.MultivariateNormal(adjoint.zeros(2), adjoint.eye(2)).log_prob(adjoint.zeros(2))
@@ -178,7 +179,7 @@ class MultivariateNormal(_ByFactor):
         self._unbroadcasted_scale_tril = makers[name](matrix) if name in makers else matrix
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches; the factor is not."""
+        """The distribution with parameters expanded to a batch shape; the Cholesky factor is not computed again."""
         new = self._get_checked_instance(MultivariateNormal, _instance)
         batch = Size(batch_shape)
         for name in self.arg_constraints:
@@ -196,7 +197,7 @@ class MultivariateNormal(_ByFactor):
     )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """loc + L ε, with ε of the standard normal distribution and the Cholesky factor L."""
+        """loc + L ε, for standard normal ε and the Cholesky factor L."""
         noise = _standard_normal(self.loc, self._extended_shape(sample_shape))
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
@@ -212,9 +213,9 @@ class MultivariateNormal(_ByFactor):
 
 
 class LowRankMultivariateNormal(Parametric):
-    """The normal distribution of vectors of covariance W Wᵀ + diag(D), with a factor W of few columns.
+    """The normal distribution of vectors with covariance W Wᵀ + diag(D), for a factor W with few columns.
 
-    Densities cost as much as those of the rank of W (Woodbury's formula).
+    The cost of a density depends on the rank of W, by Woodbury's formula.
     """
 
     arg_constraints = {
@@ -269,7 +270,7 @@ class LowRankMultivariateNormal(Parametric):
         return self.cov_diag.reciprocal().diag_embed() - part.mT @ part
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """loc + W ε + √D η, with ε and η of the standard normal distribution."""
+        """loc + W ε + √D η, for standard normal ε and η."""
         shape = self._extended_shape(sample_shape)
         few = _standard_normal(self.loc, shape[:-1] + self.cov_factor.shape[-1:])
         low_rank = (self.cov_factor @ few.unsqueeze(-1)).squeeze(-1)
@@ -294,10 +295,10 @@ class LowRankMultivariateNormal(Parametric):
 
 
 class Wishart(_ByFactor):
-    """Wishart's distribution of positive-definite matrices, of df degrees of freedom.
+    """The Wishart distribution of positive-definite matrices (n, n), with df degrees of freedom.
 
-    Raises ValueError unless exactly one of covariance, its inverse and its Cholesky factor is given, and for df up to
-    n - 1, with n rows.
+    Raises ValueError unless exactly one of covariance, its inverse and its Cholesky factor is present, and unless
+    df > n - 1.
     """
 
     arg_constraints = {
@@ -329,19 +330,19 @@ class Wishart(_ByFactor):
 
     @property
     def mode(self) -> Any:
-        """(df - n - 1) times the covariance; NaN for fewer degrees of freedom."""
+        """(df - n - 1) times the covariance; NaN if this factor is negative."""
         factor = self._wide_df - self.covariance_matrix.shape[-1] - 1
         return adjoint.where(factor > 0, factor, math.nan) * self.covariance_matrix
 
     @property
     def variance(self) -> Any:
-        """Those of the elements."""
+        """The variances of the elements."""
         covariance = self.covariance_matrix
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
         return self._wide_df * (covariance**2 + diagonal[..., :, None] * diagonal[..., None, :])
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """L A Aᵀ Lᵀ, with the factor A of M. S. Bartlett (1933): normal below chi numbers on the diagonal."""
+        """L A Aᵀ Lᵀ, with the factor A of M. S. Bartlett (1933): chi numbers on the diagonal, normal numbers below."""
         n, shape = self._event_shape[-1], Size(sample_shape) + self._batch_shape
         degrees = self.df.expand(shape).unsqueeze(-1) - adjoint.arange(n, dtype=self.df.dtype, device=self.df.device)
         diagonal = (2 * adjoint._standard_gamma(degrees / 2)).clamp(min=adjoint.finfo(self.df.dtype).tiny).sqrt()
@@ -357,19 +358,22 @@ class Wishart(_ByFactor):
         return -norm + (self.df - n - 1) / 2 * log_det - trace / 2
 
     def entropy(self) -> Any:
-        """The entropy, from the mean of the logarithm of the determinant."""
+        """The entropy, from the mean of the log-determinant."""
         n, half = self._event_shape[-1], self.df / 2
         log_det = 2 * half_log_det(self._unbroadcasted_scale_tril)
-        slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype) / 2).sum(-1)
+        slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype, device=half.device) / 2).sum(
+            -1
+        )
         norm = self.df * n * math.log(2) / 2 + half * log_det + adjoint.mvlgamma(half, p=n)
         mean = slopes + n * math.log(2) + log_det
         return norm - (self.df - n - 1) / 2 * mean + self.df * n / 2
 
 
 class LKJCholesky(Parametric):
-    """Cholesky factors of correlation matrices of n rows, of density det ** (concentration - 1) of the matrices.
+    """Cholesky factors of random correlation matrices (dim, dim), with density det ** (concentration - 1).
 
-    (D. Lewandowski, D. Kurowicka, H. Joe, 2009.) Raises ValueError for fewer than two rows.
+    The density is that of the correlation matrices (D. Lewandowski, D. Kurowicka, H. Joe, 2009). Raises ValueError for
+    fewer than two rows.
     """
 
     arg_constraints = {"concentration": constraints.positive}
@@ -386,7 +390,7 @@ class LKJCholesky(Parametric):
         new.dim = self.dim
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Factors by the onion method: each row is a point of a ball, of a radius of the beta distribution."""
+        """Factors by the onion method: each row has a random direction, and a beta distribution gives its radius."""
         with adjoint.no_grad():
             batch = Size(sample_shape) + self._batch_shape
             kind = {"dtype": self.concentration.dtype, "device": self.concentration.device}

@@ -1,4 +1,4 @@
-"""Relaxations of discrete distributions, whose samples have derivatives, and the logistic normal distribution."""
+"""Relaxations of discrete distributions, with differentiable samples, and the logistic normal distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LogisticNormal", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
 class LogitRelaxedBernoulli(Odds):
-    """The log odds of a relaxed truth value, at a temperature (C. J. Maddison and others, 2017).
+    """The distribution of the log odds of RelaxedBernoulli (C. J. Maddison and others, 2017).
 
     Parameters: probs: from 0 to 1; logits: real. Values: real.
     """
@@ -37,7 +37,7 @@ class LogitRelaxedBernoulli(Odds):
         new.temperature = self.temperature
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Logistic numbers about the log odds, over the temperature."""
+        """Log odds plus logistic noise, divided by the temperature."""
         u = clamp_probs(_standard_uniform(self.logits, self._extended_shape(sample_shape)))
         return (u.log() - adjoint.log1p(-u) + self.logits) / self.temperature
 
@@ -47,7 +47,7 @@ class LogitRelaxedBernoulli(Odds):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers in (0, 1) instead of truth values: a lower temperature brings them nearer to 0 and 1.
+    """A relaxation of Bernoulli to (0, 1): with a lower temperature, values are nearer to 0 or 1.
 
     Parameters: probs: from 0 to 1; logits: real. Values: from 0 to 1.
     """
@@ -63,7 +63,7 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         return super().expand(batch_shape, self._get_checked_instance(RelaxedBernoulli, _instance))
 
     temperature = property(lambda self: self.base_dist.temperature)
@@ -72,7 +72,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class ExpRelaxedCategorical(Parametric):
-    """Logarithms of relaxed vectors of categories, at a temperature (C. J. Maddison and others, 2017).
+    """The distribution of the logarithms of RelaxedOneHotCategorical (C. J. Maddison and others, 2017).
 
     Parameters: probs: points of the simplex; logits: real vectors. Values: real vectors.
     """
@@ -97,7 +97,7 @@ class ExpRelaxedCategorical(Parametric):
     param_shape = property(lambda self: self._categorical.param_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """The logarithm of a softmax of scores with Gumbel's noise."""
+        """The log-softmax of logits with Gumbel noise, divided by the temperature."""
         u = clamp_probs(_standard_uniform(self.logits, self._extended_shape(sample_shape)))
         scores = (self.logits - adjoint.log(-u.log())) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
@@ -110,7 +110,7 @@ class ExpRelaxedCategorical(Parametric):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Points of the simplex instead of vectors of categories: a lower temperature brings them nearer to these.
+    """A relaxation of OneHotCategorical to the simplex: with a lower temperature, values are nearer to one-hot vectors.
 
     Parameters: probs: points of the simplex; logits: real vectors. Values: points of the simplex.
     """
@@ -126,7 +126,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         return super().expand(batch_shape, self._get_checked_instance(RelaxedOneHotCategorical, _instance))
 
     temperature = property(lambda self: self.base_dist.temperature)
@@ -135,7 +135,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Points of the simplex: each number, as a fraction of the remaining sum, has normal log odds.
+    """The distribution of StickBreakingTransform of a normal vector: points of the simplex.
 
     Parameters: loc: real; scale: positive. Values: points of the simplex.
     """
@@ -151,7 +151,7 @@ class LogisticNormal(TransformedDistribution):
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        """The distribution with parameters that are expanded to a shape of batches."""
+        """The distribution with parameters expanded to a batch shape."""
         return super().expand(batch_shape, self._get_checked_instance(LogisticNormal, _instance))
 
     loc = property(lambda self: self.base_dist.base_dist.loc)
