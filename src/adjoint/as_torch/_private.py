@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ContextDecorator
+from enum import Enum
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeVar
 
@@ -46,6 +47,10 @@ _utils._accumulate                          itertools:accumulate                
 _utils._flatten_dense_tensors               HERE:flatten_dense_tensors                    training on several devices
 _utils._unflatten_dense_tensors             HERE:unflatten_dense_tensors                  training on several devices
 _vmap_internals._vmap                       HERE:older_vmap                               pytorch-minimize
+GradScaler                                  adjoint.as_torch._scaling:GradScaler      training in half precision
+amp.GradScaler                              adjoint.as_torch._scaling:GradScaler      training in half precision
+amp.grad_scaler.GradScaler                  adjoint.as_torch._scaling:GradScaler      training in half precision
+amp.grad_scaler.OptState                    adjoint.as_torch._scaling:OptState        accelerate
 amp.autocast                                HERE:autocast                                 kornia, torchmetrics
 amp.custom_bwd                              HERE:decorator                                torchdiffeq, kornia
 amp.custom_fwd                              HERE:decorator                                torchdiffeq, kornia
@@ -56,6 +61,7 @@ autograd.functional._construct_standard_basis_for HERE:standard_basis  pytorch-m
 autograd.functional._grad_postprocess       HERE:after_gradients                          pytorch-minimize
 autograd.functional._grad_preprocess        HERE:before_gradients                         copies of torch's hessian
 autograd.functional._tuple_postprocess      HERE:as_before                                pytorch-minimize
+cuda.amp.GradScaler                         adjoint.as_torch._scaling:cuda_scaler     training in half precision
 cuda.amp.autocast                           HERE:cuda_autocast                            kornia, einops
 cuda.amp.custom_bwd                         HERE:decorator                                torchdiffeq, kornia
 cuda.amp.custom_fwd                         HERE:decorator                                torchdiffeq, kornia
@@ -70,6 +76,8 @@ is_autocast_enabled                         HERE:never                          
 is_autocast_cpu_enabled                     HERE:never                                    lightning
 is_autocast_cache_enabled                   HERE:never                                    copies of torch's checkpoint
 nn._reduction.get_enum                      HERE:reduction_number                         torchbnn
+nn.attention.SDPBackend                     HERE:SDPBackend                           transformers, diffusers
+nn.attention.sdpa_kernel                    HERE:sdpa_kernel                          transformers, diffusers
 nn.init._calculate_fan_in_and_fan_out       adjoint.nn.init:fans                          normflows, timm
 nn.modules.utils._ntuple                    HERE:repeated                                 timm
 nn.modules.utils._single                    HERE:single                                   torchbnn
@@ -102,7 +110,8 @@ NAMES = _read(_ROWS)
 #: Modules of torch that exist for these names alone.
 MODULES = tuple(
     [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
-    + [f"torch.{name}" for name in ("amp", "cuda.amp", "nn._reduction", "nn.modules.utils", "onnx", "utils.hooks")]
+    + [f"torch.{name}" for name in ("amp", "amp.grad_scaler", "cuda.amp", "nn._reduction", "nn.attention")]
+    + [f"torch.{name}" for name in ("nn.modules.utils", "onnx", "utils.hooks")]
 )
 
 #: Modules whose `__dict__` libraries go through: all of their names are there from the start.
@@ -226,6 +235,32 @@ def autocast_dtype(device_type: str = "cuda") -> Any:
     import adjoint
 
     return adjoint.bfloat16 if device_type == "cpu" else adjoint.float16
+
+
+class SDPBackend(Enum):
+    """Torch's names for ways to compute attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+class sdpa_kernel(ContextDecorator):
+    """A block, or a function, in which attention may be computed in these ways: here there is one, with one result."""
+
+    def __init__(self, backends: SDPBackend | list[SDPBackend], set_priority: bool = False) -> None:
+        members = [backends] if isinstance(backends, SDPBackend) else backends
+        if not isinstance(members, list) or not all(isinstance(member, SDPBackend) for member in members):
+            raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
 # tensors --------------------------------------------------------------------------------------------------------------
