@@ -1,6 +1,6 @@
-"""torch.jit's names over plain Python: functions and modules run as they are, and nothing is compiled from their text.
+"""torch.jit's names over plain Python: functions and modules run in Python, without compilation of their source.
 
-`is_scripting()` and `is_tracing()` are False, so that programs take the branch that Python runs.
+`is_scripting()` and `is_tracing()` are False, so that programs take their branches for Python.
 """
 
 from __future__ import annotations
@@ -47,35 +47,35 @@ T = TypeVar("T")
 
 
 class Error(RuntimeError):
-    """An error inside of a compiled function. Functions run as Python here, and raise their own errors.
+    """An error in a compiled function. Here functions run in Python and raise their own errors.
 
     The class exists for programs that catch it.
     """
 
 
 class TracerWarning(Warning):
-    """A warning about what a trace does not see. Nothing is traced here, and none is given.
+    """A warning about missing parts of a trace. It is never given, since nothing is traced here.
 
     The class exists for programs that filter it.
     """
 
 
 class ScriptFunction:
-    """The class of compiled functions, of which there are none: `script` returns the function itself.
+    """The class of compiled functions. It has no instances: `script` returns the function itself.
 
     isinstance(f, ScriptFunction) is False.
     """
 
 
 class ScriptModule:
-    """The class of compiled modules, of which there are none: `script` returns the module itself.
+    """The class of compiled modules. It has no instances: `script` returns the module itself.
 
     isinstance(m, ScriptModule) is False.
     """
 
 
 class Attribute(_typing.NamedTuple):
-    """A value of a module with the type that it has in a compiled one.
+    """A value of a module with its type in a compiled module.
 
     value: the value. type: the type.
     """
@@ -87,7 +87,7 @@ class Attribute(_typing.NamedTuple):
 def script(obj: T, *_: Any, **__: Any) -> T:
     """The function, module or class itself.
 
-    Further arguments, which say how to compile it, are accepted and without effect.
+    Further arguments, the options of compilation, are accepted without effect.
 
     >>> import adjoint
     >>> @adjoint.jit.script
@@ -100,17 +100,17 @@ def script(obj: T, *_: Any, **__: Any) -> T:
 
 
 def trace(func: T, example_inputs: Any = None, *_: Any, **__: Any) -> T:
-    """The function or module itself, which is not called with the example.
+    """The function or module itself. It is not called with the example.
 
-    Further arguments are accepted and without effect.
+    Further arguments are accepted without effect.
     """
     return func
 
 
 def trace_module(mod: T, inputs: Any, *_: Any, **__: Any) -> T:
-    """The module itself, of which no method is called with the examples.
+    """The module itself. Its methods are not called with the examples.
 
-    Further arguments are accepted and without effect.
+    Further arguments are accepted without effect.
     """
     return mod
 
@@ -126,7 +126,7 @@ def freeze(mod: T, preserved_attrs: Any = None, *_: Any, **__: Any) -> T:
 def optimize_for_inference(mod: T, other_methods: Any = None) -> T:
     """The module itself.
 
-    Nothing is changed in it.
+    It does not change.
     """
     return mod
 
@@ -156,7 +156,7 @@ def export(fn: T) -> T:
 
 
 def unused(fn: T) -> T:
-    """The function itself, which runs as any other.
+    """The function itself, which runs like any other function.
 
     As a decorator.
     """
@@ -208,9 +208,9 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether an object is of a type, which may be one of typing's, such as list[int].
+    """Whether an object is an instance of a type, which may be a type of typing, for instance list[int].
 
-    Members of containers are looked at; a container without members is of each such type.
+    Members of containers are checked; an empty container is an instance of all its generic types.
 
     >>> import adjoint
     >>> adjoint.jit.isinstance([1, 2], list[int]), adjoint.jit.isinstance([1, 2], list[str])
@@ -237,9 +237,9 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 
 def fork(func: _Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """The result of a call, which is done when `fork` returns.
+    """The result of a call, which has ended when `fork` returns.
 
-    `wait` gives it back.
+    `wait` returns it.
     """
     return func(*args, **kwargs)
 
@@ -247,21 +247,21 @@ def fork(func: _Callable[..., T], *args: Any, **kwargs: Any) -> T:
 def wait(future: T) -> T:
     """The result of `fork`.
 
-    It is done already.
+    The call has already ended.
     """
     return future
 
 
 def set_fusion_strategy(strategy: Any) -> list[Any]:
-    """An empty list, the strategy of before.
+    """An empty list, the previous strategy.
 
-    A strategy is without effect: functions run as Python.
+    A strategy has no effect: functions run in Python.
     """
     return []
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Without effect: nothing is compiled.
+    """It has no effect: nothing is compiled.
 
     enabled: any truth value.
     """
@@ -277,7 +277,7 @@ def onednn_fusion_enabled() -> bool:
 
 @_contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> _typing.Iterator[None]:
-    """A block without effect: functions run as Python.
+    """A block without effect: functions run in Python.
 
     should_optimize: any truth value.
     """
@@ -285,9 +285,9 @@ def optimized_execution(should_optimize: bool) -> _typing.Iterator[None]:
 
 
 class strict_fusion(_contextlib.AbstractContextManager[None]):
-    """A block without effect: nothing is fused from the text of functions.
+    """A block without effect: no functions are fused.
 
-    Functions run as Python.
+    Functions run in Python.
     """
 
     def __exit__(self, *_: Any) -> None:

@@ -1,8 +1,8 @@
-"""`python -m adjoint.selftest`: does this installation compute values and derivatives as it should?
+"""`python -m adjoint.selftest`: a check of values and derivatives in this installation.
 
-It needs nothing but adjoint and what that needs. It runs the examples of all docstrings, whose results are compared
-with what they say, and compares derivatives of first and second order, in reverse and forward mode, with differences.
-Examples that need a package that is not installed are counted apart. The exit status is 0 if all is well.
+It needs only adjoint and its dependencies. It runs the examples in all docstrings and compares their output. It
+compares first and second derivatives, in reverse and forward mode, with differences. Examples that need missing
+packages are counted separately. The exit status is 0 without failures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from adjoint.tools.configuration import DISTRIBUTION, rivals
 __all__ = ["main"]
 
 PACKAGE = Path(__file__).parent
-#: Functions whose derivatives are compared with differences, and the shapes of their arguments.
+#: Functions for the comparison of derivatives with differences, and the shapes of their arguments.
 DERIVATIVES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "arithmetic that broadcasts": (lambda x, y: x * y + x / (2 + y) - y**2, ((3, 1), (4,))),
     "elementwise functions": (lambda x: (x.sin() * x.exp()).tanh() + (x + 2).log().sqrt(), ((5,),)),
@@ -57,14 +57,14 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] =
 
 
 def modules() -> list[str]:
-    """The modules whose source has examples."""
+    """The modules with examples in their source."""
     paths = sorted(PACKAGE.rglob("*.py"))
     names = [path.relative_to(PACKAGE.parent).with_suffix("") for path in paths if ">>> " in path.read_text("utf-8")]
     return [".".join(name.parts).removesuffix(".__init__") for name in names]
 
 
 def operation_examples() -> dict[str, str]:
-    """Docstrings that doctest does not find in a module: of operations, and of functions that other functions made."""
+    """Docstrings that doctest does not find in modules: of operations, and of functions made by other functions."""
     load_all()
     functions = [each.function for each in COMPOSITES.values() if inspect.isfunction(each.function)]
     return {f"adjoint.{name}": operations[name].__doc__ for name, rule in TABLE.items() if public_name(rule)} | {
@@ -76,14 +76,14 @@ def operation_examples() -> dict[str, str]:
 
 
 def module_examples(module: types.ModuleType) -> list[doctest.DocTest]:
-    """The examples of a module's own docstrings."""
-    # names of adjoint such as `float` are not Python's; its functions' examples import what they need
+    """The examples in the docstrings that a module defines."""
+    # names of adjoint, for instance `float`, would hide Python's; the examples of its functions import their names
     tests = doctest.DocTestFinder().find(module, globs={} if module is adjoint else None)
     return [test for test in tests if _is_ours(module, test.name)]
 
 
 def _is_ours(module: types.ModuleType, name: str) -> bool:
-    """False for a function of a library that also takes Tensors: its docstring is the library's."""
+    """False for a function of another library that also takes Tensors, since it has the library's docstring."""
     value = getattr(module, name.removeprefix(f"{module.__name__}."), None)
     return str(getattr(inspect.unwrap(value) if callable(value) else None, "__module__", "adjoint")).startswith(
         "adjoint"
@@ -91,7 +91,7 @@ def _is_ours(module: types.ModuleType, name: str) -> bool:
 
 
 def run_examples() -> Iterator[tuple[str, str]]:
-    """Run all examples; the title of each docstring with what went wrong: nothing, "absent: PACKAGE" or a report."""
+    """Run all examples; yields the title of each docstring and its failure: "", "absent: PACKAGE" or a report."""
     for name in modules():
         try:
             tests = module_examples(importlib.import_module(name))
@@ -105,7 +105,7 @@ def run_examples() -> Iterator[tuple[str, str]]:
 
 
 def report(test: doctest.DocTest) -> str:
-    """The failure of an example, or "absent: PACKAGE" if only a package is missing."""
+    """The failure of an example, or "absent: PACKAGE" for a missing package."""
     runner, output = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), io.StringIO()
     with warnings.catch_warnings(action="ignore"):
         failed = runner.run(test, out=output.write).failed
@@ -115,7 +115,7 @@ def report(test: doctest.DocTest) -> str:
 
 
 def run_derivatives() -> Iterator[tuple[str, str]]:
-    """Compare derivatives with differences; the name of each function with what went wrong."""
+    """Compare derivatives with differences; yields the name of each function and its failure or ""."""
     generator = adjoint.Generator().manual_seed(0)
     for name, (function, shapes) in DERIVATIVES.items():
         arguments = [adjoint.rand(shape, dtype=adjoint.float64, generator=generator) for shape in shapes]
@@ -128,7 +128,7 @@ def run_derivatives() -> Iterator[tuple[str, str]]:
 
 
 def foreign_package() -> str:
-    """The remedy if the folder of the package belongs to another distribution too; otherwise nothing."""
+    """The remedy if the folder of the package also belongs to another distribution, otherwise ""."""
     others = rivals()
     if not others:
         return ""
@@ -141,7 +141,7 @@ def foreign_package() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status: 0 if nothing failed, else 1.
 
-    arguments: those of the command line, which are read where there are none. "--quick" leaves the examples out.
+    arguments: the arguments of the command, by default those of the command line. "--quick" skips the examples.
     """
     parser = argparse.ArgumentParser(prog="python -m adjoint.selftest", description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("--quick", action="store_true", help="compare derivatives, and leave the examples out")

@@ -3,8 +3,8 @@
     python -m adjoint.as_torch script.py arguments
     python -m adjoint.as_torch -m pytest tests
 
-runs a program without editing it, and `install()` does the same inside a process. docs/torch-libraries.md says which
-libraries were tried.
+These commands run a program without changes to it. `install()` does the same inside a process. docs/torch-libraries.md
+lists the libraries that were tried.
 """
 
 from adjoint.as_torch._installation import install, is_installed, uninstall

@@ -12,7 +12,7 @@ USAGE = "usage: python -m adjoint.as_torch (script.py | -m module) [arguments]"
 
 
 def main(arguments: list[str]) -> None:
-    """Run what the arguments name as `__main__`, with the rest of them as its own."""
+    """Run the script or module in the arguments as `__main__`, with the remaining arguments."""
     is_module = arguments[:1] == ["-m"]
     program, rest = arguments[is_module : is_module + 1], arguments[is_module + 1 :]
     if not program or (program[0].startswith("-") and not is_module):
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
     install()
     sys.argv = [program[0], *rest]
     if is_module:
-        # as `python -m` does; the folder of a script is what runpy puts there
+        # like `python -m`; for a script, runpy adds its folder
         sys.path[0] = str(Path.cwd())
         runpy.run_module(program[0], run_name="__main__", alter_sys=True)
     else:

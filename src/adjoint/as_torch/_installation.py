@@ -1,7 +1,7 @@
-"""The module torch: an import finder, and modules that take their names from modules of adjoint.
+"""The module torch: an import finder, and modules whose attributes come from modules of adjoint.
 
-A module `torch.X` looks its names up in the tables of `_names.py`, then in `adjoint.X`: switches at each use, so that
-both agree, and all others once. Setting an attribute of it sets the attribute of `adjoint.X`.
+A module `torch.X` looks up a name in the tables of `_names.py`, then in `adjoint.X`. It looks up settings at each use,
+so that both modules agree, and other names once. Setting an attribute also sets the attribute of `adjoint.X`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from adjoint.tensor.older.left_out import explained
 from adjoint.tensor.tensor import Tensor
 
 ROOT = "torch"
-#: Types of values that programs set in modules, and that functions of the modules behind may change.
+#: The types of settings: values in modules that programs set, and that functions of adjoint may change.
 _SWITCHES = (bool, int, float, str, type(None))
 
 
 class TorchModule(ModuleType):
-    """A module of torch, in front of one of adjoint's; source: the name of that one, "" where there is none."""
+    """A module of torch; source: the name of the corresponding module of adjoint, or ""."""
 
     def __init__(self, name: str, source: str) -> None:
         super().__init__(name)
@@ -59,7 +59,7 @@ class TorchModule(ModuleType):
         return import_module(full) if is_inner else value
 
     def _behind(self, name: str) -> Any:
-        """The attribute of the module of adjoint, if there is one."""
+        """The attribute of the corresponding module of adjoint, if it exists."""
         if self._source is not None:
             return getattr(self._source, name)
         reason = explained(self.__name__.partition(".")[2], name)
@@ -89,7 +89,7 @@ class TorchModule(ModuleType):
 
 
 class _Loader:
-    """Makes the modules of torch."""
+    """Creates the modules of torch."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -98,7 +98,7 @@ class _Loader:
         return TorchModule(spec.name, self.source)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Look all names up where libraries go through them; in other modules each is looked up when it is used."""
+        """Look up all names of modules whose `__dict__` libraries iterate over; other modules look up names at use."""
         if module.__name__ in WHOLE:
             for name in dir(module):
                 if not name.startswith("_"):
@@ -106,7 +106,7 @@ class _Loader:
 
 
 class _Finder(importlib.metadata.DistributionFinder):
-    """Finds torch and its modules, and says that a distribution of this name is installed."""
+    """Finds torch and its modules, and a distribution with this name."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         source = source_of(name)
@@ -120,7 +120,7 @@ class _Finder(importlib.metadata.DistributionFinder):
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """The distribution torch, as importlib.metadata describes one."""
+    """The distribution torch, for importlib.metadata."""
 
     def read_text(self, filename: str) -> str | None:
         message = Message()
@@ -136,7 +136,7 @@ def _loaded() -> Iterable[str]:
 
 
 def is_installed() -> bool:
-    """True if adjoint stands under the name torch in this process.
+    """True if `import torch` imports adjoint in this process.
 
     >>> import adjoint.as_torch
     >>> adjoint.as_torch.is_installed()
@@ -146,9 +146,9 @@ def is_installed() -> bool:
 
 
 def install() -> None:
-    """Let `import torch`, and of each of its modules, import adjoint in this process.
+    """Make `import torch` and imports of its submodules import adjoint in this process.
 
-    Raises RuntimeError if PyTorch itself is imported already. A second call does nothing.
+    Raises RuntimeError if PyTorch itself is already imported. A second call has no effect.
 
     >>> import adjoint.as_torch
     >>> adjoint.as_torch.install()
@@ -166,14 +166,14 @@ def install() -> None:
             f"call adjoint.as_torch.install() before the first `import torch`"
         )
     sys.meta_path.insert(0, _Finder())
-    # libraries tell the kind of an array by the module of its class
+    # libraries determine the kind of an array from the module of its class
     Tensor.__module__ = printed.module = ROOT
 
 
 def uninstall() -> None:
-    """Take the name torch back.
+    """Undo install().
 
-    Modules that imported it keep their references.
+    Modules that have imported torch keep their references.
     """
     Tensor.__module__, printed.module = Tensor.__init__.__module__, "adjoint"
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]

@@ -1,6 +1,6 @@
-"""The places in adjoint of those of torch's names whose place differs, and the version that torch reports.
+"""The names of torch with another location in adjoint, and the version that torch reports.
 
-Public names and modules are here; private names are in `_private.py`.
+This file has public names and modules; `_private.py` has private names.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from types import ModuleType
 
 from adjoint.as_torch._private import MODULES, NAMES
 
-#: The release of PyTorch that adjoint follows, whose features libraries look for.
+#: The release of PyTorch that adjoint follows; libraries check it for features.
 VERSION = "2.13.0"
 
 _HERE = "adjoint.as_torch._private"
 
-#: Modules of torch without a file of their own here: the module that has their names, "" for one that only has those of
-#: the tables. A star stands for a class of that module, in small letters.
+#: Modules of torch without a corresponding file: the module with their names, or "" for names from the tables only. A
+#: star stands for the lower-case name of a class in that module.
 _MIRRORS = {
     "torch.autograd.gradcheck": "adjoint.autograd.gradcheck",
     "torch.distributions.*": "adjoint.distributions",
@@ -39,7 +39,7 @@ _MIRRORS = {
     **dict.fromkeys(MODULES, ""),
 }
 
-#: Public names by module of torch, and their places: "module:attribute", or a module.
+#: Public names by module of torch, and their locations: "module:attribute", or a module.
 _PUBLIC = {
     "torch": {"__version__": f"{_HERE}:version"},
     "torch.nn": {"DataParallel": "adjoint.as_torch._parallel:DataParallel"},
@@ -54,7 +54,7 @@ _PUBLIC = {
     },
 }
 
-#: Packages of adjoint that torch has no module for, or a function of this name.
+#: Packages of adjoint for which torch has no module, or a function with this name.
 _INNER = frozenset(
     ("as_torch", "arrays", "compilation", "core", "demo", "functions", "interop", "program", "rules", "runtime")
     + ("solvers", "tensor", "tools", "transforms", "numpy", "scipy", "compat")
@@ -62,12 +62,12 @@ _INNER = frozenset(
 
 
 def own_names(module: str) -> dict[str, str]:
-    """The names of a module of torch that its counterpart here does not have, and their places."""
+    """The names of a module of torch that the corresponding module lacks, and their locations."""
     return _PUBLIC.get(module, {}) | NAMES.get(module, {})
 
 
 def source_of(module: str) -> str | None:
-    """The module of adjoint behind one of torch, "" where there is none, None if torch has no such module here."""
+    """The module of adjoint for a module of torch, "" without one, or None if torch.X does not exist here."""
     root, _, rest = module.partition(".")
     if root != "torch":
         return None
@@ -85,7 +85,7 @@ def source_of(module: str) -> str | None:
 
 
 def _is_of_class(name: str, holder: ModuleType) -> bool:
-    """Whether a module's name is that of a class of another module, in small letters."""
+    """Whether a name is the lower-case name of a class in a module."""
     return name.replace("_", "").lower() in {each.lower() for each in dir(holder)}
 
 
@@ -93,5 +93,5 @@ def _exists(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:
-        # a parent is no package
+        # a parent is not a package
         return False

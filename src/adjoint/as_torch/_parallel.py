@@ -1,4 +1,4 @@
-"""DataParallel, from which libraries derive classes: it runs the module on one device."""
+"""DataParallel, a base class in libraries: it runs the module on one device."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["DataParallel"]
 
 
 class DataParallel(nn.Module):
-    """A module that is called as it is. Raises RuntimeError for more than one device.
+    """A wrapper that calls its module. Raises RuntimeError for more than one device.
 
-    Parameters have names that begin with "module.", as in torch.
+    The names of parameters begin with "module.", as in torch.
     """
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:

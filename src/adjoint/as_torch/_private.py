@@ -1,7 +1,7 @@
 """Private names of torch that libraries use, and the libraries that use them.
 
-They exist under the name torch alone. Each row of the table is a name of torch, its place in adjoint, and the libraries
-that use it. Names without another place are declared below it.
+They exist only under the name torch. Each row of the table has a name of torch, its location in adjoint, and the
+libraries that use it. Names without a location in adjoint are defined below the table.
 """
 
 from __future__ import annotations
@@ -105,16 +105,16 @@ def _read(rows: str) -> dict[str, dict[str, str]]:
     return names
 
 
-#: The places of private names, by the module of torch that has them.
+#: The locations of private names, by the module of torch.
 NAMES = _read(_ROWS)
-#: Modules of torch that exist for these names alone.
+#: Modules of torch that exist only for these names.
 MODULES = tuple(
     [f"torch.{name}" for name in ("_C", "_C._functorch", "_dynamo", "_jit_internal", "_utils", "_vmap_internals")]
     + [f"torch.{name}" for name in ("amp", "amp.grad_scaler", "cuda.amp", "nn._reduction", "nn.attention")]
     + [f"torch.{name}" for name in ("nn.modules.utils", "onnx", "utils.hooks")]
 )
 
-#: Modules whose `__dict__` libraries go through: all of their names are there from the start.
+#: Modules whose `__dict__` libraries iterate over: it must contain all names after the import.
 WHOLE = {"torch.distributions": "pyro", "torch.optim": "pyro", "torch.optim.lr_scheduler": "pyro"}
 
 NOTHING = None
@@ -125,7 +125,7 @@ Sizes = Size | list[int] | tuple[int, ...]
 
 
 class TorchVersion(str):
-    """A version that is compared by its numbers, with others and with text.
+    """A version; it is compared by its numbers with other versions and texts.
 
     >>> TorchVersion("2.13.0") > "2.9"
     True
@@ -172,20 +172,20 @@ class TorchVersion(str):
 version = TorchVersion("2.13.0")
 
 
-# what runs Python as it is --------------------------------------------------------------------------------------------
+# functions without effect ---------------------------------------------------------------------------------------------
 
 
 def never(*_: Any, **__: Any) -> bool:
-    """False, whatever is asked."""
+    """False for all arguments."""
     return False
 
 
 def nothing(*_: Any, **__: Any) -> None:
-    """None: there is nothing to note."""
+    """None for all arguments."""
 
 
 def decorator(function: F | None = None, **_: Any) -> Any:
-    """The function itself, as `@name` or `@name(options)`: no computation changes its dtype."""
+    """The function itself, as `@name` or `@name(options)`; autocast has no effect here."""
     return (lambda other: other) if function is None else function
 
 
@@ -199,7 +199,7 @@ def check(condition: Any, message: Any = None) -> None:
 
 
 class PlainResults(AbstractContextManager[None]):
-    """A block in which operations give plain Tensors, whatever the classes of their arguments are."""
+    """A block in which operations return plain Tensors for arguments of any subclass."""
 
     def __enter__(self) -> None:
         self.before = set_plain_results(True)
@@ -209,7 +209,7 @@ class PlainResults(AbstractContextManager[None]):
 
 
 class autocast(ContextDecorator):
-    """A block, or a function, whose computations keep their dtypes; a warning says so where others are asked for."""
+    """A block or function decorator without effect on dtypes; it warns if the program asks for another dtype."""
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         self.device_type, self.enabled = device_type, enabled
@@ -231,7 +231,7 @@ def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: bool =
 
 
 def autocast_dtype(device_type: str = "cuda") -> Any:
-    """The dtype that torch takes for a device if a program does not say another."""
+    """torch's default dtype of autocast for a device."""
     import adjoint
 
     return adjoint.bfloat16 if device_type == "cpu" else adjoint.float16
@@ -310,20 +310,20 @@ def factor_of_inverse(P: Any) -> Any:
 
 
 def flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
-    """All numbers of tensors in one of one axis."""
+    """One vector with the elements of all tensors."""
     import adjoint
 
     return adjoint.cat([each.reshape(-1) for each in tensors])
 
 
 def unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The parts of a flat tensor in the shapes of these."""
+    """The parts of a vector, in the shapes of these tensors."""
     parts = flat.split([each.numel() for each in tensors])
     return tuple(part.view(each.shape) for part, each in zip(parts, tensors, strict=True))
 
 
 def older_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **_: Any) -> Callable[..., Any]:
-    """vmap, which takes all kinds of operations here."""
+    """vmap; it takes all operations here."""
     import adjoint
 
     batched: Callable[..., Any] = adjoint.vmap(func, in_dims, out_dims)
@@ -334,7 +334,7 @@ def older_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, **
 
 
 def as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
-    """Whether the value is a tuple, and the value as one. Raises TypeError if a member is no tensor."""
+    """Whether a value is a tuple, and the value as a tuple. Raises TypeError for members other than tensors."""
     is_tuple = isinstance(inp, tuple)
     members = inp if is_tuple else (inp,)
     for position, member in enumerate(members):
@@ -348,7 +348,7 @@ def as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) 
 
 
 def as_before(results: tuple[Any, ...], to_unpack: Any) -> Any:
-    """Results in the form of the arguments: tuples, or single values; a pair of truths says it for two levels."""
+    """Results in the form of the arguments: a tuple or a single value; a pair of bools is for two nested levels."""
     if isinstance(to_unpack, tuple):
         outer, inner = to_unpack
         rows = results if inner else tuple(row[0] for row in results)
@@ -357,21 +357,21 @@ def as_before(results: tuple[Any, ...], to_unpack: Any) -> Any:
 
 
 def before_gradients(inputs: Sequence[Any], create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
-    """Inputs that gradients are computed for: views with a history if there is to be a graph, copies otherwise."""
+    """The inputs of a gradient: views with history if create_graph, detached copies otherwise."""
     if create_graph:
         return tuple(each.view_as(each) for each in inputs)
     return tuple(each.detach().requires_grad_(need_graph) for each in inputs)
 
 
 def after_gradients(results: Any, create_graph: bool) -> Any:
-    """Results without their history, unless there is to be a graph."""
+    """The results, detached unless create_graph."""
     if isinstance(results, TensorBase):
         return results if create_graph else results.detach()  # type: ignore[attr-defined]
     return tuple(after_gradients(each, create_graph) for each in results)
 
 
 def standard_basis(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> tuple[Any, ...]:
-    """The unit vectors of the space of all tensors together, each part in the columns of its tensor."""
+    """The unit vectors of the joint space of all tensors, split into one block of columns for each tensor."""
     import adjoint
 
     total, start, parts = sum(tensor_numels), 0, []
@@ -387,7 +387,7 @@ def standard_basis(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> tupl
 
 
 def repeated(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that gives a number n times, and members of a sequence as they are."""
+    """A function that repeats a number n times, and converts an iterable to a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
@@ -402,18 +402,18 @@ single, pair, triple, quadruple = (
 
 
 def reparametrized(module: Any, parameters_and_buffers: Any, *, tie_weights: bool = False, **_: Any) -> Any:
-    """A block in which a module has other tensors in place of its parameters and buffers."""
+    """A block in which a module has other parameters and buffers."""
     members = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
     return replaced(module, tied(parameters_and_buffers, members) if tie_weights else parameters_and_buffers)
 
 
 def reversed_repeated(t: Sequence[Any], n: int) -> tuple[Any, ...]:
-    """The members from the last to the first, each n times."""
+    """The members in reverse order, each repeated n times."""
     return tuple(member for member in reversed(t) for _ in range(n))
 
 
 def reduction_number(reduction: str) -> int:
-    """The number of a reduction: 0 for none, 1 for mean, 2 for sum. Raises ValueError for another."""
+    """The number of a reduction: 0 for none, 1 for mean, 2 for sum. Raises ValueError for other names."""
     numbers = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
     if reduction not in numbers:
         raise ValueError(f"{reduction} is not a valid value for reduction")

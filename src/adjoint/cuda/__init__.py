@@ -1,7 +1,7 @@
-"""CUDA devices, served by CuPy, under torch.cuda's names.
+"""CUDA devices through CuPy, under the names of torch.cuda.
 
-Without CuPy or a device, `is_available` is False, functions that need a device raise AssertionError, and functions that
-only prepare for one (seeds, caches) do nothing, as in torch.
+Without CuPy or a device, `is_available` is False and functions that need a device raise AssertionError. Functions for
+seeds and caches have no effect then, as in torch.
 """
 
 import typing as _typing
@@ -90,5 +90,5 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:
-    # CuPy's class, which imports CuPy
+    # CuPy's class; this access imports CuPy
     __getattr__ = _AttributeOf(__name__, OutOfMemoryError=_out_of_memory_error)

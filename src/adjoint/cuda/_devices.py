@@ -61,9 +61,9 @@ def is_initialized() -> bool:
 
 
 def number_of(device: Any, function: str, *, optional: bool = True) -> int:
-    """The number of a device given as a number, a name, a device or None, which is the current one.
+    """The number of a device, which is given as a number, a name, a device, or None for the current one.
 
-    Raises ValueError for another kind of device, RuntimeError for a number that no device has.
+    Raises ValueError for another kind of device, and RuntimeError for a number without a device.
     """
     cuda = cuda_of(function)
     if device is None and optional:
@@ -89,9 +89,9 @@ def current_device() -> int:
 
 
 def set_device(device: Any) -> None:
-    """Make a device the current one of the calling thread; a negative number changes nothing.
+    """Select the current device of the calling thread; a negative number has no effect.
 
-    Raises AssertionError without a device, RuntimeError for a number that none has.
+    Raises AssertionError without a device, and RuntimeError for a number without a device.
     """
     if isinstance(device, int) and device < 0:
         return
@@ -99,9 +99,9 @@ def set_device(device: Any) -> None:
 
 
 class device:
-    """A block in which another device is the current one; None or a negative number changes nothing.
+    """A block with another current device; None or a negative number has no effect.
 
-    Raises AssertionError, when it is entered, without a device.
+    Entering the block raises AssertionError without a device.
 
     >>> import adjoint
     >>> with adjoint.cuda.device(None):
@@ -127,7 +127,7 @@ class device:
 
 
 class device_of(device):
-    """A block in which the device of a tensor is the current one; a tensor in main memory changes nothing.
+    """A block with the device of a tensor as current device; a tensor in main memory has no effect.
 
     >>> import adjoint
     >>> with adjoint.cuda.device_of(adjoint.ones(2)):
@@ -141,14 +141,14 @@ class device_of(device):
 
 @contextmanager
 def _on(device: Any, function: str) -> Iterator[Any]:
-    """A block on a device, with the module `cupy.cuda`."""
+    """A block with a current device; its value is the module `cupy.cuda`."""
     cuda = cuda_of(function)
     with cuda.Device(number_of(device, function)):
         yield cuda
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until a device, the current one unless given, has finished all work that it received.
+    """Wait until a device, by default the current one, has finished all its work.
 
     Raises AssertionError without a device.
     """
@@ -177,7 +177,7 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
 def get_device_name(device: Any = None) -> str:
     """The name of a device, usually its model.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     Raises AssertionError without a device.
     """
     return str(get_device_properties(device).name)
@@ -186,7 +186,7 @@ def get_device_name(device: Any = None) -> str:
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a device as (major, minor).
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     Raises AssertionError without a device.
     """
     properties = get_device_properties(device)
@@ -224,15 +224,15 @@ def is_tf32_supported() -> bool:
 def memory_allocated(device: Any = None) -> int:
     """The bytes that arrays occupy on a device; 0 without a device.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     """
     return _pooled("used_bytes", device)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """The bytes that CuPy's memory pool holds on a device, in arrays and idle; 0 without a device.
+    """The bytes in CuPy's memory pool on a device, in use and free; 0 without a device.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     """
     return _pooled("total_bytes", device)
 
@@ -249,9 +249,9 @@ def _pool() -> Any:
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free bytes and all bytes of a device's memory.
+    """The free bytes and the total bytes of a device's memory.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     Raises AssertionError without a device.
     """
     with _on(device, "mem_get_info") as cuda:
@@ -260,7 +260,7 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Give the idle memory of the current device back to it; without a device there is none.
+    """Release the free memory in CuPy's pool on the current device. It has no effect without a device.
 
     >>> import adjoint
     >>> adjoint.cuda.empty_cache()
@@ -270,7 +270,7 @@ def empty_cache() -> None:
 
 
 def out_of_memory_error() -> type[Exception]:
-    """The error for too little memory on a device: CuPy's, a MemoryError."""
+    """The error for too little memory on a device: CuPy's subclass of MemoryError, or MemoryError."""
     if importlib.util.find_spec("cupy") is None:
         return MemoryError
     properties: type[Exception] = importlib.import_module("cupy").cuda.memory.OutOfMemoryError

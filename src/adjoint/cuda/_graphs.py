@@ -1,7 +1,7 @@
-"""CUDA graphs: the work of a step, captured once and launched again as a whole, under torch's names.
+"""CUDA graphs: the work of a step, captured once and launched repeatedly, under torch's names.
 
-CuPy captures what it sends to a stream. It refuses calls of CUDA's libraries for matrices, random numbers and sparse
-arrays meanwhile (NotImplementedError), and CUDA refuses to wait for the device.
+CuPy captures the work that it sends to a stream. During a capture, CuPy refuses calls of CUDA's libraries for matrices,
+random numbers and sparse arrays (NotImplementedError), and CUDA refuses to wait for the device.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from adjoint.arrays.size import cuda_is_available
 from adjoint.cuda._devices import cuda_of, empty_cache, synchronize
 from adjoint.cuda._streams import Stream, StreamContext
 
-#: CUDA's number of the mode in which memory may be asked for while a stream is captured, as CuPy's pool does.
+#: CUDA's number of the capture mode that allows allocation of memory; CuPy's pool needs this.
 _RELAXED = 2
 
 
@@ -29,7 +29,7 @@ def is_current_stream_capturing() -> bool:
 
 
 def graph_pool_handle() -> Any:
-    """Memory for graphs: several that are launched one after the other may share it.
+    """Memory for graphs; graphs that are launched in sequence may share it.
 
     Raises AssertionError without a device.
     """
@@ -37,12 +37,12 @@ def graph_pool_handle() -> Any:
 
 
 class CUDAGraph:
-    """The work of a step, captured from a stream. Raises AssertionError without a device.
+    """The captured work of a stream. Raises AssertionError without a device.
 
-    keep_graph: accepted; CuPy keeps the graph that it can launch, and no other.
+    keep_graph: accepted without effect.
 
-    Tensors that were made while it was captured belong to it: a launch writes to the same memory. Values of a new step
-    are copied into the tensors that the captured one read (`x.copy_(values)`).
+    Tensors from the capture belong to the graph: a launch writes to the same memory. For a new step, copy its values
+    into the input tensors of the captured step (`x.copy_(values)`).
     """
 
     def __init__(self, keep_graph: bool = False) -> None:
@@ -53,12 +53,12 @@ class CUDAGraph:
         self._stream: Any = None
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
-        """Begin to capture the current stream, which must be none of CUDA's default ones.
+        """Begin a capture of the current stream, which must not be a default stream of CUDA.
 
-        pool: memory of `graph_pool_handle`, or of another graph's `pool`. capture_error_mode: accepted; CUDA's mode is
-        the relaxed one, since CuPy's memory asks the device for more where it has to.
+        pool: a result of `graph_pool_handle`, or another graph's `pool`. capture_error_mode: accepted without effect;
+        the mode is always relaxed, since CuPy's pool may allocate memory.
 
-        Raises RuntimeError if it captures already.
+        Raises RuntimeError during a capture.
         """
         if self._capture is not None:
             raise RuntimeError("CUDAGraph.capture_begin: this graph is being captured: call capture_end first")
@@ -72,9 +72,9 @@ class CUDAGraph:
             self._capture = stack.pop_all()
 
     def capture_end(self) -> None:
-        """End the capture; the graph can be launched then.
+        """End the capture; then the graph can be launched.
 
-        Raises RuntimeError if none was begun, and CuPy's errors for work that no graph can have.
+        Raises RuntimeError without a capture, and CuPy's errors for unsupported work.
         """
         if self._capture is None:
             raise RuntimeError("CUDAGraph.capture_end: nothing is being captured: call capture_begin first")
@@ -85,21 +85,21 @@ class CUDAGraph:
     def replay(self) -> None:
         """Launch the captured work on the current stream.
 
-        Raises RuntimeError if nothing was captured.
+        Raises RuntimeError before a capture.
         """
         if self._graph is None:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
         self._graph.launch(cuda_of("CUDAGraph").get_current_stream())
 
     def reset(self) -> None:
-        """Let go of the captured work and its memory.
+        """Release the captured work and its memory.
 
-        Tensors that were made while it was captured keep theirs.
+        Tensors from the capture keep their memory.
         """
         self._graph = self._pool = self._stream = None
 
     def pool(self) -> Any:
-        """The memory of this graph, for another one that is launched after it.
+        """The memory of this graph, for another graph that is launched after it.
 
         It is None before a capture.
         """
@@ -107,12 +107,12 @@ class CUDAGraph:
 
 
 class graph:
-    """A block whose work is captured in a CUDAGraph, on a stream of its own; it does not run before `replay`.
+    """A block whose work is captured in a CUDAGraph, on a separate stream. The work runs only in `replay`.
 
-    cuda_graph: the CUDAGraph. pool: as in `CUDAGraph.capture_begin`. stream: a Stream, a new one unless it is passed.
-    capture_error_mode: accepted.
+    cuda_graph: the CUDAGraph. pool: see `CUDAGraph.capture_begin`. stream: a Stream; the default is a new one.
+    capture_error_mode: accepted without effect.
 
-    Kernels should have been compiled before, by one step that is not captured. An error in the block ends the capture.
+    Run one step before the capture, to compile its kernels. An error in the block ends the capture.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class graph:
         try:
             self.cuda_graph.capture_end()
         except Exception:
-            # what went wrong inside of the block also ended the capture, and is the error to see
+            # an error in the block has also ended the capture; show this error instead of the second one
             if error[0] is None:
                 raise
             self.cuda_graph.reset()

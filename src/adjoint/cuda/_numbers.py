@@ -11,9 +11,9 @@ from adjoint.cuda._devices import device_count, number_of
 
 
 def manual_seed(seed: int) -> None:
-    """Start the random numbers for the current device over from a seed; without a device there are none.
+    """Seed the random numbers of the current device. It has no effect without a device.
 
-    One generator draws for all devices and for main memory, so with a device this is `adjoint.manual_seed`.
+    One generator draws for all devices and for main memory, so that this function is `adjoint.manual_seed` then.
 
     >>> import adjoint
     >>> adjoint.cuda.manual_seed(3)
@@ -24,7 +24,7 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Start the random numbers for all devices over from a seed; see `manual_seed`.
+    """Seed the random numbers of all devices; see `manual_seed`.
 
     >>> import adjoint
     >>> adjoint.cuda.manual_seed_all(3)
@@ -35,7 +35,7 @@ def manual_seed_all(seed: int) -> None:
 def seed() -> None:
     """Seed the generator of the current device with a random number.
 
-    It does nothing without a device. See `manual_seed`.
+    It has no effect without a device. See `manual_seed`.
     """
     if cuda_is_available():
         random.seed()
@@ -44,7 +44,7 @@ def seed() -> None:
 def seed_all() -> None:
     """Seed the generators of all devices with a random number.
 
-    It does nothing without a device. See `manual_seed`.
+    It has no effect without a device. See `manual_seed`.
     """
     seed()
 
@@ -68,7 +68,7 @@ def get_rng_state(device: Any = "cuda") -> Any:
 
 
 def get_rng_state_all() -> list[Any]:
-    """The state of the generator for each device; an empty list without one.
+    """The state of the generator for each device; an empty list without a device.
 
     >>> import adjoint
     >>> len(adjoint.cuda.get_rng_state_all()) == adjoint.cuda.device_count()
@@ -80,7 +80,7 @@ def get_rng_state_all() -> list[Any]:
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
     """Set the state of the generator of a device.
 
-    new_state: a tensor of bytes from `get_rng_state`. It does nothing without a device.
+    new_state: a tensor of bytes from `get_rng_state`. It has no effect without a device.
     """
     if cuda_is_available():
         number_of(device, "set_rng_state")
@@ -90,7 +90,7 @@ def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
     """Set the states of the generators of all devices.
 
-    new_states: one state for each device. The devices share one generator, so that the last state holds.
+    new_states: one state for each device. The devices share one generator, which gets the last state.
     """
     for number, state in enumerate(new_states):
         set_rng_state(state, number)

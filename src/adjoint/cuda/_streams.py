@@ -1,4 +1,4 @@
-"""Streams and events of CUDA devices: CuPy's, under the names that torch has for them."""
+"""Streams and events of CUDA devices, through CuPy, under torch's names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.cuda._devices import cuda_of, number_of
 class Stream:
     """A queue of work of a device. Raises AssertionError without a device.
 
-    device: the one that it belongs to, the current one unless given. priority: lower numbers go first.
+    device: the device of the stream, by default the current one. priority: work with lower numbers runs first.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _stream: Any = None) -> None:
@@ -26,7 +26,7 @@ class Stream:
     def cuda_stream(self) -> int:
         """The address of CUDA's stream, an integer.
 
-        Other libraries take it to use the same stream.
+        Other libraries can use the same stream through it.
         """
         return int(self._stream.ptr)
 
@@ -61,7 +61,7 @@ class Stream:
     def record_event(self, event: Event | None = None) -> Event:
         """Record an event after the work that the stream has received so far, and return it.
 
-        event: an Event; a new one unless it is passed.
+        event: an Event; the default is a new one.
         """
         event = Event() if event is None else event
         event.record(self)
@@ -78,9 +78,9 @@ class Stream:
 
 
 class Event:
-    """A mark in a stream, which can be waited for and timed. Raises AssertionError without a device.
+    """A mark in a stream, for synchronization and timing. Raises AssertionError without a device.
 
-    enable_timing: whether `elapsed_time` is available. blocking: whether waiting lets the processor sleep.
+    enable_timing: whether `elapsed_time` is available. blocking: whether the processor sleeps while it waits.
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
@@ -131,7 +131,7 @@ class Event:
 class StreamContext:
     """A block that sends its work to a stream.
 
-    stream: a Stream, or None to change nothing.
+    stream: a Stream; None has no effect.
     """
 
     def __init__(self, stream: Stream | None) -> None:
@@ -154,7 +154,7 @@ class StreamContext:
 
 
 def stream(stream: Stream | None) -> StreamContext:
-    """A block whose work goes into a stream; None changes nothing.
+    """A block that sends its work to a stream; None has no effect.
 
     >>> import adjoint
     >>> with adjoint.cuda.stream(None):
@@ -164,9 +164,9 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that receives work now.
+    """The current stream.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     Raises AssertionError without a device.
     """
     cuda = cuda_of("current_stream")
@@ -176,18 +176,18 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that receives work unless another one is chosen.
+    """The default stream of a device.
 
-    device: a device, its number or name; the current device unless one is passed.
+    device: a device, its number or name; the default is the current device.
     Raises AssertionError without a device.
     """
     return Stream(number_of(device, "default_stream"), _stream=cuda_of("default_stream").Stream.null)
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Send all later work of the thread to a stream, and make the stream's device the current one.
+    """Select the current stream of the thread, and the device of the stream as current device.
 
-    stream: a Stream, or None to change nothing.
+    stream: a Stream; None has no effect.
     """
     if stream is not None:
         importlib.import_module("cupy").cuda.Device(stream.device_index).use()

@@ -1,6 +1,6 @@
 """Ranges and marks in the timeline of NVIDIA's profilers, under torch.cuda.nvtx's names.
 
-They are set through the package nvtx (extra "nvtx"), with a device and without.
+They need the package nvtx (extra "nvtx"), but no device.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def range_end(range_id: Any) -> None:
 
 
 def mark(msg: str) -> None:
-    """Mark a moment in the profile.
+    """Mark the present time in the profile.
 
     msg: its text. Raises ImportError without the package nvtx.
     """

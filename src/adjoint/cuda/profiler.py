@@ -1,4 +1,4 @@
-"""Starts and stops recording by NVIDIA's profilers (Nsight Systems, nvprof), under torch.cuda.profiler's names."""
+"""Start and stop of recording by NVIDIA's profilers (Nsight Systems, nvprof), under torch.cuda.profiler's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING_TO_RECORD = (
 
 
 def start() -> None:
-    """Tell an attached profiler, such as Nsight Systems, to record from here on.
+    """Start recording by an attached profiler, for instance Nsight Systems.
 
     Raises AssertionError without a device.
     """
@@ -27,7 +27,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Tell an attached profiler to stop recording.
+    """Stop recording by an attached profiler.
 
     Raises AssertionError without a device.
     """
@@ -36,9 +36,9 @@ def stop() -> None:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """A block that a profiler of NVIDIA's records, as under `nvprof --profile-from-start off`.
+    """A block that NVIDIA's profilers record, for programs under `nvprof --profile-from-start off`.
 
-    Without a CUDA device it warns and runs the block as it is.
+    Without a CUDA device it warns and only runs the block.
 
     >>> import adjoint, warnings
     >>> warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Optimizers of training loops, under torch.optim's names: each imported when it is first used."""
+"""Optimizers for training loops, under torch.optim's names. Each is imported at its first use."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""Adafactor: squares of gradients by rows and columns. Shazeer and Stern (2018), "Adafactor"."""
+"""Adafactor: estimates of squared gradients by rows and columns. Shazeer and Stern (2018), "Adafactor"."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from adjoint.tensor.tensor import Tensor
 
 
 class Adafactor(Optimizer):
-    """Steps over the root of an estimate of squared gradients, which is kept by rows and columns of matrices.
+    """Steps divided by the root of an estimate of squared gradients; for matrices, it is stored by rows and columns.
 
-    lr: the largest step in relation to a parameter. beta2_decay: of the means, `1 - t^beta2_decay`. eps: the smallest
-    square (None: the dtype's epsilon) and the smallest size of a parameter. d: the largest root mean square of a step.
+    lr: the largest step, relative to the parameter. beta2_decay: the means decay by `1 - t^beta2_decay`. eps: the
+    smallest square (None: the eps of the dtype) and the smallest root mean square of a parameter. d: the largest root
+    mean square of a step.
 
     Raises ValueError for negative options.
 
@@ -60,7 +61,7 @@ class Adafactor(Optimizer):
         super().__init__(params, options | {"foreach": foreach, "maximize": maximize})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; closure: computes the loss, and the gradients, once more."""
+        """Update the parameters by their gradients. closure: a function that computes the loss and the gradients."""
         loss = _evaluated(closure)
         with no_grad():
             for group in self.param_groups:
@@ -95,7 +96,7 @@ class Adafactor(Optimizer):
 
 
 def _first(p: Tensor) -> dict[str, Tensor]:
-    """The state before the first step."""
+    """The initial state of a parameter."""
     factory: dict[str, Any] = {"dtype": p.dtype, "device": p.device}
     state = {"step": creation.tensor(0.0)}
     if p.ndim > 1:

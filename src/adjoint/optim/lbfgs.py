@@ -20,7 +20,7 @@ Evaluate = Callable[[Any, float, Any], tuple[float, Tensor]]
 def _cubic_interpolate(
     x1: float, f1: float, g1: Any, x2: float, f2: float, g2: Any, bounds: tuple[float, float] | None = None
 ) -> float:
-    """The minimum, between the bounds, of the cubic with these values and derivatives at two points."""
+    """The minimum between the bounds of the cubic polynomial with these values and derivatives at two points."""
     low, high = bounds if bounds is not None else (x1, x2) if x1 <= x2 else (x2, x1)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1**2 - g1 * g2
@@ -35,7 +35,7 @@ def _cubic_interpolate(
 
 
 class _Point:
-    """A step along a direction, with the value, the gradient, and the slope there."""
+    """A step along a direction, with the value, the gradient and the slope at its end."""
 
     def __init__(self, t: float, f: Any, g: Any, slope: Any) -> None:
         self.t, self.f, self.g, self.slope = t, f, g, slope
@@ -54,9 +54,10 @@ def _strong_wolfe(
     tolerance_change: float = 1e-9,
     max_ls: int = 25,
 ) -> tuple[Any, Tensor, Any, int]:
-    """The value, gradient and length of a step that meets the strong Wolfe conditions, and the number of evaluations.
+    """A line search; returns value, gradient and length of a step, and the number of evaluations.
 
-    obj_func: gives value and gradient at (x, t, d), the point `x + t d`. f, g, gtd: value, gradient and slope at x.
+    The step satisfies the strong Wolfe conditions. obj_func(x, t, d): value and gradient at the point `x + t d`. f, g,
+    gtd: value, gradient and slope at x.
     """
     width = d.abs().max()
     g = g.clone()
@@ -65,7 +66,7 @@ def _strong_wolfe(
     point, before, n = _Point(t, value, grad, grad.dot(d)), start, 1
     bracket: list[_Point] | None = None
     is_done = False
-    # first, a bracket that contains a step that meets the conditions
+    # first, find a bracket that contains a step with these conditions
     for k in range(max_ls):
         if point.f > f + c1 * point.t * gtd or (k > 0 and point.f >= before.f):
             bracket = [before, point]
@@ -101,7 +102,7 @@ def _zoom(
     tolerance_change: float,
     tries: int,
 ) -> tuple[_Point, int]:
-    """Shrink a bracket until an end meets the conditions; returns that end, and the number of evaluations."""
+    """Shrink a bracket until one end satisfies the conditions; returns this end, and the number of evaluations."""
     n, near_end = 0, False
     bracket = sorted(bracket, key=lambda point: float(point.f))
     while not is_done and n < tries:
@@ -111,7 +112,7 @@ def _zoom(
             break
         t = _cubic_interpolate(low.t, low.f, low.slope, high.t, high.f, high.slope)
         edge = 0.1 * (right - left)
-        # a point near an end twice in a row is moved inside
+        # move the second of two successive points near an end towards the middle
         if min(right - t, t - left) < edge:
             if near_end or t >= right or t <= left:
                 t = right - edge if abs(t - right) < abs(t - left) else left + edge
@@ -132,17 +133,17 @@ def _zoom(
 
 
 class LBFGS(Optimizer):
-    """Quasi-Newton steps, with an approximation of the Hessian's inverse from the last steps: `step(closure)`.
+    """Quasi-Newton steps, with an approximation of the inverse Hessian from the last steps: `step(closure)`.
 
-    The closure clears the gradients, computes the loss, calls backward, and returns the loss. One step makes up to
+    The closure clears the gradients, computes the loss, calls backward, and returns the loss. One step runs at most
     max_iter iterations.
 
     Args:
-        params: tensors; no groups with options of their own.
-        lr: the length of steps, or the first length of the line search.
-        max_iter, max_eval: the largest numbers of iterations and of calls of the closure in a step.
-        tolerance_grad, tolerance_change: below these, a step ends.
-        history_size: how many earlier steps the approximation has.
+        params: tensors, in a single group.
+        lr: the length of steps, or the initial length of the line search.
+        max_iter, max_eval: the largest numbers of iterations and of closure calls in one step.
+        tolerance_grad, tolerance_change: a step ends if the gradient or the change falls below these limits.
+        history_size: the number of earlier steps in the approximation.
         line_search_fn: "strong_wolfe", or None for steps of length lr.
 
     Raises ValueError for a negative lr and for several groups, RuntimeError for another line search.
@@ -218,7 +219,7 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Up to max_iter iterations; closure: computes the loss and the gradients. Returns the first loss."""
+        """Run at most max_iter iterations. closure: computes the loss and the gradients. Returns the first loss."""
         closure = enable_grad()(closure)
         group = self.param_groups[0]
         lr = float(group["lr"])
@@ -273,7 +274,7 @@ class LBFGS(Optimizer):
         return first
 
     def _direction(self, state: Any, group: Any, grad: Tensor, before: Any, d: Any, t: Any) -> Tensor:
-        """The direction of the next step; enters the last step into the approximation."""
+        """Add the last step to the approximation, and return the direction of the next step."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return -grad

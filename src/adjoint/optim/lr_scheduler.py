@@ -1,4 +1,4 @@
-"""Schedules of learning rates: each call of step() sets the rates of an optimizer's groups for the next epoch."""
+"""Schedules of learning rates: each call of step() sets the learning rates of an optimizer for the next epoch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check_optimizer(optimizer: Any) -> None:
 
 
 def _for_groups(name: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value for all groups, or one for each. Raises ValueError for another number of values."""
+    """A list with one value for each group. Raises ValueError for a list with another length."""
     n = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         return [value] * n
@@ -72,9 +72,9 @@ def _set_rate(group: dict[str, Any], rate: Any) -> None:
 class LRScheduler:
     """The base class of schedules. A subclass has `get_lr`, or `_next` for the rate of one group.
 
-    last_epoch: the epoch to go on from; -1 begins with the rates of the optimizer.
+    last_epoch: the epoch from which training resumes; -1 starts with the learning rates of the optimizer.
 
-    Raises TypeError unless given an optimizer, KeyError if training resumes and the first rates are unknown.
+    Raises TypeError unless `optimizer` is an Optimizer, and KeyError if training resumes without initial rates.
 
     >>> from adjoint import ones, optim
     >>> class Halving(optim.lr_scheduler.LRScheduler):
@@ -109,15 +109,15 @@ class LRScheduler:
         self.step()
         self._is_initial = False
         if not hasattr(optimizer, "_is_scheduled"):
-            # steps count from the first schedule on
+            # the optimizer notes its steps only after the first schedule
             optimizer._is_scheduled, optimizer._opt_called = True, False  # type: ignore[attr-defined]
 
     def _next(self, rate: Any, first: Any) -> Any:
-        """The rate of a group after `rate`, whose first rate was `first`."""
+        """The learning rate after `rate`, for a group with the initial learning rate `first`."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch, one for each group.
+        """The learning rates of this epoch, one for each group.
 
         >>> from adjoint import ones, optim
         >>> optim.lr_scheduler.StepLR(optim.SGD([ones(2, requires_grad=True)], lr=1.0), 2).get_lr()
@@ -127,7 +127,7 @@ class LRScheduler:
         return [self._next(group["lr"], base) for group, base in zip(groups, self.base_lrs, strict=True)]
 
     def get_last_lr(self) -> list[Any]:
-        """The rates that the last step set, one for each group.
+        """The learning rates of the last step, one for each group.
 
         >>> from adjoint import ones, optim
         >>> optim.lr_scheduler.StepLR(optim.SGD([ones(2, requires_grad=True)], lr=1.0), 2).get_last_lr()
@@ -136,7 +136,9 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to the given one, and set the rates. Warns before the first step of the optimizer.
+        """Advance to the next epoch, or to `epoch`, and set the learning rates.
+
+        It warns if the optimizer has made no step yet.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -176,7 +178,7 @@ class LRScheduler:
         return {key: value for key, value in vars(self).items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that state_dict() gave.
+        """Restore a state from state_dict().
 
         >>> from adjoint import ones, optim
         >>> schedule = optim.lr_scheduler.StepLR(optim.SGD([ones(2, requires_grad=True)], lr=1.0), 2)
@@ -189,7 +191,7 @@ _LRScheduler = LRScheduler
 
 
 class _ByFunctions(LRScheduler):
-    """A schedule by a function of the epoch for all groups, or one for each."""
+    """A schedule with one function of the epoch for all groups, or one for each group."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         _check_optimizer(optimizer)
@@ -201,13 +203,13 @@ class _ByFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, without the optimizer; of functions nothing, of other callable objects their attributes."""
+        """The state without the optimizer and functions; callable objects are stored as their attributes."""
         state = {key: value for key, value in vars(self).items() if key not in ("optimizer", "lr_lambdas")}
         of_objects = [None if isinstance(each, FunctionType) else dict(vars(each)) for each in self.lr_lambdas]
         return state | {"lr_lambdas": of_objects}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that state_dict() gave; functions stay."""
+        """Restore a state from state_dict(); functions do not change."""
         vars(self).update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if state is not None:
@@ -215,7 +217,7 @@ class _ByFunctions(LRScheduler):
 
 
 class LambdaLR(_ByFunctions):
-    """The first rate times a function of the epoch.
+    """The initial learning rate times a function of the epoch.
 
     Raises ValueError unless there are as many functions as groups.
 
@@ -234,7 +236,7 @@ class LambdaLR(_ByFunctions):
 
 
 class MultiplicativeLR(_ByFunctions):
-    """The last rate times a function of the epoch.
+    """The previous learning rate times a function of the epoch.
 
     Raises ValueError unless there are as many functions as groups.
 
@@ -255,7 +257,7 @@ class MultiplicativeLR(_ByFunctions):
 
 
 class StepLR(LRScheduler):
-    """The rate times gamma after every step_size epochs.
+    """Multiply the learning rate by gamma every step_size epochs.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -279,7 +281,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The rate times gamma at each of some epochs, the milestones.
+    """Multiply the learning rate by gamma at each of some epochs, the milestones.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -306,9 +308,9 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times a factor until total_iters epochs are over.
+    """The learning rate times a factor during the first total_iters epochs.
 
-    Raises ValueError for a factor outside of [0, 1].
+    Raises ValueError for a factor outside [0, 1].
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -336,9 +338,9 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The first rate times a factor that goes from start_factor to end_factor in total_iters epochs.
+    """The initial learning rate times a factor that changes linearly from start_factor to end_factor.
 
-    Raises ValueError for factors outside of [0, 1].
+    The change takes total_iters epochs. Raises ValueError for factors outside [0, 1].
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -378,7 +380,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The rate times gamma after every epoch.
+    """Multiply the learning rate by gamma after every epoch.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -401,7 +403,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The first rate times `(1 - epoch / total_iters) ** power`, zero from then on.
+    """The initial learning rate times `(1 - epoch / total_iters) ** power`, and zero after total_iters epochs.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -428,7 +430,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate along half a wave of a cosine: from the first one to eta_min in T_max epochs, and back.
+    """A cosine curve from the initial learning rate to eta_min in T_max epochs, and back.
 
     Loshchilov and Hutter (2017), "SGDR: stochastic gradient descent with warm restarts".
 
@@ -460,9 +462,9 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingLR that begins again after T_0 epochs, and then after T_mult times as many as before.
+    """CosineAnnealingLR with restarts: after T_0 epochs, then each period is T_mult times longer than the previous one.
 
-    Loshchilov and Hutter (2017). Raises ValueError unless T_0 is a positive integer and T_mult one from 1 on.
+    Loshchilov and Hutter (2017). Raises ValueError unless T_0 is a positive integer and T_mult an integer >= 1.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -487,7 +489,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (first - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
-        """Go to the next epoch, or to the given one, which may have a fraction. ValueError for a negative one."""
+        """Advance to the next epoch, or to `epoch`, which may be a fraction. Raises ValueError if it is negative."""
         if epoch is not None and epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         if epoch is None and self.last_epoch < 0:
@@ -512,9 +514,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """Schedules of which each takes over at a milestone.
+    """Several schedules in sequence; the next schedule begins at each milestone.
 
-    Raises ValueError unless there is one milestone less than there are schedules, all of the same optimizer.
+    Raises ValueError unless there is one milestone fewer than schedules, and all schedules have the same optimizer.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -553,7 +555,7 @@ class SequentialLR(LRScheduler):
             )
         self._schedulers, self._milestones = schedulers, milestones
         self.last_epoch, self.optimizer = last_epoch + 1, optimizer
-        # the first steps of all schedules but the first are undone
+        # undo the initial steps of all schedules, then repeat that of the first schedule
         for group in optimizer.param_groups:
             _set_rate(group, group["initial_lr"])
         for scheduler in schedulers:
@@ -566,7 +568,7 @@ class SequentialLR(LRScheduler):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Go to the next epoch, by the schedule that it belongs to."""
+        """Advance to the next epoch with the schedule for it."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -579,18 +581,18 @@ class SequentialLR(LRScheduler):
         self._last_lr = scheduler.get_last_lr()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, with those of the schedules, without the optimizer."""
+        """The state with the states of all schedules, without the optimizer."""
         return _state_of_all(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that state_dict() gave."""
+        """Restore a state from state_dict()."""
         _load_all(self, state_dict)
 
 
 class ChainedScheduler(LRScheduler):
-    """Schedules that all change the rates in each epoch, one after another.
+    """Several schedules that all change the learning rates in each epoch, in sequence.
 
-    Raises ValueError for none, and for those of several optimizers.
+    Raises ValueError for an empty sequence, and for schedules of different optimizers.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -616,17 +618,17 @@ class ChainedScheduler(LRScheduler):
         self._last_lr = [group["lr"] for group in optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
-        """Go to the next epoch of all schedules."""
+        """Advance all schedules to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = [group["lr"] for group in self._schedulers[-1].optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, with those of the schedules, without the optimizer."""
+        """The state with the states of all schedules, without the optimizer."""
         return _state_of_all(self)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that state_dict() gave."""
+        """Restore a state from state_dict()."""
         _load_all(self, state_dict)
 
 
@@ -642,13 +644,13 @@ def _load_all(schedule: Any, state_dict: dict[str, Any]) -> None:
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times a factor when a measure has not improved for more than `patience` epochs: `step(measure)`.
+    """Multiply the learning rate by a factor after more than `patience` epochs without improvement: `step(measure)`.
 
-    mode: "min" or "max". threshold: what counts as an improvement, in relation to the best value ("rel") or not
-    ("abs"). cooldown: epochs after a reduction in which none are counted. min_lr: the smallest rate. eps: smaller
-    changes are not made.
+    mode: "min" or "max". threshold: the smallest improvement. threshold_mode: "rel" for a threshold relative to the
+    best value, or "abs". cooldown: the number of epochs after a reduction in which epochs are not counted. min_lr: the
+    smallest learning rate. eps: the smallest change of the learning rate.
 
-    Raises ValueError for a factor from 1 on, and for other modes.
+    Raises ValueError for a factor >= 1, and for other modes.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -691,7 +693,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Note the measure of an epoch, and set the rates."""
+        """Compare the measure of an epoch with the best one, and set the learning rates."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):
@@ -712,11 +714,11 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether a reduction was made not long ago."""
+        """Whether fewer than `cooldown` epochs have passed since a reduction."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Whether a measure is better than the best one by more than the threshold.
+        """Whether a measure improves on the best one by more than the threshold.
 
         >>> from adjoint import ones, optim
         >>> schedule = optim.lr_scheduler.ReduceLROnPlateau(optim.SGD([ones(2, requires_grad=True)]))
@@ -732,7 +734,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 def _momentum_key(optimizer: Optimizer, error: str) -> bool:
-    """Whether the momentum of an optimizer is the first of its betas. Raises ValueError where there is none."""
+    """True if the momentum of an optimizer is its first beta. Raises ValueError without a momentum."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError(error)
     return "betas" in optimizer.defaults
@@ -746,10 +748,11 @@ def _set_momentum(group: dict[str, Any], momentum: float, use_beta1: bool) -> No
 
 
 class CyclicLR(LRScheduler):
-    """The rate up and down between base_lr and max_lr, batch by batch; the momentum the other way.
+    """Change the learning rate up and down between base_lr and max_lr, batch by batch, and the momentum inversely.
 
-    mode: "triangular", "triangular2" (each cycle half as high) or "exp_range" (times gamma to the power of the batch),
-    or scale_fn of the cycle or the batch (scale_mode "cycle" or "iterations").
+    mode: "triangular", "triangular2" (each cycle has half the height of the previous one), or "exp_range" (the height
+    is gamma to the power of the batch number). scale_fn replaces the mode: a function of the cycle or of the batch
+    (scale_mode "cycle" or "iterations").
 
     Smith (2017), "Cyclical learning rates for training neural networks". Raises ValueError for other modes, and if the
     optimizer has no momentum to cycle.
@@ -809,7 +812,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle, or of a batch."""
+        """The height of a cycle, or at a batch."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -817,7 +820,7 @@ class CyclicLR(LRScheduler):
         return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[Any]:
-        """The rates of this batch; sets the momenta."""
+        """The learning rates of this batch. It also sets the momenta."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         phase = 1.0 + self.last_epoch / self.total_size - cycle
         share = phase / self.step_ratio if phase <= self.step_ratio else (phase - 1) / (self.step_ratio - 1)
@@ -830,14 +833,14 @@ class CyclicLR(LRScheduler):
         return rates
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, without the optimizer; of a function nothing."""
+        """The state, without the optimizer and the function scale_fn."""
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
         attributes = None if custom is None or isinstance(custom, FunctionType) else dict(vars(custom))
         return state | {"_scale_fn_custom": attributes}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state that state_dict() gave; a function stays."""
+        """Restore a state from state_dict(); the function scale_fn does not change."""
         custom = state_dict.get("_scale_fn_custom")
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_scale_fn_custom"})
         if custom is not None:
@@ -845,13 +848,14 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle of the rate over all batches: up to max_lr, then down far below the first rate; the momentum reversed.
+    """One cycle over all batches: up to max_lr, then down far below the initial learning rate; the momentum inversely.
 
-    total_steps, or epochs and steps_per_epoch: the number of batches. pct_start: the part that goes up. div_factor and
-    final_div_factor: of the first rate, and of the last one. three_phase: down as slowly as up, then to the last rate.
+    total_steps, or epochs and steps_per_epoch: the number of batches. pct_start: the fraction of batches with an
+    increasing rate. div_factor: max_lr divided by the initial rate. final_div_factor: the initial rate divided by the
+    last one. three_phase: down to the initial rate in the time of the increase, then down to the last rate.
 
-    Smith and Topin (2018), "Super-convergence". Raises ValueError for numbers of steps and parts out of range, and if
-    the optimizer has no momentum to cycle.
+    Smith and Topin (2018), "Super-convergence". Raises ValueError for numbers of steps and fractions out of range, and
+    if the optimizer has no momentum to cycle.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0, momentum=0.9)
@@ -929,7 +933,7 @@ class OneCycleLR(LRScheduler):
         return (end - start) * share + start
 
     def get_lr(self) -> list[Any]:
-        """The rates of this batch; sets the momenta. Raises ValueError after the last batch."""
+        """The learning rates of this batch. It also sets the momenta. Raises ValueError after the last batch."""
         batch = self.last_epoch
         if batch > self.total_steps:
             raise ValueError(f"Tried to step {batch} times. The specified number of total steps is {self.total_steps}")

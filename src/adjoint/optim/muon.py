@@ -12,7 +12,7 @@ from adjoint.optim.optimizer import Optimizer, _evaluated
 from adjoint.tensor import creation
 from adjoint.tensor.tensor import Tensor
 
-#: By which the step of a matrix of n rows and m columns is multiplied.
+#: The factor of a step, for a matrix of n rows and m columns.
 _SCALES: dict[str | None, Callable[[int, int], float]] = {
     "original": lambda n, m: sqrt(max(1, n / m)),
     "match_rms_adamw": lambda n, m: 0.2 * sqrt(max(n, m)),
@@ -21,15 +21,15 @@ _SCALES[None] = _SCALES["original"]
 
 
 class Muon(Optimizer):
-    """Steps along the momentum of a matrix, whose singular values a Newton-Schulz iteration brings near to 1.
+    """Steps along the orthogonalized momentum of a matrix: a Newton-Schulz iteration moves its singular values near 1.
 
-    ns_coefficients, ns_steps: a, b and c of the iteration `X <- a X + (b X X' + c X X' X X') X`, and how many. eps: the
-    least norm by which the momentum is divided before. adjust_lr_fn: "original" (the default) multiplies steps by
-    `sqrt(max(1, rows / columns))`, "match_rms_adamw" by `0.2 sqrt(max(rows, columns))`. Formulas: Jordan and others,
-    Muon: an optimizer for hidden layers in neural networks (2024). The iteration runs in the parameter's dtype, where
+    ns_coefficients: a, b and c of the iteration `X <- a X + (b X X' + c X X' X X') X`. ns_steps: the number of
+    iterations. eps: the smallest divisor when the momentum is normalized. adjust_lr_fn: "original" (the default)
+    multiplies steps by `sqrt(max(1, rows / columns))`, "match_rms_adamw" by `0.2 sqrt(max(rows, columns))`. Jordan and
+    others, Muon: an optimizer for hidden layers in neural networks (2024). The iteration runs in the parameter's dtype;
     PyTorch rounds to bfloat16.
 
-    Raises ValueError for negative options and for parameters that are no matrices.
+    Raises ValueError for negative options, and for parameters that are not matrices.
 
     >>> import adjoint
     >>> w = adjoint.zeros(2, 3, requires_grad=True)
@@ -71,7 +71,7 @@ class Muon(Optimizer):
                 )
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; closure: computes the loss, and the gradients, once more."""
+        """Update the parameters by their gradients. closure: a function that computes the loss and the gradients."""
         loss = _evaluated(closure)
         with no_grad():
             for group in self.param_groups:
@@ -97,7 +97,7 @@ def _check(parameter: Tensor, grad: Tensor) -> None:
 
 
 def _orthogonalized(momentum: Tensor, group: dict[str, Any]) -> Tensor:
-    """The iteration on the wider of the matrix and its transpose, which has the smaller product."""
+    """The iteration for the matrix or its transpose: for the one with fewer rows, whose product X X' is smaller."""
     a, b, c = group["ns_coefficients"]
     is_tall = momentum.shape[0] > momentum.shape[1]
     x = momentum.T if is_tall else momentum

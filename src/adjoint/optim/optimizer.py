@@ -1,4 +1,4 @@
-"""Optimizer: groups of parameters with their options, a state for each parameter, hooks, and state dicts."""
+"""Optimizer: groups of parameters with options, a state for each parameter, hooks, and state dicts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 
 
 class _Required:
-    """The default of an option that each group of parameters must have."""
+    """The default value of a required option: each group must set it."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -29,7 +29,7 @@ Hook = Callable[..., Any]
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
-    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer; it may return other arguments.
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer; a result replaces args and kwargs.
 
     >>> from adjoint import nn, ones, optim
     >>> sgd = optim.SGD([nn.Parameter(ones(2))])
@@ -53,11 +53,11 @@ def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that runs the hooks before and after it."""
+    """A method `step` with the hooks before and after it."""
 
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # an optimizer around another one may have no tables of its own
+        # an optimizer that wraps another optimizer may lack tables of hooks
         tables = vars(self)
         for hook in [*_pre_of_all.values(), *tables.get("_optimizer_step_pre_hooks", {}).values()]:
             other = hook(self, args, kwargs)
@@ -79,14 +79,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """The base class. A subclass gives its options to `super().__init__(params, defaults)` and has `step`.
+    """The base class of optimizers. A subclass calls `super().__init__(params, defaults)` and defines `step`.
 
     Args:
-        params: parameters, pairs of a name and a parameter, or dictionaries with "params" and options of a group.
-        defaults: the options of groups that do not say otherwise.
+        params: parameters, pairs of a name and a parameter, or groups: dictionaries with "params" and options.
+        defaults: the default options of groups.
 
-    Raises ValueError for no parameters, for one in two groups, and for results of operations; TypeError for what is
-    no tensor.
+    Raises ValueError without parameters, for a parameter in two groups, and for results of operations. Raises TypeError
+    for objects other than tensors.
 
     >>> import adjoint
     >>> class Descent(adjoint.optim.Optimizer):
@@ -167,9 +167,9 @@ class Optimizer:
     # groups ----------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with options of their own: {"params": ..., "lr": ...}.
+        """Add a group of parameters with its options: {"params": ..., "lr": ...}.
 
-        Raises TypeError and ValueError as the constructor.
+        Raises the errors of the constructor.
 
         >>> from adjoint import nn, ones, optim
         >>> sgd = optim.SGD([nn.Parameter(ones(2))], lr=0.1)
@@ -213,14 +213,14 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _take_names(self, group: dict[str, Any]) -> None:
-        """Take pairs of a name and a parameter apart."""
+        """Separate the names from the parameters of a group."""
         has_names = [isinstance(each, tuple) for each in group["params"]]
         if any(has_names):
             if not all(has_names):
                 raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             group["param_names"] = [name for name, _ in group["params"]]
             group["params"] = [parameter for _, parameter in group["params"]]
-            # the names stand first, as in torch's dictionaries
+            # the names are the first entry, as in PyTorch
             rest = dict(group)
             group.clear()
             group["params"] = rest.pop("params")
@@ -236,7 +236,7 @@ class Optimizer:
     # steps -----------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; closure: computes the loss, and the gradients, once more.
+        """Update the parameters by their gradients. closure: a function that computes the loss and the gradients.
 
         Raises NotImplementedError unless a subclass defines it.
 
@@ -251,7 +251,7 @@ class Optimizer:
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros.
+        """Remove the gradients of all parameters, or fill them with zeros.
 
         >>> from adjoint import ones, optim
         >>> w = ones(2, requires_grad=True)
@@ -272,7 +272,7 @@ class Optimizer:
     # hooks -----------------------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(optimizer, args, kwargs)` before each step; it may return other args and kwargs.
+        """Call `hook(optimizer, args, kwargs)` before each step; a result replaces args and kwargs.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)])
@@ -306,7 +306,7 @@ class Optimizer:
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after state_dict(); it may return another dictionary.
+        """Call `hook(optimizer, state_dict)` after state_dict(); a result replaces the dictionary.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)])
@@ -317,7 +317,7 @@ class Optimizer:
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before load_state_dict(); it may return another dictionary.
+        """Call `hook(optimizer, state_dict)` before load_state_dict(); a result replaces the dictionary.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)])
@@ -340,7 +340,7 @@ class Optimizer:
     # state -----------------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the numbers of parameters, and the groups with numbers in place of parameters.
+        """A dictionary of "state", by indices of parameters, and "param_groups", with indices instead of parameters.
 
         >>> from adjoint import ones, optim
         >>> optim.SGD([ones(2, requires_grad=True)]).state_dict()["param_groups"][0]["params"]
@@ -363,9 +363,9 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state and the options that state_dict() gave. Tensors are cast to the dtypes of their parameters.
+        """Restore the state and the options from state_dict(). Tensors are cast to the dtypes of their parameters.
 
-        Raises ValueError if the groups are not as many, or not as large.
+        Raises ValueError if the number or the sizes of the groups differ.
 
         >>> from adjoint import ones, optim
         >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=0.1)
@@ -400,7 +400,7 @@ class Optimizer:
 
 
 def _cast(parameter: Tensor | None, value: Any, key: Any = None) -> Any:
-    """A value of a state, copied: tensors with the dtype and device of their parameter, but for counts of steps."""
+    """A copy of a value of a state; tensors except step counts get the dtype and device of the parameter."""
     if isinstance(value, Tensor):
         if parameter is None or key == "step" or not parameter.is_floating_point():
             return value.clone()
@@ -422,7 +422,7 @@ def _add(table: HookTable, hook: Hook, prepend: bool) -> RemovableHandle:
 
 
 def _evaluated(closure: Callable[[], Any] | None) -> Any:
-    """The loss of a closure, with gradients; None without one."""
+    """The loss from a closure, which runs with gradients enabled; None without a closure."""
     if closure is None:
         return None
     with enable_grad():

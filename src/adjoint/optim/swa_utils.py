@@ -1,4 +1,4 @@
-"""Means of parameters over training: AveragedModel, its rules of averaging, update_bn, SWALR.
+"""Averages of parameters during training: AveragedModel, rules of averaging, update_bn, SWALR.
 
 Izmailov et al. (2018), "Averaging weights leads to wider optima and better generalization".
 """
@@ -44,7 +44,7 @@ def _check_decay(decay: float) -> None:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Rule:
-    """The rule `decay * mean + (1 - decay) * value`. Raises ValueError for a decay outside of [0, 1].
+    """The rule `decay * mean + (1 - decay) * value`. Raises ValueError for a decay outside [0, 1].
 
     >>> import adjoint
     >>> adjoint.optim.swa_utils.get_ema_avg_fn(0.5)(adjoint.zeros(2), adjoint.ones(2), 3)
@@ -55,7 +55,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Rule:
 
 
 def get_swa_avg_fn() -> Rule:
-    """The rule of an equal mean, `mean + (value - mean) / (n + 1)`.
+    """The rule of the arithmetic mean, `mean + (value - mean) / (n + 1)`.
 
     >>> import adjoint
     >>> adjoint.optim.swa_utils.get_swa_avg_fn()(adjoint.zeros(2), adjoint.ones(2), 3)
@@ -98,10 +98,10 @@ def _of_lists(rule: Rule) -> RuleOfLists:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are means of the model's: `update_parameters(model)`.
+    """A copy of a model with averaged parameters: call `update_parameters(model)` after steps.
 
-    avg_fn, multi_avg_fn: the rule, for tensors or for lists of them; an equal mean unless given. use_buffers: buffers
-    are averaged too, and copied otherwise. Raises AssertionError for both rules.
+    avg_fn, multi_avg_fn: the rule, for tensors or for lists of tensors; the default is the arithmetic mean.
+    use_buffers: average buffers, too; otherwise they are copied. Raises AssertionError if both rules are present.
 
     >>> import adjoint
     >>> model = adjoint.nn.Linear(2, 1)
@@ -134,7 +134,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of a model into the means; the first ones are copied.
+        """Include the parameters of a model in the averages; the first call copies them.
 
         >>> import adjoint
         >>> model = adjoint.nn.Linear(2, 1)
@@ -168,9 +168,9 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Set the running statistics of batch norms to the means over all batches of a loader.
+    """Set the running statistics of all batch norms of a model to the means over all batches of a loader.
 
-    A batch is the input, or a tuple that begins with it.
+    A batch is the input, or a list or tuple with the input as first element.
 
     >>> import adjoint
     >>> model = adjoint.nn.BatchNorm1d(1)
@@ -186,7 +186,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train()
     for norm in norms:
         norm.reset_running_stats()
-        # the mean over all batches
+        # None selects the mean over all batches
         norm.momentum = None
     with no_grad():
         for batch in loader:
@@ -198,9 +198,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """The rate from where it is to swa_lr in anneal_epochs epochs, along a cosine or a line, constant from then on.
+    """Change the learning rate to swa_lr in anneal_epochs epochs, along a cosine or a line; then it is constant.
 
-    Raises ValueError for another anneal_strategy than "cos" and "linear", and for negative anneal_epochs.
+    Raises ValueError unless anneal_strategy is "cos" or "linear", and for negative anneal_epochs.
 
     >>> from adjoint import ones, optim
     >>> sgd = optim.SGD([ones(2, requires_grad=True)], lr=1.0)
@@ -229,12 +229,12 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _share(self, epoch: float) -> float:
-        """The part of the way at an epoch."""
+        """The weight of swa_lr at an epoch."""
         t = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """The learning rates of this epoch."""
         groups, epoch = self.optimizer.param_groups, self.last_epoch
         if self._is_initial and self.anneal_epochs:
             return [group["lr"] for group in groups]
@@ -243,7 +243,7 @@ class SWALR(LRScheduler):
         before, now = self._share(max(0, epoch - 1)), self._share(epoch)
         rates = []
         for group in groups:
-            # the rate before the way began
+            # the initial learning rate
             start = group["swa_lr"] if before == 1 else (group["lr"] - before * group["swa_lr"]) / (1 - before)
             rates.append(group["swa_lr"] * now + start * (1 - now))
         return rates

@@ -1,7 +1,7 @@
-"""SciPy's names for code that Tensors may come into: `from adjoint.scipy import linalg, special, stats`.
+"""SciPy's modules, for code with Tensors: `from adjoint.scipy import linalg, special, stats`.
 
-Everything is SciPy's own but for the functions that have a derivative, which compute with Tensors and Arrays where they
-get some: what you pass is what you get. `docs/scipy-coverage.md` lists them.
+All names are SciPy's, except functions with a derivative, which also take Tensors and Arrays; the result has the type
+of the arguments. `docs/scipy-coverage.md` lists these functions.
 
 >>> import adjoint
 >>> from adjoint.scipy import special
@@ -30,7 +30,7 @@ _MODULES = frozenset((
 
 
 def __getattr__(name: str) -> _Any:
-    # imported when they are first used, as in SciPy: the block of patched() needs all of it
+    # imported at the first use, as in SciPy; patched() imports all of it
     if name == "patched":
         from adjoint.scipy._patching import patched
 

@@ -1,4 +1,4 @@
-"""The threads that are in a block of `patched`, and whether the caller there is the user's code or adjoint's."""
+"""Blocks of `patched`: the threads inside a block, and the distinction of the user's code from adjoint's code."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from adjoint.core.holders import TensorHolder
 from adjoint.interop.operands import is_tracked
 from adjoint.transforms.passing import CALLERS
 
-#: Where adjoint's own code is.
+#: The folder of adjoint's code.
 FOLDER = str(Path(__file__).parents[1]) + os.sep
 
-#: NumPy's functions that make arrays of constants, to which code then assigns elements.
+#: NumPy's functions that make arrays of constants; code often assigns to their elements.
 FILLED = (
     "zeros", "ones", "empty", "full", "eye", "identity", "zeros_like", "ones_like", "empty_like", "full_like",
 )  # fmt: skip
 
-#: Functions that count as a part of the one that calls them, as those of array_api_compat do: objects are made ready
-#: for what their maker computes with.
+#: Functions that count as a part of their caller, like the functions of array_api_compat: constructors prepare an
+#: object for the values of their caller.
 PARTS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>", "__init__", "__new__"}
-#: How many members of a list are looked at.
+#: The largest number of members of a list that are examined.
 MEMBERS = 64
 
 
 class _Thread(threading.local):
-    """depth: how many blocks a thread is in."""
+    """depth: the number of blocks around the current code of a thread."""
 
     depth = 0
 
@@ -41,24 +41,24 @@ thread = _Thread()
 
 
 def is_own(frame: FrameType | None) -> bool:
-    """True for a frame of adjoint's own code."""
+    """True for a frame of adjoint's code."""
     return frame is not None and frame.f_code.co_filename.startswith(FOLDER)
 
 
 def serves_differentiated_code(frame: FrameType) -> bool:
-    """Whether a call serves a function that computes with differentiable arrays.
+    """Whether the caller is a user's function that computes with differentiable arrays.
 
-    The variables of the caller show it: one of them is an array that depends on what is differentiated by, or has one
-    as a member or an attribute. So code that works on plain arrays alone, perhaps in C, gets plain ones. Where adjoint
-    itself calls NumPy or SciPy, its nearest frame is not one of those that call functions of the user's.
+    Such a caller has a variable that depends on a differentiated argument, or a variable with such a member or
+    attribute. So code that works only on plain arrays, perhaps in C, gets plain arrays. The nearest frame of adjoint
+    must be one that calls user functions; otherwise adjoint itself calls NumPy or SciPy.
 
-    frame: of the caller.
+    frame: the frame of the caller.
     """
     return has_arrays(frame) and _is_of_user(frame)
 
 
 def has_arrays(frame: FrameType) -> bool:
-    """True if a variable of a frame depends on what is differentiated by, or a member or an attribute of one does."""
+    """True if a variable of a frame, or a member or attribute of one, depends on a differentiated argument."""
     variables = frame.f_locals.values()
     if _hold_arrays(variables) or any(_hold_arrays(_attributes(value)) for value in variables):
         return True
@@ -71,7 +71,7 @@ def _hold_arrays(values: Iterable[Any]) -> bool:
 
 
 def depends(value: Any) -> bool:
-    """True for a differentiable array that depends on what is differentiated by."""
+    """True for a differentiable array that depends on a differentiated argument."""
     return isinstance(value, TensorHolder) and (is_tracked(value._tensor) or hasattr(value._tensor._array, "batches"))
 
 

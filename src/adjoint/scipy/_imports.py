@@ -1,4 +1,4 @@
-"""Imports in a block of `patched`: a module runs with the libraries' original functions, since it may store them."""
+"""Imports in a block of `patched`: modules run with the original functions, which they may store."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Pause = Callable[[], AbstractContextManager[Any]]
 
 
 class PausingFinder(MetaPathFinder):
-    """A finder in front of all others that makes the pause for the time in which a module runs.
+    """A finder before all other finders. It undoes the replacements while a module runs.
 
-    pause: gives a with block in which nothing is replaced.
+    pause: a function that returns a block without replacements.
     """
 
     def __init__(self, pause: Pause) -> None:
         self.pause = pause
-        #: The names that the others are asked for, who may ask in turn.
+        #: The names under search by the other finders, which may search in turn.
         self.names: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module as the other finders find it, to be run in a pause."""
+        """The spec from the other finders, with a loader that runs the module in a pause."""
         if name in self.names:
             return None
         self.names.add(name)
@@ -48,12 +48,12 @@ class _PausingLoader(Loader):
         return getattr(self.loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """The module as the loader itself makes it."""
+        """The module from the original loader."""
         module: ModuleType | None = self.loader.create_module(spec)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module in a pause; it keeps the loader itself."""
+        """Run the module in a pause; its `__loader__` is the original loader."""
         module.__loader__ = self.loader
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader

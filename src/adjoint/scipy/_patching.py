@@ -1,4 +1,4 @@
-"""`patched`: code that imports NumPy and SciPy itself runs on differentiable arrays for the time of a block."""
+"""`patched`: a block in which other code with imports of NumPy and SciPy runs on differentiable arrays."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from adjoint.scipy._numbers import CLASSES, class_in_numpy
 from adjoint.scipy._replacements import FOR_PYTHON, PlainNumpy, replacements
 
 _lock = new_rlock()
-#: While names are replaced: the original object of each replacement, by the replacement's id.
+#: While names are replaced: the original objects, by the ids of their replacements.
 _originals: dict[int, Any] = {}
 
-#: How the files of compiled modules end.
+#: The suffixes of compiled modules.
 COMPILED = tuple(EXTENSION_SUFFIXES)
 
-#: Packages whose modules keep the classes of numbers that they have.
+#: Packages whose modules keep the original classes of numbers.
 STRICT = {"numpy", "__future__", *sys.stdlib_module_names} - {"__main__"}
 
 
 class _State:
-    """Names are replaced while there are blocks, but not while a module is imported."""
+    """The open blocks and running imports. Names are replaced in blocks, but not during the import of a module."""
 
     blocks = 0
     imports = 0
@@ -38,7 +38,7 @@ class _State:
 
 
 def _count(blocks: int = 0, imports: int = 0) -> None:
-    """Count blocks and imports that begin, or with -1 end, and replace names or put them back."""
+    """Update the counts of open blocks and running imports, then replace or restore names if necessary."""
     with _lock:
         _State.blocks += blocks
         _State.imports += imports
@@ -72,7 +72,7 @@ def _restore() -> None:
 
 
 def _modules() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The names and namespaces of all modules but adjoint's own."""
+    """The names and namespaces of all modules except adjoint's."""
     for name, module in list(sys.modules.items()):
         if isinstance(module, ModuleType) and name.partition(".")[0] != "adjoint":
             yield name, vars(module)
@@ -83,13 +83,13 @@ def _namespaces(without: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _exchange(table: dict[int, Any]) -> None:
-    """Replace objects by others, wherever a module has them under a name.
+    """Replace objects by others in the namespaces of all modules.
 
-    A class stays in the module that defines it, whose methods refer to it. Compiled modules keep what makes arrays, and
-    know NumPy as it is, since they take its results as plain memory.
+    A class stays in the module that defines it, since its methods refer to it. Compiled modules keep the functions that
+    make arrays and the original NumPy, since they read the memory of its results directly.
     """
     for name, space in _modules():
-        # most modules have none of these objects
+        # a fast check: most modules have none of these objects
         if table.keys().isdisjoint(map(id, list(space.values()))):
             continue
         is_strict = name.partition(".")[0] in STRICT
@@ -104,24 +104,25 @@ def _exchange(table: dict[int, Any]) -> None:
 
 
 class ArrayInBlock(NumpyArray):
-    """The base class of Array while names are replaced: isinstance() and `__class__` see what NumPy has in its place.
+    """The base class of Array while names are replaced: for isinstance() and `__class__` it is a class of NumPy.
 
-    It is exchanged for the usual one since a property `__class__` costs time wherever isinstance() says no.
+    It replaces the usual base class only then, since a property `__class__` makes negative results of isinstance()
+    slow.
     """
 
     __slots__ = ()
-    #: Errors do not recommend the block in the block.
+    #: Errors recommend the block, but not inside the block.
     _for_others_code = ""
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """ndarray, or for a number NumPy's class of numbers; adjoint's own code sees the class itself."""
+        """ndarray, or NumPy's scalar class for a number; for adjoint's code, the class itself."""
         if not thread.depth or is_own(sys._getframe(1)):
             return type(self)
         return class_in_numpy(self)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """The namespace of plain arrays: NumPy, or where array_api_compat asks, the form of it that its copy has."""
+        """The namespace of plain arrays: NumPy, or for a copy of array_api_compat, its wrapper of NumPy."""
         package = sys._getframe(1).f_globals.get("__package__") or ""
         if package.endswith("array_api_compat.common"):
             return sys.modules[f"{package.removesuffix('.common')}.numpy"]
@@ -130,7 +131,7 @@ class ArrayInBlock(NumpyArray):
 
 @contextmanager
 def _paused() -> Iterator[None]:
-    """A with block in which no name is replaced."""
+    """A block without replacements."""
     _count(imports=1)
     try:
         yield
@@ -142,26 +143,27 @@ _finder = PausingFinder(_paused)
 
 
 class patched:
-    """A with block in which code that was not written for adjoint runs on differentiable arrays.
+    """A block in which code for NumPy and SciPy runs on differentiable arrays.
 
-    In the block, and in the thread that entered it, the following names mean adjoint's functions, in every module that
-    has imported them, `from scipy.special import ...` included:
+    In the block, and in the thread that entered it, the following names are adjoint's functions, in every module that
+    has imported them, also by `from scipy.special import ...`:
 
     - `numpy.array`, `asarray`, `asanyarray`, `ascontiguousarray`, `asfortranarray`, `asarray_chkfinite`, `require` and
-      `arange`, which otherwise turn differentiable arrays into plain ones;
-    - `numpy.zeros`, `ones`, `empty`, `full`, `eye`, `identity`, and `zeros_like` and its like: they make arrays whose
-      elements can be assigned derivatives, where a variable of the function that calls them depends on what is
-      differentiated by, or a member or an attribute of one does, but not in compiled modules;
-    - the functions of `math` and `cmath`, where an argument is a differentiable array;
-    - the functions and distributions of SciPy that `adjoint.scipy` has.
+      `arange`, which otherwise convert differentiable arrays to plain ones;
+    - `numpy.zeros`, `ones`, `empty`, `full`, `eye`, `identity`, `zeros_like` and so on: they make differentiable
+      arrays, so that elements with derivatives can be assigned. They do this if a variable of the calling function, or
+      a member or attribute of a variable, depends on a differentiated argument. Compiled modules get plain arrays;
+    - the functions of `math` and `cmath`, if an argument is a differentiable array;
+    - the functions and distributions of SciPy in `adjoint.scipy`.
 
-    `float(x)` and `complex(x)` of a differentiable number are that number, in modules other than Python's and NumPy's.
-    `isinstance(x, numpy.ndarray)` is true of a differentiable array, `isinstance(x, float)` of a differentiable number.
+    For a differentiable number, `float(x)` and `complex(x)` return this number, except in modules of Python and NumPy.
+    `isinstance(x, numpy.ndarray)` is True for a differentiable array, `isinstance(x, float)` for a differentiable
+    number.
 
-    For plain arrays all of these return the library's results. Other threads get the library's own functions, except
-    SciPy's distributions, which are objects. When the last block ends, all names are restored. A function stored
-    outside of a module, such as in a class, is not replaced. During the import of a module no name is replaced, so that
-    it stores the libraries' own functions.
+    For plain arrays, all functions return the results of the original library. Other threads get the original
+    functions, except SciPy's distributions, which are objects. All names are restored when the last block ends. A
+    function that is stored outside a module, for instance in a class, is not replaced. During the import of a module no
+    name is replaced, so that the module stores original functions.
 
     >>> import adjoint, numpy, scipy.special
     >>> def entropy(p):
@@ -174,7 +176,7 @@ class patched:
 
     def __enter__(self) -> None:
         with _lock:
-            # made while nothing is replaced, and with the imports that this takes
+            # make the replacements, with all their imports, before any name is replaced
             replacements()
             if _State.blocks == 0:
                 sys.meta_path.insert(0, _finder)

@@ -1,4 +1,4 @@
-"""The replacements that `patched` makes for functions of NumPy, math and SciPy."""
+"""The replacements of functions of NumPy, math and SciPy in a block of `patched`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from adjoint.transforms.passing import CALLERS
 
 Function = Callable[..., Any]
 
-#: NumPy's functions that make arrays of data, and look for no differentiable arrays there.
+#: NumPy's functions that make arrays from data, and do not check the data for differentiable arrays.
 CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require")
 MAKERS = ("array", "arange", *CONVERTING)
 
-#: Replacements that compiled modules do not get.
+#: Replacements that are not set in compiled modules.
 FOR_PYTHON: set[Function] = set()
 
-#: Functions of `math` and `cmath` by the name of NumPy's, or of that of `adjoint.scipy.special`.
+#: Functions of `math` and `cmath`, by the name of the function of NumPy or `adjoint.scipy.special`.
 OF_MATH = {
     **{name: name for name in (
         "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "exp2", "log2", "log10", "log1p", "sqrt",
@@ -46,11 +46,11 @@ OF_MATH = {
 }  # fmt: skip
 OF_CMATH = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log10", "sqrt", "asin", "acos", "atan", "asinh",
             "acosh", "atanh")  # fmt: skip
-#: Those that have no derivative other than zero.
+#: Functions with a derivative that is zero everywhere.
 CONSTANT = ("isfinite", "isinf", "isnan", "isclose", "floor", "ceil", "trunc")
 SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
 
-#: The modules of SciPy whose functions have a counterpart in adjoint.scipy.
+#: The modules of SciPy with a corresponding module in adjoint.scipy.
 PACKAGES = (
     "fft",
     "integrate",
@@ -66,9 +66,9 @@ PACKAGES = (
 
 
 def _replacement(original: Function, replacement: Function) -> Function:
-    """A function that is adjoint's in threads that are in a block, and the library's own in all others.
+    """A function that calls adjoint's function in a block, and the library's function in other threads.
 
-    What adjoint itself calls is the library's own, but for functions that the user has it call.
+    Calls from adjoint's code go to the library's function, except calls from functions of the user.
     """
 
     @functools.wraps(original)
@@ -85,7 +85,7 @@ def _replacement(original: Function, replacement: Function) -> Function:
 
 
 def _to_be_filled(original: Function, replacement: Function) -> Function:
-    """A function that makes an array of constants: a differentiable one where a differentiated function calls it."""
+    """A function that makes an array of constants; in a differentiated function, the array is differentiable."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -103,7 +103,7 @@ def _to_be_filled(original: Function, replacement: Function) -> Function:
 
 
 class PlainNumpy(ModuleType):
-    """NumPy as compiled modules know it in a block: with its own functions, whose results they take as plain memory."""
+    """NumPy for compiled modules in a block: with original functions, since they read the memory of results."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(numpy, name)
@@ -116,7 +116,7 @@ def _plain_numpy() -> PlainNumpy:
 
 
 def _for_constants(original: Function, replacement: Function) -> Function:
-    """A function that converts to an array: to a plain one for constants, in code that works on these alone."""
+    """A function that converts to an array; code without differentiable arrays gets plain arrays for constants."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         array = args[0] if args else None
@@ -159,18 +159,18 @@ def _of_numpy(name: str) -> Function:
 
 
 def _of_strides() -> tuple[Function, Function]:
-    """numpy.lib.stride_tricks.as_strided, which NumPy lets nobody override."""
+    """numpy.lib.stride_tricks.as_strided, which has no override protocol in NumPy."""
     original = numpy.lib.stride_tricks.as_strided
     return original, _replacement(original, for_both(original, FUNCTIONS["lib.stride_tricks.as_strided"]))
 
 
 def _takes_lists(original: Function) -> Function:
-    """A function of NumPy that takes lists with differentiable arrays in them, too, where NumPy sees none."""
+    """A function of NumPy that also takes lists of differentiable arrays; NumPy does not look into lists."""
     return _replacement(original, for_arrays(Array, original, original))
 
 
 def _functions_of_arrays() -> Iterator[Function]:
-    """NumPy's functions that hand differentiable arrays on to adjoint's."""
+    """NumPy's functions that dispatch differentiable arrays to adjoint's functions."""
     for name in FUNCTIONS:
         space, _, function = name.rpartition(".")
         original: Any = getattr(getattr(numpy, space, None) if space else numpy, function, None)
@@ -193,7 +193,7 @@ def _of_constants(original: Function) -> Function:
 
 
 def _of_complex(of_numpy: Function) -> Function:
-    """A function of `cmath`: of complex numbers, and with complex results."""
+    """A function of `cmath`, with complex arguments and results."""
     return lambda x: of_numpy(x + 0j)
 
 
@@ -212,7 +212,7 @@ def _dist(p: Any, q: Any) -> Any:
 
 
 def _functions_of_math() -> list[tuple[Function, Function]]:
-    """The functions of `math` and `cmath`, and those of arrays that stand for them."""
+    """The functions of `math` and `cmath`, and their replacements for arrays."""
     special = importlib.import_module("adjoint.scipy.special")
     of_arrays: dict[str, Function] = {name: getattr(numpy, of_numpy) for name, of_numpy in OF_MATH.items()}
     of_arrays |= {name: getattr(special, of_scipy) for name, of_scipy in SPECIAL.items()}
@@ -231,7 +231,7 @@ def _functions_of_math() -> list[tuple[Function, Function]]:
 
 
 def _of_scipy() -> Iterator[tuple[Any, Any]]:
-    """SciPy's functions, classes and distributions, and adjoint's."""
+    """The functions, classes and distributions of SciPy, with their replacements."""
     for package in PACKAGES:
         theirs, ours = (importlib.import_module(f"{root}.{package}") for root in ("scipy", "adjoint.scipy"))
         for name in ours.__all__:

@@ -1,4 +1,4 @@
-"""scipy.interpolate, whose interpolants also take Tensors: data, nodes and places have derivatives."""
+"""scipy.interpolate, whose interpolants also take Tensors: data, nodes and evaluation points have derivatives."""
 
 from typing import Any as _Any
 

@@ -1,4 +1,4 @@
-"""scipy.optimize, whose solvers take Tensors and Arrays as parameters: solutions are differentiated by them."""
+"""scipy.optimize, whose solvers take Tensors and Arrays as parameters: solutions have derivatives in these."""
 
 from typing import Any as _Any
 

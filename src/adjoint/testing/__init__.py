@@ -1,4 +1,4 @@
-"""Comparing results and checking derivatives in tests.
+"""Functions for tests: comparison of results, checks of derivatives, random data.
 
 `adjoint.testing.pytest_plugin` has a fixture for pytest.
 """

@@ -1,4 +1,4 @@
-"""assert_close: are two results the same up to rounding, and if not, where do they differ most."""
+"""assert_close: a comparison of two results up to rounding, with a report of the largest differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adjoint.arrays.dtypes import dtype, from_numpy_dtype
 from adjoint.arrays.layout import sparse_coo, strided
 from adjoint.tensor.tensor import Tensor
 
-# relative and absolute tolerance by dtype; exact for all others
+# relative and absolute tolerances by dtype; other dtypes are compared exactly
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
@@ -52,13 +52,12 @@ def assert_close(
 ) -> None:
     """Assert that two results are close: abs(actual - expected) <= atol + rtol * abs(expected).
 
-    Compares Tensors, arrays and numbers, and sequences and mappings of them. Tolerances follow the dtype (the coarser
-    of two) unless both are given; integers and bools must be equal. Sparse tensors are compared in their indices and
-    values, and without check_layout as dense ones where layouts differ. All tensors lie on one device, so that
-    check_device has nothing to find.
+    The arguments are Tensors, arrays, numbers, or sequences and mappings of these. The default tolerances depend on the
+    dtype, for two dtypes on the less precise one; integers and bools must be equal. Sparse tensors must have equal
+    indices and close values. With check_layout=False, tensors with different layouts are compared as dense ones.
 
     Raises:
-        AssertionError: they differ; the message says where and by how much. `msg` replaces or rewrites it.
+        AssertionError: they differ; the message has positions and differences. `msg` replaces or converts it.
         TypeError: they cannot be compared.
         ValueError: only one tolerance is given.
 
@@ -166,7 +165,7 @@ def _layout(value: Any) -> Any:
 
 
 def _compare_sparse(actual: Tensor, expected: Tensor, rules: _Rules, path: str) -> None:
-    """Compare two tensors of one sparse layout part by part."""
+    """Compare two tensors with the same sparse layout by their parts."""
     if actual.layout is sparse_coo:
         title, names = "COO", ["_indices"]
         counts = [("sparse dimensions", actual.sparse_dim(), expected.sparse_dim())]
@@ -247,7 +246,7 @@ def _differences(a: Any, b: Any, close: Any, tolerances: tuple[float, float], wh
 
 
 def _precision(a: Any, b: Any) -> Any:
-    # the type in which relative differences are shown: that of the values, float32 for integers
+    # the dtype of relative differences: that of the values, float32 for integers
     floating = [c for c in (b, a) if c.dtype.kind not in "iub"]
     return numpy.abs(floating[0][:0]).dtype if floating else numpy.float32
 

@@ -1,4 +1,4 @@
-"""make_tensor: random data for tests, without the numbers that make a test fail for no reason."""
+"""make_tensor: random data for tests, with the option to exclude zeros."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: memory_format_class | None = None,
 ) -> Tensor:
-    """A tensor of uniform random numbers, at least low and less than high; of complex ones both parts.
+    """A tensor of uniform random numbers in [low, high); for complex dtypes, both parts are in this interval.
 
-    Unless given, the bounds are -9 and 9 for floating-point and complex numbers, -9 and 10 for integers, 0 and 10 for
-    unsigned ones, 0 and 2 for bools; those beyond the type's range are its ends. noncontiguous: every second element of
-    a larger tensor along the last axis. exclude_zero: 1 in place of a zero, or the smallest normal number.
+    The default bounds are -9 and 9 for floating-point and complex dtypes, -9 and 10 for signed integers, 0 and 10 for
+    unsigned integers, 0 and 2 for bools. Bounds are clipped to the range of the dtype. noncontiguous: the result is
+    every second element of a larger tensor along the last axis. exclude_zero: zeros are replaced by 1, or by the
+    smallest normal number of a floating-point dtype.
 
     Raises:
         ValueError: requires_grad for integers or bools, bounds that are NaN or in the wrong order, or both
@@ -66,7 +67,7 @@ def make_tensor(
 
 
 def _bounds(dtype: dtype_class, low: float | None, high: float | None) -> tuple[float, float]:
-    """The bounds to draw between, inside of the range of the type."""
+    """The bounds, inside the range of the dtype."""
     if dtype.is_floating_point or dtype.is_complex:
         usual, ends = (-9.0, 9.0), (finfo(dtype).min, finfo(dtype).max)
     elif dtype.name == "bool":
@@ -88,7 +89,7 @@ def _random_values(size: tuple[int, ...], dtype: dtype_class, low: float, high: 
     if not (dtype.is_floating_point or dtype.is_complex):
         return creation.randint(math.ceil(low), math.ceil(high), size, dtype=dtype)
     parts = (*size, 2) if dtype.is_complex else size
-    # in double precision, and each half on its own: the difference of the bounds may be out of range
+    # low and high are scaled separately, since their difference may exceed the range of double precision
     share = creation.rand(parts, dtype=float64)
     values = (low * (1 - share) + high * share).clamp(low, math.nextafter(high, -math.inf))
     return ops.view_as_complex(values).to(dtype) if dtype.is_complex else values.to(dtype)

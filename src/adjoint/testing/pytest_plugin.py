@@ -1,6 +1,6 @@
-"""A fixture for pytest: check_derivatives, whose failures are reported as failed tests, without a traceback.
+"""A fixture for pytest, check_derivatives: its failures appear as failed tests without a traceback.
 
-Switch it on in conftest.py (or in a test module):
+Enable it in conftest.py or in a test module:
 
     pytest_plugins = ["adjoint.testing.pytest_plugin"]
 

@@ -1,6 +1,6 @@
 """Trees of containers, under the names of torch.utils._pytree.
 
-As there, None is a leaf, and so is a dataclass unless it was registered.
+None is a leaf, as in torch. A dataclass is a leaf unless it is registered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def tree_flatten(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[Any], TreeSpe
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """A tree of this structure. Raises TypeError unless given a structure, ValueError for another number of leaves."""
+    """A tree with this structure and these leaves.
+
+    Raises TypeError unless `treespec` is a structure, and ValueError for another number of leaves.
+    """
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
             f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
@@ -69,7 +72,7 @@ def tree_structure(tree: Any, is_leaf: _IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _IsLeaf = None) -> Any:
-    """A tree of the same structure whose leaves a function makes from those of the trees in the same place.
+    """A tree with the same structure; each leaf is a function of the corresponding leaves of all trees.
 
     >>> from adjoint.utils._pytree import tree_map
     >>> tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
@@ -81,7 +84,7 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: _IsLeaf 
 
 
 def tree_map_only(types: Any, func: Callable[[Any], Any], tree: Any, is_leaf: _IsLeaf = None) -> Any:
-    """A tree in which a function replaces the leaves of some types (or those of which a predicate is true)."""
+    """A tree with leaves of some types replaced by a function of them; `types` may be a predicate."""
     predicate = types if callable(types) and not isinstance(types, type) else lambda leaf: isinstance(leaf, types)
     return tree_map(lambda leaf: func(leaf) if predicate(leaf) else leaf, tree, is_leaf=is_leaf)
 
@@ -102,8 +105,8 @@ def register_pytree_node(
     unflatten_fn: Callable[[Iterable[Any], Any], Any],
     **names: Any,
 ) -> None:
-    """Let instances of a class be containers: in adjoint's transforms too. Names for serialisation are not needed.
+    """Register a class as a container, also for adjoint's transforms. Names for serialisation are accepted and ignored.
 
-    Raises ValueError for a class that is registered already.
+    Raises ValueError for a registered class.
     """
     _pytree.register(cls, flatten_fn, unflatten_fn)

@@ -1,4 +1,4 @@
-"""Checkpoints: trading computation for memory, under torch.utils.checkpoint's names."""
+"""Checkpoints, which save memory by recomputation, under the names of torch.utils.checkpoint."""
 
 import typing as _typing
 

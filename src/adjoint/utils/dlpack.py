@@ -1,4 +1,4 @@
-"""DLPack, the exchange of memory between libraries, under torch.utils.dlpack's names."""
+"""DLPack, the exchange of arrays without copies between libraries, under the names of torch.utils.dlpack."""
 
 import enum as _enum
 

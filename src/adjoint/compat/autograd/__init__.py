@@ -1,16 +1,16 @@
-"""HIPS autograd's interface over adjoint: its dependents run by changing an import.
+"""HIPS autograd's interface over adjoint: programs for autograd need only another import.
 
     from adjoint.compat.autograd import grad, numpy as np
 
-or, before anything imports autograd, for code that is not to be changed at all:
+or, for code that must not change, before the first import of autograd:
 
     import adjoint.compat.autograd
     adjoint.compat.autograd.install()
 
-Functions are differentiated as autograd does it, in reverse and forward mode to any order, with its convention for
-complex numbers. Differences: every function of NumPy that adjoint's table has is differentiable; containers of boxes
-are Python's own lists, tuples and dictionaries; the result of `x.copy()` can be assigned to (`r[0] = y`) and changed in
-place, with NumPy's meaning; numbers in extended precision are computed in double precision, with a warning.
+Derivatives have autograd's conventions, also for complex numbers, in reverse and forward mode to any order. There are
+four differences. Every function in adjoint's table of NumPy's functions is differentiable. Containers of boxes are
+Python's lists, tuples and dictionaries. The result of `x.copy()` supports assignment (`r[0] = y`) and in-place
+operations, as in NumPy. Numbers in extended precision are computed in double precision, with a warning.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ __all__ = [
 
 
 def install() -> None:
-    """Let `import autograd` and its submodules give this package, in the whole process.
+    """Make `import autograd` and imports of its submodules return this package, in the whole process.
 
-    Raises RuntimeError if autograd itself was imported before.
+    Raises RuntimeError if autograd itself is already imported.
 
     >>> install()
     >>> import autograd.numpy as np
@@ -74,11 +74,11 @@ def install() -> None:
     for name, module in list(sys.modules.items()):
         if name == __name__ or name.startswith(__name__ + "."):
             sys.modules["autograd" + name.removeprefix(__name__)] = module
-    # autoray, and PennyLane with it, ask for the library that a box comes from
+    # autoray and PennyLane look up the library of a box by its module
     numpy.numpy_boxes.ArrayBox.__module__ = "autograd.numpy.numpy_boxes"
 
 
-#: Modules that are imported when they are first used.
+#: Modules that are imported at their first use.
 _LATE = frozenset(("core", "misc", "scipy", "test_util", "tracer", "util"))
 
 

@@ -1,8 +1,8 @@
-"""Boxes: the values of a function under differentiation, in place of arrays and floats.
+"""Boxes: the values in a function under differentiation; they replace arrays and floats.
 
-A box is a differentiable array (see `adjoint.interop.numpy_array`) with HIPS autograd's rules: it is a value, whose
-elements can only be assigned to after copy(); results without derivatives are plain arrays; a plain array holds it as
-an object.
+A box is a differentiable array (see `adjoint.interop.numpy_array`) with HIPS autograd's rules. It is immutable; only
+elements of a copy() can be assigned. Results without derivatives are plain arrays. A plain array stores a box as an
+object.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ __all__ = [
     "values", "wrap",
 ]  # fmt: skip
 
-#: Types of values for which users registered boxes or spaces of their own.
+#: Types of values with boxes or vector spaces registered by users.
 FOREIGN: set[type] = set()
 
 #: Box classes of values without coordinates: their vector spaces have no basis.
 OPAQUE: set[type] = set()
 
-#: Functions that are called when a box or a space is registered for a type.
+#: Functions that are called after the registration of a box or a space for a type.
 CONNECT: list[Callable[[type], None]] = []
 
-#: The namespace of boxes: adjoint.compat.autograd.numpy, which enters itself.
+#: The namespace of boxes: adjoint.compat.autograd.numpy, which sets it.
 NAMESPACES: list[Any] = []
 
 
 class Box:
-    """The base of all boxes. Users' own hold values of a type for which they registered a vector space, too.
+    """The base class of all boxes. A user's subclass holds values of a type with a registered vector space.
 
-    Such a value is in the graph by its coordinates in that space; see `_user_values`. One of a space without a basis
-    has the nodes of a trace instead; see `_node_derivatives`.
+    The graph has the coordinates of such a value in its space; see `_user_values`. A value of a space without a basis
+    has nodes of a trace instead; see `_node_derivatives`.
     """
 
     __slots__ = ("__dict__",)
@@ -71,12 +71,12 @@ class Box:
     def _value(self) -> Any:
         return self._content
 
-    #: Kinds of values, and the class of their boxes.
+    #: The classes of boxes, by the type of values.
     type_mappings: dict[type, type] = {}
 
     @classmethod
     def register(cls, value_type: type) -> None:
-        """Note that this is the class of boxes of a type of values."""
+        """Register this class as the class of boxes for a type of values."""
         Box.type_mappings[value_type] = Box.type_mappings[cls] = cls
         if cls is not ArrayBox:
             FOREIGN.add(value_type)
@@ -85,12 +85,12 @@ class Box:
 
 
 class ArrayBox(NumpyArray, Box):
-    """A number or array through which derivatives are taken.
+    """A number or array during differentiation.
 
-    It has ndarray's attributes and methods, and NumPy's functions accept it. It can be indexed. It cannot become a
-    plain number, which would lose the derivative; in a plain array it is an object. As in HIPS autograd, a box is
+    It has the attributes and methods of ndarray, and NumPy's functions accept it. It cannot be converted to a plain
+    number, since the derivative would be lost. A plain array stores it as an object. As in HIPS autograd, a box is
     immutable: its elements cannot be assigned, and `x += y` makes another box. Only the result of copy() has its own
-    memory: it can be assigned to, and it and its views can be changed in place, as in NumPy.
+    memory: it and its views support assignment and in-place operations.
     """
 
     __slots__ = ()
@@ -101,7 +101,7 @@ class ArrayBox(NumpyArray, Box):
 
     @classmethod
     def _wrap(cls, tensor: Tensor) -> Any:
-        """A box for a Tensor with derivatives, else its array or number."""
+        """A box for a Tensor with derivatives, otherwise its array or number."""
         return cls._new(tensor) if carries_derivative(tensor) else raw(tensor)
 
     def _plain(self, what: str) -> Any:
@@ -119,7 +119,7 @@ class ArrayBox(NumpyArray, Box):
         return NAMESPACES[0]
 
     def _is_assignable(self) -> bool:
-        """True for what copy() gave, and for views of it."""
+        """True for results of copy() and their views."""
         return memory_of(self._tensor) is not None
 
     def _is_replaced(self) -> bool:
@@ -135,23 +135,23 @@ class ArrayBox(NumpyArray, Box):
 
 
 def dispatch(function: Function, args: Any, kwargs: Any) -> Any:
-    """A function of NumPy on arguments among which there are boxes.
+    """Call a function of NumPy with boxes among its arguments.
 
-    Results are boxes, or plain values where there is no derivative.
+    Results are boxes, or plain values without derivatives.
     """
     return calls.dispatch(ArrayBox, function, args, kwargs)
 
 
 def wrap(value: Any) -> Any:
-    """The result of an operation for users: boxes for Tensors with derivatives, arrays and numbers for all others.
+    """The result of an operation for users: boxes for Tensors with derivatives, arrays and numbers for other Tensors.
 
-    Lists, tuples and dictionaries are taken apart.
+    Members of lists, tuples and dictionaries are converted.
     """
     return wrapped(ArrayBox, value)
 
 
 def operands(value: Any) -> Any:
-    """Nested containers with the Tensors that operations may save in place of boxes.
+    """Nested containers with boxes replaced by the Tensors that operations may save.
 
     See `to_read`.
     """

@@ -1,10 +1,10 @@
-"""Derivatives of values that the engine does not differentiate: opaque values, and values in a user's own trace.
+"""Derivatives outside the engine: of opaque values, and of values in a user's trace.
 
-An opaque value has a user's type whose vector space has no basis, such as functions of a Hilbert space. Its cotangents
-are values of that space. So the derivative is a trace of VJPNodes and a backward pass through them.
+An opaque value has a user's type whose vector space has no basis, for instance functions in a Hilbert space. Its
+cotangents are values of this space. So the derivative is a trace of VJPNodes and a backward pass through them.
 
-A traced value has nodes of a user's class. A derivative by it runs in the engine. The operations of both passes get
-nodes, so the trace holds them beside the calls of primitives.
+A traced value has nodes of a user's class. The engine computes the derivative with respect to it. The operations of
+both passes get nodes, so that the trace contains them besides the calls of primitives.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Function = Callable[..., Any]
 
 
 def vjp_by_nodes(fun: Function, x: Any, leaves: list[Any]) -> tuple[Function, Any] | None:
-    """The result of `make_vjp` for an opaque x, or one with traced values in it; None for all others.
+    """The result of `make_vjp` if x is opaque or contains traced values; None for other values.
 
-    leaves: the numbers, arrays and other values in x.
+    leaves: the leaves of x.
     """
     if Box.type_mappings.get(type(x)) in OPAQUE:
         return _vjp_of_opaque(fun, x)
@@ -47,9 +47,9 @@ def _vjp_of_opaque(fun: Function, x: Any) -> tuple[Function, Any]:
 
 
 class OperationNodes(Interceptor):
-    """Makes a node for each operation on tensors that have one.
+    """Makes a node for each operation on tensors with nodes.
 
-    kind: the class of nodes. nodes: by the identity of a tensor, the tensor and its node.
+    kind: the class of nodes. nodes: pairs of a tensor and its node, by the id of the tensor.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -58,23 +58,23 @@ class OperationNodes(Interceptor):
         self.nodes: dict[int, tuple[Any, Any]] = {}
 
     def note(self, tensor: Any, node: Any) -> None:
-        """Give a tensor a node. The tensor is kept, so that no other one gets its identity."""
+        """Set the node of a tensor. The table refers to the tensor, so that no other object gets its id."""
         self.nodes[id(tensor)] = tensor, node
 
     def operation(self, operation: Any, values: list[Any]) -> Any:
-        """Run an operation; its results get nodes."""
+        """Run an operation, and set the nodes of its results."""
         result = operation.proceed(values, self.position)
         self.note_call(operation, values, result if isinstance(result, tuple) else (result,))
         return result
 
     def in_place(self, operation: Any, values: list[Any]) -> Any:
-        """Run an operation in place; the tensor that it writes into gets another node."""
+        """Run an operation in place, and set another node for the modified tensor."""
         result = operation.proceed_in_place(values, self.position)
         self.note_call(operation, values, (result,))
         return result
 
     def note_call(self, operation: Any, values: list[Any], results: Any) -> None:
-        """Give the results of a call their nodes, if an argument has one."""
+        """Set the nodes of the results of a call if an argument has a node."""
         leaves, structure = flatten((tuple(values), {}))
         argnums = tuple(n for n, leaf in enumerate(leaves) if id(leaf) in self.nodes)
         if not argnums:
@@ -86,8 +86,8 @@ class OperationNodes(Interceptor):
             self.note(tensor, self.kind(raw(tensor), fun, args, {}, argnums, parents))
 
 
-class _Noted(ModeBlock):
-    """A block in which operations get nodes."""
+class _WithNodes(ModeBlock):
+    """A block that makes nodes for operations."""
 
     def __init__(self, nodes: OperationNodes) -> None:
         self.nodes = nodes
@@ -118,11 +118,11 @@ def _vjp_in_trace(fun: Function, x: Any) -> tuple[Function, Any]:
         members, shape = flatten(tree)
         return shape.unflatten([change(member) for member in members])
 
-    with _Noted(nodes):
+    with _WithNodes(nodes):
         vjp, y = vjp_of_leaves(fun, [engine_value(leaf) for leaf in leaves], structure, create=True)
 
     def vjp_with_nodes(g: Any) -> Any:
-        with _Noted(nodes):
+        with _WithNodes(nodes):
             gradients = vjp(exchanged(g, engine_value))
         return exchanged(gradients, traced)
 

@@ -1,7 +1,7 @@
-"""Graphs of user-defined nodes: each call of a primitive on traced values makes a node.
+"""Graphs of user-defined nodes: each call of a primitive with traced values makes a node.
 
-A class of nodes defines in __init__ the values that it keeps of a call, and in initialize_root a start. The code for
-derivatives is in `_boxes` and `_tracing`; here values are passed on and recorded, nothing more.
+A class of nodes defines `__init__`, which stores values of a call, and `initialize_root`, which initializes a root. The
+code of derivatives is in `_boxes` and `_tracing`; this module only passes values and records calls.
 
     class Depth(Node):
         def __init__(self, value, fun, args, kwargs, parent_argnums, parents):
@@ -35,9 +35,9 @@ Function = Callable[..., Any]
 
 
 class Node:
-    """The base class of nodes: one object for each call of a primitive during a trace.
+    """The base class of nodes; a trace makes one node for each call of a primitive.
 
-    A subclass defines `__init__`, which receives the call, and `initialize_root`, which makes a node without parents.
+    A subclass defines `__init__`, which receives the call, and `initialize_root`, for a node without parents.
     """
 
     __slots__: Sequence[str] = ()
@@ -54,34 +54,34 @@ class Node:
         raise NotImplementedError(f"{type(self).__name__} does not define __init__, which is given every call")
 
     def initialize_root(self, *args: Any, **kwargs: Any) -> None:
-        """Make this a node without parents."""
+        """Initialize this node as a root, without parents."""
         raise NotImplementedError(f"{type(self).__name__} does not define initialize_root")
 
     @classmethod
     def new_root(cls, *args: Any, **kwargs: Any) -> Node:
-        """A node to start from."""
+        """A new root, the start of a trace."""
         root = cls.__new__(cls)
         root.initialize_root(*args, **kwargs)
         return root
 
 
-#: By the class of nodes, primitives whose calls make none.
+#: The primitives whose calls make no nodes, by the class of nodes.
 notrace_primitives: dict[type, set[Any]] = defaultdict(set)
 
-#: By the function that it was made of, the primitive.
+#: The primitives, by the function that they were made from.
 trace_primitives_map: dict[Any, Any] = {}
 
 
 class TraceStack(threading.local):
-    """The traces that are open in a thread.
+    """The open traces of a thread.
 
-    top: the number of the innermost one, -1 without any.
+    top: the number of the innermost trace, -1 without open traces.
     """
 
     top = -1
 
     def new_trace(self) -> ModeBlock:
-        """A block in which there is one more."""
+        """A block that opens one more trace."""
         return _NewTrace(self)
 
 
@@ -101,7 +101,7 @@ trace_stack = TraceStack()
 
 
 class TracedBox(Box):
-    """A value whose uses are written down. It has the operators, methods and functions of an ndarray."""
+    """A value with recorded uses. It has the operators, methods and functions of an ndarray."""
 
     __slots__ = ("_node", "_trace")
     __array_priority__ = 110.0
@@ -173,7 +173,7 @@ def _of(function: Any) -> Any:
 
 
 def take(container: Any, index: Any) -> Any:
-    """An element, or part, of a container or array."""
+    """An element or a part of a container or array."""
     return container[index]
 
 
@@ -196,7 +196,7 @@ def _attribute(name: str) -> Function:
 
 
 class Regrouped:
-    """A function of the numbers and arrays in the containers that another one takes."""
+    """A function of the leaves of the containers that another function takes."""
 
     def __init__(self, fun: Function, structure: Any) -> None:
         self.fun, self.structure = fun, structure
@@ -208,17 +208,17 @@ class Regrouped:
 
 
 def is_traced(value: Any) -> bool:
-    """True for a value of a trace: of an array, or of an opaque value."""
+    """True for the box of an array or of an opaque value in a trace."""
     return type(value) is TracedBox or type(value) in OPAQUE
 
 
 def holds_traced(value: Any) -> bool:
-    """True for a traced value, or a container with one in it."""
+    """True for a traced value, and for a container with a traced value."""
     return any(is_traced(leaf) for leaf in flatten(value)[0])
 
 
 def record(primitive: Any, args: tuple[Any, ...], *more: Any, **kwargs: Any) -> Any:
-    """Call a primitive on arguments with traced values in them, and make a node of it for the innermost trace."""
+    """Call a primitive with traced values among its arguments, and make a node for the innermost trace."""
     value, node, trace = _recorded(primitive, (*args, *more), kwargs)
     return value if node is None else new_box(value, trace, node)
 
@@ -242,7 +242,7 @@ def _recorded(primitive: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def new_box(value: Any, trace: int, node: Any) -> Any:
-    """A box of a value in a trace; for a container, a container of boxes.
+    """The box of a value in a trace; for a container, a container of boxes.
 
     trace: the number of the trace. node: the node of the value. Raises TypeError for values without derivatives.
     """
@@ -277,7 +277,7 @@ def _part(value: Any, path: tuple[Any, ...], trace: int, node: Any) -> Any:
 
 
 def trace(start_node: Any, fun: Function, x: Any) -> tuple[Any, Any]:
-    """Run fun at x from a start node, and return its value and the node of the value.
+    """Run `fun` at x, with the node start_node for x; returns the value and its node.
 
     The node is None, with a warning, if the value does not depend on x.
     """
@@ -297,7 +297,7 @@ def _as_it_is(value: Any) -> Any:
 
 
 def toposort(end_node: Any, parents: Callable[[Any], Any] = operator.attrgetter("parents")) -> Iterator[Any]:
-    """The nodes that lead to end_node, each after all nodes that use it.
+    """The ancestors of end_node and itself, each node after all nodes that use it.
 
     parents: a function from a node to its parents.
     """

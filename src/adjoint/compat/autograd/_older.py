@@ -1,4 +1,4 @@
-"""Deprecated parts of autograd: derivatives defined by methods of the primitive, and an older check."""
+"""Deprecated parts of autograd: methods of primitives that define derivatives, and an older check."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _warn(old: str, new: str) -> None:
 
 
 class PrimitiveWithMethods(Primitive):
-    """A primitive with methods that define its derivatives, one argument at a time.
+    """A primitive with methods that define its derivatives, one for each argument.
 
     The methods are deprecated; `extend.defvjp` replaces them.
     """
 
     def defvjp(self, vjpmaker: Function, argnum: int = 0) -> None:
-        """The derivative by an argument, as a function of (g, ans, vs, gvs, *args, **kwargs)."""
+        """Define the derivative by one argument: a function of (g, ans, vs, gvs, *args, **kwargs)."""
         _warn("defvjp", "extend.defvjp")
 
         def staged(ans: Any, *args: Any, **kwargs: Any) -> Function:
@@ -32,7 +32,7 @@ class PrimitiveWithMethods(Primitive):
         defvjp(self, staged, argnums=(argnum,))
 
     def defgrad(self, gradfun: Function, argnum: int = 0) -> None:
-        """The derivative by an argument, as a function of (ans, *args, **kwargs) that gives one of g."""
+        """Define the derivative by one argument: a function of (ans, *args, **kwargs) that returns a function of g."""
         _warn("defgrad", "extend.defvjp")
         defvjp(self, gradfun, argnums=(argnum,))
 
@@ -44,7 +44,7 @@ class PrimitiveWithMethods(Primitive):
 
 
 def primitive(f_raw: Function) -> PrimitiveWithMethods:
-    """extend.primitive, with the methods that it had in older versions.
+    """extend.primitive, with the methods of older versions.
 
     >>> from adjoint.compat.autograd import grad
     >>> from adjoint.compat.autograd.extend import defvjp

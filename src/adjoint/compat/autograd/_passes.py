@@ -1,6 +1,6 @@
-"""Forward and reverse mode as node classes, for code that runs its own trace and its own backward pass.
+"""Forward and reverse mode as node classes, for code with its own trace and backward pass.
 
-The differential operators do not use these: they go through adjoint's engine.
+The differential operators do not use these classes: they use adjoint's engine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 
 
 def _of_arguments(fun: Function, args: Any, kwargs: Any, argnums: Sequence[int]) -> tuple[Function, tuple[Any, ...]]:
-    """A call as a function of a tuple of the arguments in some places, and these."""
+    """A call as a function of the tuple of some arguments, and this tuple."""
 
     def of(values: Any) -> Any:
         return fun(*subvals(args, zip(argnums, values, strict=True)), **kwargs)
@@ -46,7 +46,8 @@ def _vjp_from_author(primitive: Primitive, argnums: Sequence[int], ans: Any, arg
 class VJPNode(Node):
     """The node of a call in reverse mode.
 
-    parents: the nodes of its arguments. vjp: a function from the cotangent of the result to those of the parents.
+    parents: the nodes of its arguments. vjp: a function from the cotangent of the result to the cotangents of the
+    parents.
     """
 
     __slots__ = ("parents", "vjp")
@@ -66,7 +67,7 @@ class VJPNode(Node):
             self.parents, self.vjp = [], lambda g: ()
 
     def initialize_root(self) -> None:
-        """The argument."""
+        """Initialize the node of the argument."""
         self.parents, self.vjp = [], lambda g: ()
 
 
@@ -88,16 +89,15 @@ class JVPNode(Node):
             self.g = make_jvp(of, x)(tuple(parents[i].g for i in moving))[1]
 
     def initialize_root(self, g: Any) -> None:
-        """The argument, with its tangent."""
+        """Initialize the node of the argument, with its tangent."""
         self.g = g
 
 
 class Derivatives(MutableMapping[Any, Function]):
-    """A table of derivatives by primitive, as functions of (argnums, ans, args, kwargs) or, forward, with tangents.
+    """A table from primitives to derivatives: functions of (argnums, ans, args, kwargs), in forward mode with tangents.
 
-    A user's definition is returned as it is; the rule of a function in NumPy's table is made from a call of the
-    primitive. A new entry is the derivative of a primitive by all its arguments, as defvjp_argnums or defjvp_argnums
-    define it.
+    A user's definition is returned unchanged. For a function in NumPy's table, the derivative is made from a call of
+    the primitive. A new entry defines the derivative by all arguments, like defvjp_argnums or defjvp_argnums.
     """
 
     def __init__(self, derive: Callable[[Primitive], Function | None], define: Function) -> None:
@@ -123,7 +123,7 @@ class Derivatives(MutableMapping[Any, Function]):
 
 
 def _is_of_numpy(primitive: Primitive) -> bool:
-    """True for a primitive whose derivative is in NumPy's table, or SciPy's."""
+    """True for a primitive with a derivative in NumPy's or SciPy's table."""
     traced = primitive.of_boxes is not None and not isinstance(primitive.of_boxes, types.FunctionType)
     return traced and primitive.fun not in NO_TRACE
 
@@ -153,7 +153,7 @@ primitive_jvps = Derivatives(_jvp_of, defjvp_argnums)
 
 
 def backward_pass(g: Any, end_node: VJPNode) -> Any:
-    """The cotangent of the argument of a trace of VJPNodes.
+    """The cotangent of the argument, from a trace of VJPNodes.
 
     g: the cotangent of the result. end_node: the node of the result.
     """
@@ -167,9 +167,9 @@ def backward_pass(g: Any, end_node: VJPNode) -> Any:
 
 
 def register_notrace(trace_type: type[Node], primitive_fun: Primitive) -> None:
-    """Let the calls of a primitive create no nodes of a class.
+    """Exclude a primitive from traces with a class of nodes: its calls make no nodes.
 
-    trace_type: the class; for VJPNode and JVPNode the results have no derivative. primitive_fun: the primitive.
+    trace_type: the class. For VJPNode and JVPNode, the results have no derivative. primitive_fun: the primitive.
     """
     notrace_primitives[trace_type].add(primitive_fun)
     if trace_type in (VJPNode, JVPNode):

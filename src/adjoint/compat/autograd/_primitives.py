@@ -1,4 +1,4 @@
-"""Primitives: functions of plain values, with derivatives from their authors or from NumPy's table."""
+"""Primitives: functions of plain values, with derivatives from their authors or from the table of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Function = Callable[..., Any]
 
 
 class Primitive(KeptByName):
-    """A function on plain values whose calls are recorded when boxes are among its arguments.
+    """A function of plain values; calls with boxes among the arguments are recorded.
 
-    fun: the function. of_boxes: the function for boxes if no derivative is defined for the primitive.
+    fun: the function. of_boxes: the function for boxes without a derivative from the author.
     """
 
-    #: All of them.
+    #: All primitives.
     declared: ClassVar[weakref.WeakSet[Primitive]] = weakref.WeakSet()
 
     def __init__(self, fun: Function, of_boxes: Function | None = None) -> None:
@@ -52,10 +52,10 @@ class Primitive(KeptByName):
         self.fun = fun
         Primitive.declared.add(self)
         self.of_boxes = of_boxes
-        #: By the position of an argument: a function of (ans, *args, **kwargs) that returns a vjp, or None.
+        #: By argument position: a function of (ans, *args, **kwargs) that returns a vjp, or None.
         self.vjps: dict[int, Function | None] = {}
         self.jvps: dict[int, Function | None] = {}
-        #: For several arguments at once: from (argnums, ans, args, kwargs), and from (argnums, gs, ans, args, kwargs).
+        #: For several arguments: functions of (argnums, ans, args, kwargs), and of (argnums, gs, ans, args, kwargs).
         self.joint_vjp: Function | None = None
         self.joint_jvp: Function | None = None
 
@@ -69,7 +69,7 @@ class Primitive(KeptByName):
         return Call(self, args, kwargs).run()
 
     def __getattr__(self, name: str) -> Any:
-        # a ufunc's methods and the like
+        # attributes of the function, for instance the methods of a ufunc
         if name == "fun":
             raise AttributeError(name)
         return getattr(self.fun, name)
@@ -81,11 +81,11 @@ class Primitive(KeptByName):
         return f"<primitive {self.__name__}>"
 
     def undefined(self, kind: str, argnums: Sequence[int]) -> NotImplementedError:
-        """The error for a derivative that was not defined."""
+        """The error for an undefined derivative."""
         return NotImplementedError(f"{kind} of {self.__name__} wrt argnums {tuple(argnums)} not defined")
 
     def pull(self, argnums: tuple[int, ...], g: Any, ans: Any, args: Any, kwargs: Any) -> Sequence[Any]:
-        """The cotangents of the arguments in these places; None for zero."""
+        """The cotangents of the arguments at these positions; None for zero."""
         if self.joint_vjp is not None:
             return self.joint_vjp(argnums, ans, args, kwargs)(g)
         makers = [self.vjps[argnum] for argnum in argnums]
@@ -103,7 +103,7 @@ class Primitive(KeptByName):
         return total
 
     def check(self, kind: str, argnums: tuple[int, ...]) -> None:
-        """Raise NotImplementedError unless a derivative was defined for these arguments."""
+        """Raise NotImplementedError unless derivatives are defined for these arguments."""
         joint, single = (self.joint_vjp, self.vjps) if kind == "VJP" else (self.joint_jvp, self.jvps)
         if joint is None and any(argnum not in single for argnum in argnums):
             raise self.undefined(kind, argnums)
@@ -115,7 +115,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 class Call:
-    """One call of a primitive: the positions of the boxes, and the arguments with other values there."""
+    """One call of a primitive: the positions of the boxes, and the other arguments."""
 
     def __init__(self, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.primitive = primitive
@@ -127,23 +127,23 @@ class Call:
         for child in self.structure.children:
             starts.append(range(n, n + child.n_leaves))
             n += child.n_leaves
-        #: By argument, which leaves are in it.
+        #: The leaves of each argument.
         self.ranges = starts
 
     def arguments(self, tensors: Sequence[Any], change: Function) -> Any:
-        """The arguments with these Tensors in place of the boxes."""
+        """The arguments, with boxes replaced by these Tensors."""
         leaves = list(self.leaves)
         for position, tensor in zip(self.box_positions, tensors, strict=True):
             leaves[position] = change(tensor)
         return self.structure.unflatten(leaves)
 
     def argnums(self, flags: Sequence[bool]) -> tuple[int, ...]:
-        """The arguments that hold chosen boxes."""
+        """The positions of arguments with selected boxes."""
         positions = [position for position, is_chosen in zip(self.box_positions, flags, strict=True) if is_chosen]
         return tuple([n for n, span in enumerate(self.ranges) if any(position in span for position in positions)])
 
     def run(self) -> Any:
-        """Call the primitive on plain values and record the call."""
+        """Call the primitive with plain values, and record the call."""
         if not self.box_positions:
             return self.primitive.fun(*values(self.arguments((), raw)), **self.kwargs)
         needs = [needs_grad(t) for t in self.tensors]
@@ -157,14 +157,14 @@ class Call:
         return self.answer(outputs, wrap)
 
     def answer(self, outputs: Any, change: Function) -> Any:
-        """The result with these Tensors in it."""
+        """The result, with these Tensors as its differentiable parts."""
         leaves = list(self.constants)
         for position, tensor in zip(self.inexact, outputs, strict=True):
             leaves[position] = change(tensor)
         return self.structure_of_answer.unflatten(leaves)
 
     def keep(self, ans: Any) -> list[Any]:
-        """Take the result of the primitive: which of its parts are numbers that have derivatives, as Tensors."""
+        """Store the structure of the result; returns its differentiable parts as Tensors."""
         self.constants, self.structure_of_answer = flatten(ans)
         for leaf in self.constants:
             if type(leaf) in FOREIGN:
@@ -179,7 +179,7 @@ class Call:
         return [new_tensor(arrays[i]) for i in self.inexact]
 
     def cotangents(self, results: Any, argnums: tuple[int, ...]) -> list[Any]:
-        """For each box the value for its argument."""
+        """The cotangent of each box, from the cotangents of the arguments."""
         by_position: dict[int, Any] = {}
         for argnum, value in zip(argnums, results, strict=True):
             if value is not None:
@@ -190,7 +190,7 @@ class Call:
 
 
 def _parts(structure: Any, value: Any) -> list[Any]:
-    """The leaves of a cotangent; for a sequence it may be an array whose rows are those of the members."""
+    """The leaves of a cotangent. For a sequence, it may be an array with the cotangents of the members as rows."""
     if structure.is_leaf:
         return [value]
     if isinstance(value, (list, tuple, numpy.ndarray, ArrayBox)):
@@ -208,7 +208,7 @@ def _is_inexact(leaf: Any) -> bool:
 class SparseObject:
     """A cotangent that is 0 except at some indices.
 
-    vs: its vector space. mut_add: a function that adds the cotangent to an array in place.
+    vs: the vector space. mut_add: a function that adds the cotangent to an array in place.
     """
 
     __slots__ = ("mut_add", "vs")
@@ -223,7 +223,7 @@ def _dense(value: Any) -> Any:
 
 
 class Recorded(CustomFunction):
-    """A call of a primitive in the graph. Derivatives run on plain values, or on boxes where they are recorded."""
+    """A call of a primitive in the graph. Derivatives run with plain values, or with boxes if they are recorded."""
 
     @staticmethod
     def forward(ctx: Any, call: Call, *tensors: Any) -> Any:
@@ -270,7 +270,7 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _fitted(value: Any, model: Any) -> Any:
-    """A cotangent as the engine takes it: conjugated, real for a real argument, of its dtype."""
+    """A cotangent for the engine: conjugated, real for a real argument, with the dtype of the argument."""
     if value is None:
         return None
     tensor = _as_tensor(value)
@@ -295,13 +295,13 @@ def _as_tangent(value: Any, model: Any) -> Any:
     return tensor if tensor._array.shape == model._array.shape else ops.expand(tensor, model._array.shape)
 
 
-# how authors give derivatives -----------------------------------------------------------------------------------------
+# definitions of derivatives -------------------------------------------------------------------------------------------
 
 
 def primitive(f_raw: Function) -> Primitive:
-    """Make a function one whose calls on boxes are recorded, with derivatives given by defvjp and defjvp.
+    """Make a function a primitive: calls with boxes are recorded, and defvjp and defjvp define derivatives.
 
-    The function gets plain values for boxes.
+    The function itself receives plain values instead of boxes.
 
     >>> from adjoint.compat.autograd import grad
     >>> @primitive
@@ -315,7 +315,7 @@ def primitive(f_raw: Function) -> Primitive:
 
 
 def notrace_primitive(f_raw: Function) -> Function:
-    """A function that receives plain values for boxes, and whose results have no derivative.
+    """A function that receives plain values instead of boxes; its results have no derivative.
 
     f_raw: a function of plain values.
     """
@@ -328,7 +328,7 @@ def notrace_primitive(f_raw: Function) -> Function:
 
 
 def _recorded(fun: Any, name: str) -> Primitive:
-    """The primitive that is given a derivative. HIPS autograd takes other functions too, and never asks for it."""
+    """The primitive for a definition of a derivative. Other functions are accepted without effect, as in autograd."""
     if isinstance(fun, Primitive):
         return fun
     warnings.warn(
@@ -340,10 +340,10 @@ def _recorded(fun: Any, name: str) -> Primitive:
 
 
 def defvjp(fun: Primitive, *vjpmakers: Function | None, argnums: Sequence[int] | None = None) -> None:
-    """Define the derivative in reverse mode: one maker for each argument, or for those that argnums names.
+    """Define the derivative in reverse mode: one maker for each argument, or for each argument in `argnums`.
 
-    A maker gets (ans, *args, **kwargs) and returns a function of the cotangent of ans, which returns that of the
-    argument; None says that there is none.
+    A maker takes (ans, *args, **kwargs) and returns a function from the cotangent of ans to the cotangent of the
+    argument. None means that the derivative is zero.
     """
     primitive = _recorded(fun, "defvjp")
     for argnum, maker in zip(range(len(vjpmakers)) if argnums is None else argnums, vjpmakers, strict=False):
@@ -377,7 +377,7 @@ def defvjp_argnums(fun: Primitive, vjpmaker: Function) -> None:
 def defjvp(fun: Primitive, *jvpfuns: Function | str | None, argnums: Sequence[int] | None = None) -> None:
     """Define the derivative in forward mode: one function of (g, ans, *args, **kwargs) for each argument.
 
-    "same" says that the primitive is linear in the argument.
+    "same" means that the primitive is linear in the argument.
     """
     primitive = _recorded(fun, "defjvp")
     for argnum, jvp in zip(range(len(jvpfuns)) if argnums is None else argnums, jvpfuns, strict=False):
@@ -432,7 +432,7 @@ def def_linear(fun: Primitive) -> None:
 
 
 class Joining(Primitive):
-    """A function that joins arrays, which may also come one by one, as from a map."""
+    """A function that joins arrays; it also takes an iterator of arrays."""
 
     def __call__(self, arrays: Any, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(list(arrays) if isinstance(arrays, Iterator) else arrays, *args, **kwargs)
@@ -442,7 +442,7 @@ _JOINING = (numpy.concatenate, numpy.stack)
 
 
 def wrapped(function: Function) -> Primitive:
-    """A function of NumPy that also takes boxes, alone or in nested lists."""
+    """A function of NumPy that also takes boxes, also in nested lists."""
     kind = Joining if function in _JOINING else Primitive
     primitive = trace_primitives_map[function] = kind(function, functools.partial(_dispatched, function))
     return primitive
@@ -453,5 +453,5 @@ def _dispatched(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def tracked(value: Any) -> bool:
-    """True for a box through which derivatives are taken."""
+    """True for a box whose Tensor has derivatives."""
     return type(value) is ArrayBox and carries_derivative(value._tensor)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
-    """A tuple of the same members, but others in some places.
+    """A tuple of the members of a sequence, with some of them replaced.
 
     >>> subvals((1, 2, 3), [(0, 10)])
     (10, 2, 3)
@@ -19,7 +19,7 @@ def subvals(x: Sequence[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
 
 
 def subval(x: Sequence[Any], i: int, v: Any) -> tuple[Any, ...]:
-    """A tuple with the members of a sequence, of which one is replaced.
+    """A tuple of the members of a sequence, with one of them replaced.
 
     x: the sequence. i: the position. v: the new member.
     """

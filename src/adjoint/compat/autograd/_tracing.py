@@ -1,7 +1,7 @@
-"""Running a function on boxes, backward and forward: the base of all differential operators.
+"""Runs functions with boxes, in reverse and forward mode: the base of all differential operators.
 
-The gradients of HIPS autograd are the complex conjugates of torch's: they are the factor of dz, not the direction of
-steepest ascent. So cotangents are conjugated on their way into the engine and on their way out.
+The gradients of HIPS autograd are the complex conjugates of torch's gradients: they are the factors of dz, not the
+direction of steepest ascent. So cotangents are conjugated before and after a backward pass.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
 Function = Callable[..., Any]
 
-#: What makes the vjp by nodes for an x that the engine does not take, and None for others: `_node_derivatives`, which
-#: is imported with the modules that make such values possible.
+#: A function that makes the vjp by nodes for an x outside the engine, and returns None for other values. The module
+#: `_node_derivatives` sets it; it is imported by the modules that define such values.
 BY_NODES: list[Callable[[Function, Any, list[Any]], tuple[Function, Any] | None]] = []
 
 INDEPENDENT = "Output seems independent of input."
 
 
 class DifferentiatesInside(Exception):
-    """A derivative was taken inside a function whose graph of calls is being recorded.
+    """A derivative was computed in a function whose graph of calls is being recorded.
 
-    A derivative is no call of a primitive, so that the graph cannot hold it.
+    A derivative is not a call of a primitive, so that the graph cannot contain it.
     """
 
 
 class _Depth(threading.local):
-    """The number of functions that run on boxes in this thread, and whether a graph of calls is made."""
+    """The number of functions with boxes that run in this thread, and whether a graph of calls is recorded."""
 
     count = 0
     in_graph = False
@@ -74,15 +74,15 @@ class in_graph(ModeBlock):
 
 
 def refuse_in_graph() -> None:
-    """Raise DifferentiatesInside while a graph of calls is being made."""
+    """Raise DifferentiatesInside while a graph of calls is being recorded."""
     if _depth.in_graph:
         raise DifferentiatesInside
 
 
 class tracing(ModeBlock):
-    """A block that runs a function on boxes, with recording on.
+    """A block that runs a function with boxes and enables recording.
 
-    Errors that leave the block name the function's own call.
+    Errors from the block show the call of the function.
     """
 
     def _changes(self) -> Any:
@@ -110,7 +110,7 @@ def argument_tensor(leaf: Any) -> Tensor:
 
 
 def taken_apart(x: Any) -> tuple[list[Any], TreeDef]:
-    """The numbers and arrays in an argument. Raises TypeError for None, which holds none."""
+    """The leaves of an argument, and its structure. Raises TypeError for None, which has no leaves."""
     if x is None:
         raise TypeError(f"Can't differentiate w.r.t. type {type(x)}")
     return flatten(x)
@@ -137,22 +137,22 @@ def make_vjp(fun: Function, x: Any) -> tuple[Function, Any]:
 
 
 def vjp_of_leaves(fun: Function, leaves: list[Any], structure: TreeDef, create: bool = False) -> tuple[Function, Any]:
-    """See `make_vjp`; x is given by its numbers and arrays and its containers.
+    """The result of `make_vjp` for x, given by its leaves and its structure.
 
-    create: results are boxes and have derivatives.
+    create: the results are boxes, with derivatives.
     """
     targets = [_target(leaf) for leaf in leaves]
     kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
     with tracing():
-        # the function may write into its arguments, which must not reach those of the caller
+        # the function may modify its arguments; the arguments of the caller must not change
         y = joined(fun(structure.unflatten([ArrayBox(ops.clone(target)) for target in targets])))
     return _pullback(y, targets, structure, kinds, create)
 
 
 def joined(y: Any) -> Any:
-    """A result in which boxes of arrays replace arrays of boxes, such as a plain array that was filled with boxes.
+    """A result with arrays of boxes replaced by boxes of arrays; such arrays arise from assignments of boxes.
 
-    Raises TypeError for such an array whose elements are no numbers.
+    Raises TypeError for an array of boxes with elements other than numbers.
     """
     if type(y) is ArrayBox:
         return y
@@ -191,7 +191,7 @@ def _pullback(
     outputs, shape_of_y = flatten(y)
     positions = [i for i, output in enumerate(outputs) if type(output) is ArrayBox]
     roots = [outputs[i]._tensor for i in positions]
-    # a target that is no leaf depends on something: another derivation goes on around
+    # a target that is not a leaf depends on an outer derivative, which still needs the graph
     nested = create or (_depth.count > 0 and (not all(t.is_leaf for t in targets) or leads_elsewhere(roots, targets)))
     if not any(root.requires_grad for root in roots):
         roots, positions = [], []
@@ -208,7 +208,7 @@ def _pullback(
         cotangents = shape_of_y.flatten_up_to(g)
         cotangents = [_cotangent(cotangents[i], root) for i, root in zip(positions, roots, strict=True)]
         is_recorded = nested or any(carries_derivative(c) for c in cotangents)
-        # one tensor takes the quick way through `grad`
+        # a single tensor takes the faster function `grad`
         ends, drivers = (roots[0], cotangents[0]) if len(roots) == 1 else (roots, cotangents)
         leaf_gradients = grad(ends, targets, drivers, retain_graph=True, create_graph=is_recorded, allow_unused=True)
         gradients = [
@@ -221,7 +221,7 @@ def _pullback(
 
 
 def _as_given(gradient: Any, kind: Any) -> Any:
-    """A gradient in the extended precision that its argument had, though it was computed in double precision."""
+    """A gradient, converted from double precision to the extended precision of its argument."""
     if type(gradient) is ArrayBox or kind is None or kind.char not in "gG":
         return gradient
     return gradient.astype(kind)
@@ -233,7 +233,7 @@ def zeros_like(tensor: Tensor) -> Any:
 
 
 def _cotangent(value: Any, root: Tensor) -> Tensor:
-    """A cotangent as a Tensor of the shape and dtype of a result, conjugated."""
+    """A cotangent as a conjugated Tensor with the shape and dtype of a result."""
     value = unwrap(value)
     if not isinstance(value, TensorBase):
         value = to_tensor(value)
@@ -273,7 +273,7 @@ def make_jvp(fun: Function, x: Any) -> Function:
             y = joined(fun(structure.unflatten([ArrayBox(dual) for dual in duals])))
             outputs, shape_of_y = flatten(y)
             pairs = [_apart(output, number) for output in outputs]
-        # outside of the level only tangents of outer ones are left
+        # outside the level, only tangents of outer levels remain
         if not any(t is not None for _, t in pairs):
             warnings.warn(INDEPENDENT, stacklevel=2)
         values = [wrap(p) for p, _ in pairs]

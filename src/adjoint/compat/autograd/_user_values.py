@@ -1,8 +1,8 @@
-"""Values of users' own types, for which they registered a box and a vector space.
+"""Values of user-defined types with a registered box and vector space.
 
-In the graph such a value is the vector of its coordinates: its inner products with the basis of its space. So its type
-is a container of this vector, and a box of the type is a container of the vector's box. A space without
-standard_basis() has no coordinates; its values are opaque, see `_node_derivatives`.
+In the graph, such a value is the vector of its coordinates: its inner products with the basis of its space. So its type
+is a container of this vector, and its box is a container of the vector's box. A space without standard_basis() has no
+coordinates; its values are opaque, see `_node_derivatives`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adjoint.runtime import pytree
 
 
 def connect(value_type: type) -> None:
-    """Let values of a type be in the graph, if there are both a box and a vector space for it."""
+    """Register a type as a container if it has both a box and a vector space."""
     box = Box.type_mappings.get(value_type)
     if box is None or value_type not in VSpace.mappings:
         return
@@ -38,7 +38,7 @@ def _has_basis(maker: Any) -> bool:
 
 
 def taken_apart(value: Any) -> tuple[Sequence[Any], VSpace]:
-    """The coordinates of a value, or the box of those of a box, and the vector space."""
+    """The coordinates of a value, or of a box as a box, and the vector space."""
     if isinstance(value, Box):
         return (ArrayBox(value._tensor),), vspace(value)
     space = vspace(value)
@@ -46,7 +46,7 @@ def taken_apart(value: Any) -> tuple[Sequence[Any], VSpace]:
 
 
 def put_together(parts: Sequence[Any], space: VSpace) -> Any:
-    """The value with these coordinates; the box of one for the box of coordinates; a structure's places as they are."""
+    """The value with these coordinates, or the box for a box of coordinates; placeholders of a structure unchanged."""
     (part,) = parts
     if type(part) is ArrayBox:
         value = combination(space, part._value)

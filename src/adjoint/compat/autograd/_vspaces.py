@@ -1,4 +1,4 @@
-"""Vector spaces: shapes and dtypes of values, and zeros, bases and inner products for them."""
+"""Vector spaces: shapes and dtypes of values, with zeros, bases and inner products."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from adjoint.runtime.pytree import TreeDef, flatten
 conj, dot, ravel, real = (wrapped(function) for function in (numpy.conj, numpy.dot, numpy.ravel, numpy.real))
 
 
-#: Values that derivatives are taken through.
+#: The types of differentiable values.
 _PLAIN = (numpy.ndarray, numpy.generic, float, complex, list, tuple, dict)
 
 
 class VSpace:
     """The vector space of values of one shape and dtype.
 
-    A subclass defines `__init__` for the values of one type; `register` connects the type with the subclass.
+    A subclass defines `__init__` for the values of one type. `register` connects the type with the subclass.
     """
 
-    #: By the type of values, their spaces.
+    #: The makers of spaces, by the type of values.
     mappings: ClassVar[dict[type, Callable[[Any], VSpace]]] = {}
     iscomplex = False
     size: int
@@ -36,7 +36,7 @@ class VSpace:
 
     @classmethod
     def register(cls, value_type: type, vspace_maker: Callable[[Any], VSpace] | None = None) -> None:
-        """Let vspace() give this space for values of a type."""
+        """Register this space, or a maker of spaces, for the values of a type; vspace() uses it."""
         VSpace.mappings[value_type] = vspace_maker or cls
         if not cls.__module__.startswith(__name__) and not issubclass(value_type, _PLAIN):
             FOREIGN.add(value_type)
@@ -44,19 +44,19 @@ class VSpace:
                 connect(value_type)
 
     def zeros(self) -> Any:
-        """Zero."""
+        """The zero of the space."""
         raise NotImplementedError(f"{type(self).__name__} has no zeros()")
 
     def ones(self) -> Any:
-        """Ones in all places."""
+        """The value with all elements 1."""
         raise NotImplementedError(f"{type(self).__name__} has no ones()")
 
     def standard_basis(self) -> Iterator[Any]:
-        """The unit vectors; for complex spaces those of the imaginary parts too."""
+        """The unit vectors; for complex spaces also the imaginary ones."""
         raise NotImplementedError(f"{type(self).__name__} has no standard_basis()")
 
     def randn(self) -> Any:
-        """A random vector, normally distributed."""
+        """A random value with standard normal elements."""
         raise NotImplementedError(f"{type(self).__name__} has no randn()")
 
     def add(self, x: Any, y: Any) -> Any:
@@ -64,7 +64,7 @@ class VSpace:
         return self._add(x, y)
 
     def mut_add(self, x: Any, y: Any) -> Any:
-        """The sum, perhaps in the memory of x; None for x counts as zero."""
+        """The sum, possibly in the memory of x; None for x means zero."""
         return self._mut_add(self.zeros() if x is None else x, y)
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
@@ -161,11 +161,11 @@ class ComplexArrayVSpace(ArrayVSpace):
         return int(numpy.prod(self.shape) * 2)
 
     def ones(self) -> Any:
-        """1 + i everywhere."""
+        """The array with all elements 1 + i."""
         return numpy.full(self.shape, 1 + 1j, self.dtype)
 
     def standard_basis(self) -> Iterator[Any]:
-        """The unit vectors and i times these."""
+        """The unit vectors, and i times these."""
         for vector in super().standard_basis():
             yield vector
             yield 1j * vector
@@ -253,7 +253,7 @@ class ContainerVSpace(VSpace):
 def vspace(value: Any) -> VSpace:
     """The vector space of a value.
 
-    value: a number, an array, a box or a container of these. Raises TypeError for a value without a vector space.
+    value: a number, an array, a box or a container of these. Raises TypeError for other values.
 
     >>> from adjoint.compat.autograd.core import vspace
     >>> vspace(2.0).size

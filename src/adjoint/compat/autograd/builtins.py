@@ -1,7 +1,7 @@
 """Python's containers under autograd.builtins' names.
 
-Containers of boxes are Python's own lists, tuples and dictionaries here, so these are the built-in types; isinstance
-and type also look through boxes.
+Containers of boxes are Python's lists, tuples and dictionaries here. So these names are the built-in types. isinstance
+and type use the value inside a box.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ dict = builtins.dict
 list = builtins.list
 tuple = builtins.tuple  # type: ignore[type-arg]
 
-# names of the boxes of containers, for annotations and checks
+# names of container boxes, for annotations and checks of types
 DictBox = builtins.dict
 SequenceBox = builtins.list
 
@@ -34,7 +34,7 @@ def isinstance(x: Any, A: Any) -> bool:
 def type(x: Any, *more: Any) -> Any:
     """Python's type of a value, or of the value inside a box.
 
-    With three arguments it makes a class, as Python's does.
+    With three arguments it makes a class, like Python's type.
     """
     return builtins.type(x, *more) if more else builtins.type(getval(x))
 

@@ -1,7 +1,7 @@
-"""Derivatives as functions: gradients, Jacobians, Hessians, and their products with vectors.
+"""Differential operators: gradients, Jacobians, Hessians, and their products with vectors.
 
-An argument may be a number, an array, or nested lists, tuples and dictionaries of these; a derivative by it has the
-same containers. `argnum` is the position of the argument, or a tuple of several positions.
+An argument may be a number, an array, or nested lists, tuples and dictionaries of these. A derivative with respect to
+it has the same containers. `argnum` is the position of the argument, or a tuple of positions.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _unit_vectors(ans: Any) -> Any:
     space = vspace(ans)
     if not space.iscomplex:
         return space.standard_basis()
-    # the rows of a complex Jacobian; the function is taken to be holomorphic
+    # the rows of a complex Jacobian; the function is assumed to be holomorphic
     return [vector for i, vector in enumerate(space.standard_basis()) if i % 2 == 0]
 
 
@@ -140,7 +140,7 @@ def holomorphic_grad(fun: Function, x: Any) -> Any:
 
 
 def grad_named(fun: Function, argname: str) -> Function:
-    """The gradient by the argument with a name.
+    """The gradient with respect to the argument with a name.
 
     fun: a function. argname: the name of one of its parameters. Raises ValueError for another name.
 
@@ -153,9 +153,9 @@ def grad_named(fun: Function, argname: str) -> Function:
 
 @unary_to_nary
 def hessian(fun: Function, x: Any) -> Any:
-    """The Hessian of a function with one number as result, exact.
+    """The exact Hessian of a function with a number as result.
 
-    hessian(fun, argnum=0) is a function of fun's arguments. The result has the argument's shape twice.
+    hessian(fun, argnum=0) is a function of fun's arguments. The shape of its result is the argument's shape, twice.
 
     >>> import adjoint.compat.autograd.numpy as np
     >>> from adjoint.compat.autograd import hessian
@@ -239,9 +239,9 @@ def make_jvp_reversemode(fun: Function, x: Any) -> Function:
 
 
 def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1), f_argnum: Any = 0) -> Function:
-    """A function that multiplies vectors with the generalized Gauss-Newton matrix of g(f(x)), at its point.
+    """A function that multiplies the generalized Gauss-Newton matrix of g(f(x)), at a point, by vectors.
 
-    By default that of half the sum of squares of f.
+    The default of g is half the sum of squares.
     """
 
     @unary_to_nary
@@ -256,7 +256,7 @@ def make_ggnvp(f: Function, g: Function = lambda x: 0.5 * np.sum(x**2, axis=-1),
 
 @unary_to_nary
 def value_and_grad(fun: Function, x: Any) -> tuple[Any, Any]:
-    """The value and the gradient of a function, the pair that scipy.optimize takes with jac=True.
+    """The pair of value and gradient of a function, which scipy.optimize takes with jac=True.
 
     value_and_grad(fun, argnum=0) is a function of fun's arguments. Raises TypeError unless the result is one real
     number.
@@ -299,7 +299,7 @@ def _has_space(leaf: Any) -> bool:
 
 
 def multigrad_dict(fun: Function) -> Function:
-    """The gradients by all arguments, as a dictionary by the names of the parameters.
+    """The gradients with respect to all arguments, as a dictionary with the names of the parameters.
 
     fun: a function with a real number as result.
 
@@ -324,7 +324,7 @@ def multigrad_dict(fun: Function) -> Function:
 
 
 def checkpoint(fun: Function) -> Function:
-    """A function whose backward pass computes the intermediate values again, so that they take no memory in between.
+    """A function with a checkpoint: it saves no intermediate values, and its backward pass recomputes them.
 
     fun: a function of arrays. The result has the same arguments and values.
 
@@ -339,7 +339,7 @@ def checkpoint(fun: Function) -> Function:
             with tracing():
                 return unwrap(fun(*_boxed(args), **_boxed(kwargs)))
 
-        # imported only here: few programs need it
+        # a late import, since few programs need it
         from adjoint.tools import checkpoint as checkpoints
 
         return wrap(checkpoints.checkpoint(on_tensors, *operands(args), use_reentrant=False, **operands(kwargs)))

@@ -20,7 +20,7 @@ EPS = 1e-6
 def scalar_close(a: float, b: float) -> bool:
     """True if two numbers are equal up to rounding and truncation.
 
-    The tolerances are TOL, absolute, and RTOL, relative to the sum.
+    The absolute tolerance is TOL; the tolerance relative to the sum is RTOL.
     """
     return abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL
 

@@ -16,13 +16,13 @@ __all__ = ["func", "quick_grad_check", "subval", "subvals", "toposort"]
 def func(f: Any) -> Any:
     """The function itself.
 
-    It exists for programs that unwrap methods with it.
+    It exists for programs that unwrap methods by it.
     """
     return f
 
 
 def toposort(end_node: Any, *parents: Callable[[Any], Any]) -> Iterable[Any]:
-    """The nodes that lead to end_node, each after all nodes that use it.
+    """The ancestors of end_node and itself, each node after all nodes that use it.
 
     parents: a function from a node to its parents.
     """

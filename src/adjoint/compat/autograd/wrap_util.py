@@ -1,4 +1,4 @@
-"""A decorator that gives operators of functions of one argument a choice of arguments."""
+"""A decorator that extends operators to functions of several arguments."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Function = Callable[..., Any]
 
 
 def unary_to_nary(unary_operator: Function) -> Function:
-    """Let an operator on functions of one argument take functions of several.
+    """Extend an operator on functions of one argument to functions of several arguments.
 
-    The new operator has a second argument, argnum: the place of the argument that the function is seen as a function
-    of, or a tuple of places, for which it is seen as a function of a tuple.
+    The new operator has a second argument, argnum: the position of the argument that the operator uses, or a tuple of
+    positions, for which the function becomes a function of a tuple.
     """
 
     @functools.wraps(unary_operator)
@@ -68,7 +68,7 @@ def get_doc(f: Any) -> str | None:
 def wraps(
     fun: Function, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 ) -> Callable[[Function], Function]:
-    """Give a function a name and documentation made from those of another.
+    """Set the name and the docstring of a function, made from those of another function.
 
     >>> @wraps(len, namestr="grad_of_{fun}_by_{argnum}", argnum=0)
     ... def derivative(x): ...

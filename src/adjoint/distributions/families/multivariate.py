@@ -361,9 +361,8 @@ class Wishart(_ByFactor):
         """The entropy, from the mean of the log-determinant."""
         n, half = self._event_shape[-1], self.df / 2
         log_det = 2 * half_log_det(self._unbroadcasted_scale_tril)
-        slopes = adjoint.digamma(half.unsqueeze(-1) - adjoint.arange(n, dtype=half.dtype, device=half.device) / 2).sum(
-            -1
-        )
+        rows = adjoint.arange(n, dtype=half.dtype, device=half.device)
+        slopes = adjoint.digamma(half.unsqueeze(-1) - rows / 2).sum(-1)
         norm = self.df * n * math.log(2) / 2 + half * log_det + adjoint.mvlgamma(half, p=n)
         mean = slopes + n * math.log(2) + log_det
         return norm - (self.df - n - 1) / 2 * mean + self.df * n / 2

@@ -1,1 +1,1 @@
-"""Optimizers whose step is a formula for each element."""
+"""Optimizers with an elementwise formula for a step."""

@@ -1,8 +1,8 @@
-"""The base class of optimizers whose step is a formula for each element.
+"""The base class of optimizers with an elementwise formula for a step.
 
-These are checks, weight decay, the grouping of parameters, and the ways to run a formula. Raw arrays go through
-`blocks.run`; tensors of other libraries, and differentiable steps, go through the same formula with Tensors; a sparse
-gradient changes the elements where it has values.
+It checks options, applies weight decay, groups parameters, and runs the formula. NumPy's arrays go through
+`blocks.run`. Tensors of other libraries, and differentiable steps, use the same formula with Tensors. A sparse gradient
+updates only the elements with entries.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NOT_NEGATIVE = {
 
 
 def check_options(options: Options, names: Iterable[str] = NOT_NEGATIVE) -> None:
-    """Raise ValueError for options below zero, and for betas outside of [0, 1).
+    """Raise ValueError for negative options, and for betas outside [0, 1).
 
     >>> check_options({"lr": -1})
     Traceback (most recent call last):
@@ -56,10 +56,11 @@ def check_options(options: Options, names: Iterable[str] = NOT_NEGATIVE) -> None
 
 
 class Elementwise(Optimizer):
-    """An optimizer with a formula for each element.
+    """An optimizer with an elementwise formula.
 
-    _scalars: names of numbers of the state, with their first values; the first is the count of steps. _arrays: names
-    of arrays of the state. _coefficients(): the numbers of the formula. _formula(): changes parameters and state.
+    _scalars: the names and initial values of the numbers in the state; the first is the step count. _arrays(): the
+    names of the arrays in the state. _coefficients(): the numbers in the formula. _formula(): updates parameters and
+    state.
 
     >>> from adjoint.optim.elementwise.base import Elementwise
     >>> from adjoint.optim import SGD
@@ -68,44 +69,43 @@ class Elementwise(Optimizer):
     """
 
     _scalars: dict[str, float] = {"step": 0.0}
-    #: Small parameters are joined, which pays for formulas of more operations than copies.
+    #: Whether small parameters are joined; this is faster if the formula has more operations than copies.
     _joined = True
-    #: What a sparse gradient changes: the elements where it has values ("elements"), as any gradient does ("all"), or
-    #: nothing, as it is refused.
+    #: The elements that a sparse gradient updates: only those with entries ("elements"), or "all"; "" raises an error.
     _of_sparse = ""
-    #: The name in errors, where it is not the class's.
+    #: The name in errors, if it differs from the name of the class.
     _name = ""
 
     def __init__(self, params: Iterable[Any], options: Options) -> None:
         check_options(options)
         super().__init__(params, options)
 
-    #: The loop in C that does what the formula does, and its numbers: names of options and coefficients.
+    #: The number of the C loop for the formula, and the names of the options and coefficients that it takes.
     _loop: tuple[int, tuple[str, ...]] | None = None
 
-    # what a class says -----------------------------------------------------------------------------------------------
+    # definitions of subclasses ---------------------------------------------------------------------------------------
 
     def _arrays(self, group: Options) -> tuple[str, ...]:
-        """The names of the arrays of the state."""
+        """The names of the arrays in the state."""
         return ()
 
     def _first(self, name: str, parameter: Tensor, group: Options) -> Tensor:
-        """The first value of an array of the state."""
+        """The initial value of an array in the state."""
         return creation.zeros_like(parameter)
 
     def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
-        """The numbers of the formula; `scalars` are changed to those after the step."""
+        """The numbers in the formula; it updates `scalars` to their values after the step."""
         return {}
 
     @staticmethod
     def _formula(xp: Any, k: Any, p: Any, g: Any, *state: Any) -> None:
-        """Change a parameter and its state by a gradient; k: options and coefficients, xp: functions of the arrays."""
+        """Update a parameter and its state by a gradient. k: options and coefficients. xp: the array functions."""
         raise NotImplementedError
 
     # the step --------------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; closure: computes the loss, and the gradients, once more."""
+        """Update the parameters by their gradients. closure: a function that computes the loss and the gradients."""
         loss = _evaluated(closure)
         for group in self.param_groups:
             with nullcontext() if group.get("differentiable") else no_grad():
@@ -113,7 +113,7 @@ class Elementwise(Optimizer):
         return loss
 
     def _step_group(self, group: Options) -> None:
-        """Collect parameters with the same numbers in their state, and run the formula for each such set."""
+        """Collect parameters with equal numbers in their state, and run the formula for each of these sets."""
         names = self._arrays(group)
         needed = (*self._scalars, *names)
         sets: dict[Any, list[Any]] = {}
@@ -123,7 +123,7 @@ class Elementwise(Optimizer):
             if grad is None:
                 continue
             state = self.state[parameter] if needed else {}
-            # loaded states may have None for arrays that have not begun
+            # loaded states may have None for missing arrays
             values = [state.get(name) for name in names]
             new = None in values if state else bool(needed)
             if new:
@@ -159,10 +159,10 @@ class Elementwise(Optimizer):
             for tensor in targets:
                 in_place.check_writable(tensor)
             if arrays[0][0].dtype.kind == "c":
-                # elements of a gradient may lie in the same memory
+                # elements of a gradient may share memory, for instance after expand()
                 arrays = [[p, numpy.ascontiguousarray(g), *state] for p, g, *state in arrays]
                 arrays = [[_real_array(array) for array in row] for row in arrays]
-            # before, since a step that an error ends has written to some
+            # bump versions first: after an error, some tensors have been modified
             for tensor in targets:
                 graph.bump_version(tensor)
             if not self._run_loop(options, arrays):
@@ -176,7 +176,7 @@ class Elementwise(Optimizer):
                 formula(ops, options, *(_real(tensor) for tensor in row))
 
     def _run_loop(self, options: _Options, rows: list[Any]) -> bool:
-        """Run the formula as one loop in C, if it has one for these arrays."""
+        """Run the formula as one loop in C; returns False without a loop for these arrays."""
         if self._loop is None:
             return False
         number, names = self._loop
@@ -189,7 +189,7 @@ class Elementwise(Optimizer):
         )
 
     def _run_sparse(self, options: _Options, parameter: Tensor, grad: Tensor, *state: Tensor) -> None:
-        """Change a parameter and its state by a sparse gradient. Raises RuntimeError if the formula takes none."""
+        """Update a parameter and its state by a sparse gradient. Raises RuntimeError if the formula forbids it."""
         if self._of_sparse == "all":
             self._whole_formula(ops, options, parameter, grad, *state)
             return
@@ -203,7 +203,7 @@ class Elementwise(Optimizer):
         tensors = (parameter, *state)
         for tensor in tensors:
             in_place.check_writable(tensor)
-        # each place is there once, so that the elements may be taken and put back
+        # indices are unique after coalescing, so that the elements can be copied out and back
         parts = [tensor._array[places] for tensor in tensors]
         values = [parts[0], gradient.entries, *parts[1:]]
         with numpy.errstate(all="ignore"):
@@ -213,7 +213,7 @@ class Elementwise(Optimizer):
             graph.bump_version(tensor)
 
     def _whole_formula(self, xp: Any, k: _Options, p: Any, g: Any, *state: Any) -> None:
-        """The formula, with the sign of the gradient and weight decay before it."""
+        """The formula, after the sign of the gradient and weight decay."""
         if k.maximize:
             g = -g
         if k.weight_decay:
@@ -225,7 +225,7 @@ class Elementwise(Optimizer):
 
 
 class _Options:
-    """Options and coefficients as attributes; those that an optimizer does not have are None."""
+    """Options and coefficients as attributes; missing ones are None."""
 
     def __init__(self, options: Options) -> None:
         vars(self).update(options)
@@ -235,7 +235,7 @@ class _Options:
 
 
 def _real_array(array: Any) -> Any:
-    """An array of complex numbers as one of real numbers, over the same memory."""
+    """A view of a complex array as real numbers."""
     return array.view(array.real.dtype) if array.ndim else array.reshape(1).view(array.real.dtype)
 
 

@@ -1,7 +1,7 @@
-"""Formulas over many parameters by few large operations.
+"""Formulas over many parameters with few large operations.
 
-Small arrays are copied into one block and back; large arrays are processed tile by tile. So a formula of a dozen
-operations runs on pieces that stay in the processor's cache.
+Small arrays are copied into one block and back. Large arrays are processed tile by tile. So a formula with a dozen
+operations runs on pieces that stay in the cache of the processor.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy
 
-#: The bytes of a block or tile. A dozen of them fit into the second cache of a core, and the allocator takes a
-#: temporary array of this size from memory that it keeps (glibc maps new pages from 128 KiB on).
+#: The bytes of a block or tile. The second-level cache of a core holds a dozen of them. The allocator reuses memory for
+#: temporary arrays of this size; from 128 KiB on, glibc maps new pages.
 TILE_BYTES = 96 * 1024
 Row = Sequence[Any]
 
 
 def run(formula: Callable[..., None], rows: list[Row], joined: bool = True) -> None:
-    """Call a formula, which changes its arguments in place, with arrays that stand for the columns of all rows.
+    """Run a formula, which updates its arguments in place, on all rows, with joined or divided arrays.
 
-    rows: for each parameter its array, the gradient's array and the arrays of the state, all of one shape. joined:
-    small arrays are joined, which needs copies.
+    rows: for each parameter its array, the gradient and the arrays of the state, all with one shape. joined: join
+    small arrays, by copies.
     """
     tile = TILE_BYTES // rows[0][0].itemsize
     small: list[Row] = []
@@ -45,7 +45,7 @@ def run(formula: Callable[..., None], rows: list[Row], joined: bool = True) -> N
 
 
 def _tiles(row: Row, tile: int) -> Iterator[Row]:
-    """The arrays of a row in pieces; whole if they do not lie in memory in their order."""
+    """The arrays of a row in tiles; whole arrays if one of them is not contiguous."""
     if row[0].size <= tile or not all(array.flags.c_contiguous for array in row):
         yield row
         return
@@ -55,7 +55,7 @@ def _tiles(row: Row, tile: int) -> Iterator[Row]:
 
 
 def _run_block(formula: Callable[..., None], rows: list[Row]) -> None:
-    """Run a formula on the joined columns of small arrays, and copy all but the gradients back."""
+    """Run a formula on the joined columns of small arrays, and copy all columns except the gradients back."""
     if len(rows) == 1:
         formula(*rows[0])
         return

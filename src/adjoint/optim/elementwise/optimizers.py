@@ -1,4 +1,4 @@
-"""SGD, Adam and related optimizers: each class has its options, its state and its formula."""
+"""SGD, Adam and related optimizers: each class has options, a state and a formula."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from adjoint.tensor.tensor import Tensor
 
 
 class SGD(Elementwise):
-    """Gradient descent, with momentum: `buffer = momentum * buffer + (1 - dampening) * grad; p -= lr * buffer`.
+    """Gradient descent with momentum: `buffer = momentum * buffer + (1 - dampening) * grad; p -= lr * buffer`.
 
-    nesterov: the step is along `grad + momentum * buffer`. weight_decay times the parameter is added to the gradient.
-    maximize: ascent. `foreach` and `fused`, which pick between implementations in torch, change nothing here.
+    nesterov: the step is along `grad + momentum * buffer`. weight_decay: this factor times the parameter is added to
+    the gradient. maximize: gradient ascent. `foreach` and `fused` select implementations in torch, and have no effect
+    here.
 
     Sutskever et al. (2013), "On the importance of initialization and momentum in deep learning".
 
@@ -62,7 +63,7 @@ class SGD(Elementwise):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
-        # the buffer begins with the first gradient
+        # the buffer is initially the first gradient, without dampening
         return {"taken": 1.0 if new else 1 - group["dampening"]}
 
     @staticmethod
@@ -79,16 +80,16 @@ def _lr_and_betas(lr: Any, betas: Any, eps: float, weight_decay: float) -> Optio
 
 
 class Adam(Elementwise):
-    """Steps along the running mean of gradients, over the root of the running mean of their squares.
+    """Steps along the running mean of gradients, divided by the root of the running mean of their squares.
 
     `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)`.
-    amsgrad: v is the largest so far. decoupled_weight_decay: as AdamW. maximize: ascent. `foreach`, `fused` and
-    `capturable`, which pick between implementations in torch, change nothing here.
+    amsgrad: use the largest v so far. decoupled_weight_decay: weight decay of AdamW. maximize: gradient ascent.
+    `foreach`, `fused` and `capturable` select implementations in torch, and have no effect here.
 
     Kingma and Ba (2015), "Adam: a method for stochastic optimization"; Reddi et al. (2018), "On the convergence of
     Adam and beyond".
 
-    Raises ValueError for negative options, and for betas outside of [0, 1).
+    Raises ValueError for negative options, and for betas outside [0, 1).
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -127,7 +128,7 @@ class Adam(Elementwise):
     def _coefficients(self, group: Options, scalars: dict[str, float], new: bool) -> Options:
         (beta1, beta2), t = map(float, group["betas"]), scalars["step"]
         root = sqrt(1 - beta2**t)
-        # numerator and denominator are both multiplied by this root, which spares a division of arrays
+        # numerator and denominator are both multiplied by this root, to avoid a division of arrays
         size, least = group["lr"] * root / (1 - beta1**t), group["eps"] * root
         return {"new1": 1 - beta1, "b2": beta2, "new2": 1 - beta2, "size": size, "least": least}
 
@@ -144,12 +145,12 @@ class Adam(Elementwise):
 
 
 class SparseAdam(Elementwise):
-    """Adam for sparse gradients: only the elements where the gradient has values, and their running means, change.
+    """Adam for sparse gradients: it updates only the elements with entries in the gradient, and their running means.
 
     `m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (sqrt(1 - b2^t) / (1 - b1^t)) m / (sqrt(v) + eps)`.
-    maximize: ascent.
+    maximize: gradient ascent.
 
-    Raises ValueError for negative options, and for betas outside of [0, 1); RuntimeError for dense gradients.
+    Raises ValueError for negative options, and for betas outside [0, 1), and RuntimeError for dense gradients.
 
     >>> import adjoint
     >>> w = adjoint.zeros(3, 1, requires_grad=True)
@@ -194,9 +195,10 @@ class SparseAdam(Elementwise):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: `p -= lr * weight_decay * p` before each step. Arguments as Adam's.
+    """Adam with decoupled weight decay: `p -= lr * weight_decay * p` before each step.
 
-    Loshchilov and Hutter (2019), "Decoupled weight decay regularization".
+    The other arguments and the errors are those of Adam. Loshchilov and Hutter (2019), "Decoupled weight decay
+    regularization".
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -241,9 +243,9 @@ class AdamW(Adam):
 
 
 class Adamax(Elementwise):
-    """Adam with the largest decayed gradient in place of the root: `u = max(b2 u, |g| + eps)`.
+    """Adam with the largest decayed gradient instead of the root: `u = max(b2 u, |g| + eps)`.
 
-    Kingma and Ba (2015), section 7. Raises ValueError as Adam.
+    Kingma and Ba (2015), section 7. The errors are those of Adam.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -288,7 +290,7 @@ class Adamax(Elementwise):
 class NAdam(Elementwise):
     """Adam with Nesterov's momentum. Dozat (2016), "Incorporating Nesterov momentum into Adam".
 
-    momentum_decay: of the momentum `b1 (1 - 0.96^(t momentum_decay) / 2)`. Raises ValueError as Adam.
+    momentum_decay: the factor in the momentum `b1 (1 - 0.96^(t momentum_decay) / 2)`. The errors are those of Adam.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -342,9 +344,9 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """Adam whose first steps go without the root, until its variance can be told.
+    """Adam with first steps without the root, as long as its variance cannot be estimated.
 
-    Liu et al. (2020), "On the variance of the adaptive learning rate and beyond". Raises ValueError as Adam.
+    Liu et al. (2020), "On the variance of the adaptive learning rate and beyond". The errors are those of Adam.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -396,10 +398,10 @@ class RAdam(Elementwise):
 
 
 class Adadelta(Elementwise):
-    """Steps in the ratio of the roots of running means: of squared steps and squared gradients.
+    """Steps along the gradient times a ratio of two roots: running means of squared steps and of squared gradients.
 
-    Zeiler (2012), "ADADELTA: an adaptive learning rate method". Raises ValueError for negative options and for rho
-    outside of [0, 1].
+    Zeiler (2012), "ADADELTA: an adaptive learning rate method". Raises ValueError for negative options, and for rho
+    outside [0, 1].
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -446,10 +448,10 @@ class Adadelta(Elementwise):
 
 
 class Adagrad(Elementwise):
-    """Steps over the root of the sum of squared gradients: `p -= lr / (1 + (t - 1) lr_decay) * g / (sqrt(sum) + eps)`.
+    """Steps divided by the root of the sum of squared gradients.
 
-    Duchi et al. (2011), "Adaptive subgradient methods for online learning and stochastic optimization". Raises
-    ValueError for negative options.
+    `p -= lr / (1 + (t - 1) lr_decay) * g / (sqrt(sum) + eps)`. Duchi et al. (2011), "Adaptive subgradient methods for
+    online learning and stochastic optimization". Raises ValueError for negative options.
 
     >>> import adjoint
     >>> w = adjoint.ones(2, requires_grad=True)
@@ -484,7 +486,7 @@ class Adagrad(Elementwise):
                 self._begin(self.state[parameter], parameter, group)
 
     def share_memory(self) -> None:
-        """Move the sums to memory that processes share.
+        """Move the sums to shared memory of processes.
 
         >>> from adjoint import ones, optim
         >>> optim.Adagrad([ones(2, requires_grad=True)]).share_memory()
@@ -510,9 +512,9 @@ class Adagrad(Elementwise):
 
 
 class RMSprop(Elementwise):
-    """Steps over the root of the running mean of squared gradients, with momentum.
+    """Steps divided by the root of the running mean of squared gradients, with momentum.
 
-    centered: over the root of the variance, the mean of squares without the square of the mean.
+    centered: divide by the root of the variance instead: the mean of squares minus the square of the mean.
 
     Hinton, lecture 6e of "Neural networks for machine learning"; Graves (2013), "Generating sequences with recurrent
     neural networks", for the centered form. Raises ValueError for negative options.
@@ -567,9 +569,9 @@ class RMSprop(Elementwise):
 
 
 class Rprop(Elementwise):
-    """Steps by the sign of the gradient, which grow while it stays and shrink where it changes.
+    """Steps by the sign of the gradient. A step grows while the sign is constant, and shrinks when it changes.
 
-    etas: the factors by which steps shrink and grow. step_sizes: the smallest and the largest step.
+    etas: the factors for shrinking and growing steps. step_sizes: the smallest and the largest step.
 
     Riedmiller and Braun (1993), "A direct adaptive method for faster backpropagation learning". Raises ValueError for
     a negative lr, and unless 0 < etas[0] < 1 < etas[1].
@@ -617,13 +619,13 @@ class Rprop(Elementwise):
         (less, more), (least, most) = k.etas, k.step_sizes
         scaled = xp.where(agrees > 0, more * size, xp.where(agrees < 0, less * size, size))
         size[...] = xp.where(scaled < least, least, xp.where(scaled > most, most, scaled))
-        # where the sign changes, there is no step
+        # elements with a new sign make no step
         before[...] = xp.where(agrees < 0, 0.0, g)
         p -= xp.sign(before) * size
 
 
 class ASGD(Elementwise):
-    """Gradient descent with a decreasing rate, and the mean of the parameters from step t0 on, in the state's "ax".
+    """Gradient descent with a decreasing learning rate; "ax" in the state is the mean of the parameters since step t0.
 
     Polyak and Juditsky (1992), "Acceleration of stochastic approximation by averaging". Raises ValueError for negative
     options.
