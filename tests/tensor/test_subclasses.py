@@ -200,7 +200,7 @@ def test_formulas_ask_no_class() -> None:
     y = (x * x).exp().sum()
     Logged.calls.clear()
     y.backward(create_graph=True)
-    assert Logged.calls == []
+    assert [call[0] for call in Logged.calls] == [Logged.__mro__[1].backward]
     x.grad = None
 
 

@@ -7,6 +7,7 @@ function refuses its objects. The class decides, as in torch; Tensor's own form 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -30,16 +31,63 @@ def disabled_torch_function(function: Callable[..., Any], types: Any, args: Any 
     return with_plain_results(lambda: function(*args, **(kwargs or {})), ())
 
 
+#: The methods of Tensor that are no operations, and that a class with a `__torch_function__` of its own sees.
+_SEEN_METHODS = (
+    "backward",
+    "cpu",
+    "contiguous",
+    "cuda",
+    "detach",
+    "detach_",
+    "double",
+    "float",
+    "half",
+    "long",
+    "new_empty",
+    "new_full",
+    "new_ones",
+    "new_tensor",
+    "new_zeros",
+    "register_hook",
+    "requires_grad_",
+    "retain_grad",
+    "to",
+    "type_as",
+)
+
+
 def note_class(cls: type) -> None:
     """Let the core know of a new subclass of Tensor."""
     cls._overrides = cls.__torch_function__ is not disabled_torch_function
     if cls._overrides:
         count_overriding()
+        if getattr(cls.__torch_function__, "__func__", None) is not registry.tensor_type.__torch_function__.__func__:
+            _show_methods(cls)
     if "__new__" in vars(cls):
         cls._made_by_new = True
         if "__init__" not in vars(cls):
             # as in torch: it gets the arguments of `__new__` as well
             setattr(cls, "__init__", _initialize_nothing)  # noqa: B010
+
+
+def _show_methods(cls: type) -> None:
+    """Have a class asked about methods that are no operations, too, unless it has its own."""
+    for name in _SEEN_METHODS:
+        method = getattr(registry.tensor_type, name)
+        if getattr(cls, name) is method:
+            setattr(cls, name, _asking(method))
+
+
+def _asking(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of Tensor that asks the classes of its arguments first."""
+
+    @functools.wraps(method)
+    def asking(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if current().plain_results:
+            return method(self, *args, **kwargs)
+        return dispatch(method, (self, *args), kwargs)
+
+    return asking
 
 
 def _initialize_nothing(self: Any, *_: Any, **__: Any) -> None:
@@ -111,7 +159,8 @@ def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = 
     result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())
     name = function.__name__
     in_place = isinstance(function, Method) or (name.endswith("_") and not name.endswith("__"))
-    return result if in_place else as_class(result, cls, isinstance(function, Operation))
+    fresh = isinstance(function, Operation) or name in _SEEN_METHODS
+    return result if in_place else as_class(result, cls, fresh)
 
 
 def as_class(result: Any, cls: type, fresh: bool) -> Any:
