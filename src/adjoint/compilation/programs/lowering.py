@@ -641,10 +641,12 @@ class Lowering:
     def _add_call(self, step: Step, outputs: list[tuple[View, bool]]) -> None:
         args, kwargs = self._trees(step)
         fresh = iter(outputs)
+        # members of a result may share memory
+        new = {view.buffer.number for view, is_new in outputs if is_new}
 
         def target(array: Any) -> Any:
-            view, is_new = next(fresh)
-            return view if is_new else None
+            view, _ = next(fresh)
+            return view if view.buffer.number in new else None
 
         results = with_arrays(step.result, target)
         targets = [self.view(array) for array in step.writes]

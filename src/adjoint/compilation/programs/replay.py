@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -112,7 +113,8 @@ class Program:
             if view.buffer.kind == VALUE
         }
         from_calls = {view.buffer.number: (view.shape, view.strides, view.dtype) for view in call_results}
-        self._arrays |= from_calls
+        shared = shared_by(call_results)
+        self._arrays |= {number: layout for number, layout in from_calls.items() if number not in shared}
         arena = Arena()
         for buffer in buffers_of(self.order, self.results):
             number = buffer.number
@@ -561,14 +563,59 @@ class Keepers(NamedTuple):
                 member.keep(frame, part)
 
 
+class BlockKeeper(NamedTuple):
+    """Makes memory for a block that members of a result share."""
+
+    keeper: Any
+    n_bytes: int
+
+    def make(self, frame: Any) -> None:
+        """Let the block be new memory."""
+        self.keeper.keep(frame, numpy.empty(self.n_bytes, numpy.uint8))
+
+
+class MemberKeeper(NamedTuple):
+    """Copies a member of a result to its place in a block that it shares. block: of the first member alone."""
+
+    view: Any
+    layout: tuple[Any, Any]
+    block: BlockKeeper | None
+
+    def keep(self, frame: Any, result: Any) -> None:
+        """Keep an array; raises CheckFailed for one of another shape or dtype than recorded."""
+        if (result.shape, result.dtype) != self.layout:
+            raise CheckFailed
+        if self.block is not None:
+            self.block.make(frame)
+        self.view.of(frame)[...] = result
+
+
+def shared_by(views: Sequence[View]) -> set[int]:
+    """The numbers of the buffers in which several of the views lie."""
+    counts = Counter([view.buffer.number for view in views])
+    return {number for number, n in counts.items() if n > 1}
+
+
 def keeper_of(results: Any, program: Program) -> Any:
     """An object that stores the result of a call in its blocks; None if the result is unused."""
+    return _keeper_of(results, program, dict.fromkeys(shared_by(leaves(results)), True))
+
+
+def _keeper_of(results: Any, program: Program, is_first: dict[int, bool]) -> Any:
+    """`keeper_of` for a member. is_first: for each shared buffer, whether none of its members was met yet."""
     if isinstance(results, (tuple, list)):
-        members = [keeper_of(member, program) for member in results]
+        members = [_keeper_of(member, program, is_first) for member in results]
         return Keepers(members) if any(member is not None for member in members) else None
     if not isinstance(results, View) or results.buffer.number not in program.blocks:
         return None
-    return program.machine.Keeper(program.block_view(results), results.buffer.n_bytes)
+    buffer, keeper = results.buffer, program.machine.Keeper
+    if buffer.number not in is_first:
+        return keeper(program.block_view(results), buffer.n_bytes)
+    block = None
+    if is_first[buffer.number]:
+        is_first[buffer.number] = False
+        block = BlockKeeper(keeper(program.block_view(bytes_of(buffer)), buffer.n_bytes), buffer.n_bytes)
+    return MemberKeeper(program.block_view(results), (results.shape, results.dtype), block)
 
 
 #: Kernels whose loops give an element the same value for all strides.
