@@ -759,3 +759,25 @@ def test_large_arrays(name: str) -> None:
         array = numpy.random.default_rng(seed).uniform(-0.7, 0.3 * seed, (100, 100))
         for expected, actual in zip(values(function, array), values(compiled, array), strict=True):
             numpy.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("module", ["BatchNorm2d", "GroupNorm", "InstanceNorm2d", "LayerNorm"])
+def test_parameters_of_norms_whose_gradients_share_memory(module: str) -> None:
+    arguments = {"GroupNorm": (2, 4), "LayerNorm": ([4, 4, 4],)}.get(module, (4,))
+    keywords = {"affine": True} if module == "InstanceNorm2d" else {}
+    norms = [getattr(adjoint.nn, module)(*arguments, **keywords).double() for _ in range(2)]
+    adjoint.manual_seed(0)
+    x = adjoint.randn(2, 4, 4, 4, dtype=adjoint.float64, requires_grad=True)
+
+    def step(norm):
+        norm.zero_grad()
+        (norm(x) + x).relu().mean().backward()
+
+    compiled = adjoint.compile(step)
+    for _ in range(4):
+        step(norms[0])
+        compiled(norms[1])
+        for expected, actual in zip(norms[0].parameters(), norms[1].parameters(), strict=True):
+            assert adjoint.equal(expected.grad, actual.grad)
+        for expected, actual in zip(norms[0].buffers(), norms[1].buffers(), strict=True):
+            assert adjoint.equal(expected, actual)
