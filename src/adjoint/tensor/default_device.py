@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from adjoint.arrays.size import CPU, DEFAULT, as_device, device
 from adjoint.core import errors
 from adjoint.core.graph import TensorBase, any_overrides, registry
+from adjoint.core.operations.arguments import overridable
 from adjoint.core.operations.naming import known_by
 from adjoint.runtime.lazy import LazyTable
 from adjoint.tensor import creation
@@ -29,6 +30,9 @@ PINNED = (
     *(name for name in FOLLOWING if name not in ("as_tensor", "asarray", "range")),
     "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "randint_like",
 )  # fmt: skip
+
+#: Functions that only read their arguments, whose classes may override them.
+QUESTIONS = ("numel", "result_type", "is_floating_point", "is_complex", "is_nonzero", "is_same_size")
 
 
 def set_default_device(device: Any) -> None:
@@ -86,7 +90,9 @@ def _make(name: str) -> None:
     if name in FOLLOWING:
         function = known_by(on_default_device(function), "adjoint", name)
     elif name in PINNED:
-        function = known_by(pinnable(function), "adjoint", name)
+        function = known_by(overridable(pinnable(function), name), "adjoint", name)
+    elif name in QUESTIONS:
+        function = known_by(overridable(function, name), "adjoint", name)
     PUBLIC.enter(name, function)
 
 

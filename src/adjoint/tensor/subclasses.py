@@ -159,7 +159,7 @@ def default(cls: type, function: Any, types: Any, args: Any = (), kwargs: Any = 
     result = with_plain_results(lambda: function(*args, **(kwargs or {})), ())
     name = function.__name__
     in_place = isinstance(function, Method) or (name.endswith("_") and not name.endswith("__"))
-    fresh = isinstance(function, Operation) or name in _SEEN_METHODS
+    fresh = isinstance(function, Operation) or name in _SEEN_METHODS or name.endswith("_like")
     return result if in_place else as_class(result, cls, fresh)
 
 
