@@ -27,49 +27,50 @@ from .score import (
 HEAD = """\
 # Agreement with PyTorch
 
-Written by `python -m agreement --document docs/agreement.md`, which runs the same samples in adjoint and in PyTorch;
-`agreement/README.md` says what the samples are and how results are compared. An *entry* is a function or an in-place
-variant of one. It is *right* in an aspect if every sample of it agrees; *all five* are forward value, dtype, gradient,
-jvp and second order. Tier 1 is what models and scientific code use, tier 2 the rest that matters, tier 3 the long tail.
+`python -m agreement --document docs/agreement.md` writes this page: it runs the same samples in adjoint and in PyTorch.
+`agreement/README.md` describes the samples and the comparison. An *entry* is a function or an in-place variant. It is
+*right* in an aspect if all its samples agree. *All five* aspects are value, dtype, gradient, jvp and second order.
+Tier 1 has the functions that models and scientific code often use, tier 2 less frequent functions, tier 3 rare functions.
 """
 STRICT = """\
 ## Entries that agree
 
-One sample that differs makes an entry wrong, whatever the reason.
+An entry counts as wrong if one sample differs, for any reason.
 """
 RIGHT = """\
 ## Entries that are right
 
-They agree, or a calculation with PyTorch's own results decides for adjoint, sample by sample: finite differences of
-its values or of its gradients, its results in double precision, the transpose of its gradient. Where PyTorch's
-derivative is NaN though its result is not, a number of adjoint's counts as right.
+For each sample, the results agree, or a calculation from PyTorch's results decides for adjoint: finite differences of
+its values or gradients, its results in double precision, or the transpose of its gradient. If PyTorch's derivative is
+NaN although its result is not, a number from adjoint counts as right.
 """
 ORDINARY_POINTS = """\
 ## Entries that agree at ordinary points
 
-Without the samples whose inputs have ties, zeros, kinks, infinities, NaN or no elements.
+These figures exclude samples whose inputs have ties, zeros, kinks, infinities, NaN or no elements.
 """
 EXCUSED = """\
 ## Entries that agree, or whose differences are explained
 
-The explanations stand [below](#differences-that-are-explained), each with what it is about.
+The explanations are [below](#differences-that-are-explained).
 """
 SAMPLES = """\
 ## Samples that agree
 
-The last column counts derivatives that only adjoint has: PyTorch raises, or its result requires no gradient. They are
-not counted as differences.
+The last column counts derivatives that only adjoint has: PyTorch raises an error, or its result requires no gradient.
+They do not count as differences.
 """
 COMPANIONS = """\
-## Beside the numbers
+## Other aspects
 
-Whether both raise or both answer; whether results share memory with the same inputs; and whether a gradient is `None`
-in both where one has zeros, which is no difference of the derivative.
+*raises*: both libraries raise, or both return a result. *shares memory*: results share memory with the same inputs.
+*`None` or zeros*: gradients are `None` in both libraries or in neither; zeros in one of them are the same derivative.
 """
 BEHAVIOUR = """\
 ## Differences of behaviour
 
-What no sample of a function shows: of the graph, of hooks, modes and transformations. Each was found by running both.
+These differences concern the graph, hooks, modes and transformations; samples of functions cannot show them. Each was
+observed in runs of both libraries.
 """
 SHORT = {
     "value": "value, shape",

@@ -14,9 +14,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "left-out.md"
 HEAD = """\
 # What is left out
 
-Names of PyTorch that adjoint leaves out on purpose, why, and what to use instead. Asking for one raises AttributeError,
-which says the same. `scripts/generate_left_out.py` writes this page from `src/adjoint/tensor/older/left_out.py`; every
-other public name of the modules that are compared is there (`tests/test_left_out.py`).
+This page lists the names of PyTorch that adjoint leaves out on purpose, with the reason and the replacement. Access to
+such a name raises AttributeError with the same text. `scripts/generate_left_out.py` writes this page from
+`src/adjoint/tensor/older/left_out.py`. All other public names of the compared modules exist (`tests/test_left_out.py`).
 """
 
 

@@ -35,21 +35,21 @@ TOLERANCE = 2e-5
 HEAD = """\
 # Tried with
 
-Functions of packages that were not written for adjoint, and of SciPy's and NumPy's own Python code, differentiated on
-arrays with `adjoint.func.grad_and_value`. `scripts/try_packages.py` calls them as they are, compares every value with
-the function's own on plain arrays and every derivative with central differences, and writes this page.
+This page lists functions of other packages, and of SciPy's and NumPy's Python code, that were differentiated on arrays
+with `adjoint.func.grad_and_value`. `scripts/try_packages.py` calls the unchanged functions and writes this page. It
+compares every value with the result for plain arrays, and every derivative with central differences.
 
 | | functions |
 |---|---|
 {counts}
 
-*plain*: the function runs as it is. *in `patched()`*: it runs in a block of `adjoint.scipy.patched()`, since it calls
-`numpy.asarray`, `numpy.zeros`, `float`, `math` or SciPy. What runs plainly runs in the block, too. No derivative is
-wrong: what does not work raises an error that names the line, or gives NaN. The reasons stand below the tables.
+*plain*: the function runs without a block. *in `patched()`*: it runs in a block of `adjoint.scipy.patched()`, since it
+calls `numpy.asarray`, `numpy.zeros`, `float`, `math` or SciPy. All plain functions run in the block, too. No derivative
+is wrong: a function that does not work raises an error with its line, or returns NaN. The reasons are below the tables.
 
-Functions that numba compiles take plain arrays only. `adjoint.custom` gives them derivatives, the rules of which may be
-compiled as well. In a block of `patched()`, numba cannot compile what calls NumPy's or math's functions that the block
-replaces: call such a function once before the block.
+Functions that numba compiles take only plain arrays. `adjoint.custom` defines their derivatives; its rules may be
+compiled, too. In a block of `patched()`, numba cannot compile functions that call a replaced function of NumPy or math:
+call such a function once before the block.
 
 Made with Python {python}, adjoint {adjoint}, NumPy {numpy} and SciPy {scipy}.
 """
