@@ -30,7 +30,7 @@ HEAD = """\
 `python -m agreement --document docs/agreement.md` writes this page: it runs the same samples in adjoint and in PyTorch.
 `agreement/README.md` describes the samples and the comparison. An *entry* is a function or an in-place variant. It is
 *right* in an aspect if all its samples agree. *All five* aspects are value, dtype, gradient, jvp and second order.
-Tier 1 has the functions that models and scientific code often use, tier 2 less frequent functions, tier 3 rare functions.
+Tier 1 has the functions that models and scientific code often use, tier 2 less frequent functions, tier 3 rare ones.
 """
 STRICT = """\
 ## Entries that agree
