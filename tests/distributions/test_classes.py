@@ -41,19 +41,23 @@ EVERY = {f"{type(each).__name__} {k}": each for k, each in enumerate(every())}
 
 @pytest.mark.parametrize("name", EVERY)
 def test_shapes(name):
-    own = EVERY[name]
+    distribution = EVERY[name]
     adjoint.manual_seed(1)
-    batch, event = own.batch_shape, own.event_shape
-    drawn = own.sample((3, 2))
-    assert drawn.shape == (3, 2, *batch, *event)
-    assert own.log_prob(drawn).shape == (3, 2, *batch)
-    assert bool(own.support.check(drawn).all())
-    wide = own.expand((4, *batch))
-    assert type(wide) is type(own) and wide.batch_shape == (4, *batch) and wide.event_shape == event
-    assert wide.sample().shape == (4, *batch, *event)
-    assert wide.log_prob(drawn[0, 0]).numpy() == pytest.approx(own.log_prob(drawn[0, 0]).expand(4, *batch).numpy())
-    if own.has_rsample:
-        assert own.rsample((2,)).shape == (2, *batch, *event)
+    batch, event = distribution.batch_shape, distribution.event_shape
+    samples = distribution.sample((3, 2))
+    assert samples.shape == (3, 2, *batch, *event)
+    assert distribution.log_prob(samples).shape == (3, 2, *batch)
+    assert bool(distribution.support.check(samples).all())
+    expanded = distribution.expand((4, *batch))
+    assert (
+        type(expanded) is type(distribution) and expanded.batch_shape == (4, *batch) and expanded.event_shape == event
+    )
+    assert expanded.sample().shape == (4, *batch, *event)
+    assert expanded.log_prob(samples[0, 0]).numpy() == pytest.approx(
+        distribution.log_prob(samples[0, 0]).expand(4, *batch).numpy()
+    )
+    if distribution.has_rsample:
+        assert distribution.rsample((2,)).shape == (2, *batch, *event)
 
 
 def on_device(value):
@@ -97,16 +101,16 @@ def test_results_stay_on_the_device(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_copies(name):
-    own = EVERY[name]
+    distribution = EVERY[name]
     adjoint.manual_seed(1)
-    x = own.sample()
-    for other in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
-        assert other.log_prob(x).tolist() == own.log_prob(x).tolist()
+    x = distribution.sample()
+    for other in (copy.deepcopy(distribution), pickle.loads(pickle.dumps(distribution))):
+        assert other.log_prob(x).tolist() == distribution.log_prob(x).tolist()
 
 
 def test_numbers_become_tensors_of_the_default_dtype():
-    own = d.Normal(0, 1.0)
-    assert own.batch_shape == () and own.loc.dtype == adjoint.float32
+    distribution = d.Normal(0, 1.0)
+    assert distribution.batch_shape == () and distribution.loc.dtype == adjoint.float32
     assert d.Normal(T(0.0, 1.0), 1).scale.dtype == adjoint.float64
     with pytest.raises(ValueError, match="must all be instances of Number"):
         d.Normal("a", 1.0)
@@ -388,8 +392,8 @@ def test_transforms_of_vectors(transform, x, keep):
 
     jacobian = adjoint.autograd.functional.jacobian(free, x).reshape(free(x).numel(), -1)
     jacobian = jacobian[:, jacobian.abs().sum(0) > 0]
-    found = transform.log_abs_det_jacobian(x, y).item()
-    assert found == pytest.approx(jacobian.det().abs().log().item())
+    result = transform.log_abs_det_jacobian(x, y).item()
+    assert result == pytest.approx(jacobian.det().abs().log().item())
 
 
 def test_caches_keep_the_value():
@@ -489,9 +493,9 @@ def test_divergences_are_means_of_the_difference(name):
     x = p.sample((40000,))
     differences = p.log_prob(x) - q.log_prob(x)
     error = 5 * differences.std(0) / 200
-    found = d.kl_divergence(p, q)
-    assert found.shape == differences.shape[1:]
-    assert bool(((found - differences.mean(0)).abs() <= error + 1e-3).all()), (found, differences.mean(0), error)
+    result = d.kl_divergence(p, q)
+    assert result.shape == differences.shape[1:]
+    assert bool(((result - differences.mean(0)).abs() <= error + 1e-3).all()), (result, differences.mean(0), error)
 
 
 @pytest.mark.parametrize("pair", [(d.Normal(0.0, 1.0), d.Uniform(0.0, 1.0)), (d.Poisson(1.0), d.Bernoulli(0.5)),
@@ -521,7 +525,7 @@ def test_divergences_of_exponential_families():
 
     assert d.kl_divergence(Own(T(0.0)), Own(T(2.0))).item() == pytest.approx(2.0)
     assert d.Normal(A, B)._natural_params[0].shape == (2,)
-    for own in (d.Normal(A, B), d.Gamma(A, B), d.Beta(A + 1, B + 1), d.Exponential(A)):
-        general = d.ExponentialFamily.entropy(own)
-        if not isinstance(own, (d.Normal, d.Beta)):
-            assert general.tolist() == pytest.approx(own.entropy().tolist())
+    for distribution in (d.Normal(A, B), d.Gamma(A, B), d.Beta(A + 1, B + 1), d.Exponential(A)):
+        general = d.ExponentialFamily.entropy(distribution)
+        if not isinstance(distribution, (d.Normal, d.Beta)):
+            assert general.tolist() == pytest.approx(distribution.entropy().tolist())

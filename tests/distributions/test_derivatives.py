@@ -24,8 +24,8 @@ def test_implicit_derivatives(name, concentration):
     adjoint.manual_seed(4)
     make, cdf = IMPLICIT[name]
     a = adjoint.full((6,), concentration, dtype=adjoint.float64, requires_grad=True)
-    own = make(a)
-    x = own.rsample()
+    distribution = make(a)
+    x = distribution.rsample()
     (slope,) = grad(x.sum(), a)
     step = 1e-5 * concentration
     points = x.detach().numpy()
@@ -49,11 +49,11 @@ def test_implicit_derivatives(name, concentration):
 def test_means_of_derivatives_are_derivatives_of_means(make, mean, parameters):
     adjoint.manual_seed(5)
     a, b = parameters
-    drawn = make(a, b).rsample((20000,))
-    drawn = drawn[..., 0] if drawn.dim() > 1 else drawn
-    found = grad(drawn.mean(), parameters, retain_graph=True)[0]
+    samples = make(a, b).rsample((20000,))
+    samples = samples[..., 0] if samples.dim() > 1 else samples
+    result = grad(samples.mean(), parameters, retain_graph=True)[0]
     (expected,) = grad(mean(a, b), parameters, retain_graph=True)
-    assert found.numpy() == pytest.approx(expected.numpy(), abs=0.06)
+    assert result.numpy() == pytest.approx(expected.numpy(), abs=0.06)
 
 
 def test_samples_have_second_derivatives():
@@ -105,9 +105,9 @@ def test_distribution_functions_have_derivatives(name):
 
 def test_straight_through_samples():
     logits = T(0.3, 1.0, -0.5)
-    own = d.OneHotCategoricalStraightThrough(logits=logits)
-    drawn = own.rsample()
-    assert sorted(drawn.tolist()) == pytest.approx([0, 0, 1])
-    (slope,) = grad(drawn[0], logits)
+    distribution = d.OneHotCategoricalStraightThrough(logits=logits)
+    samples = distribution.rsample()
+    assert sorted(samples.tolist()) == pytest.approx([0, 0, 1])
+    (slope,) = grad(samples[0], logits)
     (expected,) = grad(adjoint.softmax(logits, 0)[0], logits)
     assert slope.tolist() == pytest.approx(expected.tolist())

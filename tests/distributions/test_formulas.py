@@ -50,75 +50,75 @@ def inside(name):
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_densities(name):
-    own, reference = CONTINUOUS[name]
+    distribution, reference = CONTINUOUS[name]
     x = inside(name)
-    assert own.log_prob(adjoint.tensor(x)).numpy() == pytest.approx(reference.logpdf(x), rel=1e-10)
+    assert distribution.log_prob(adjoint.tensor(x)).numpy() == pytest.approx(reference.logpdf(x), rel=1e-10)
 
 
 @pytest.mark.parametrize("name", DISCRETE)
 def test_probabilities(name):
-    own, reference = DISCRETE[name]
+    distribution, reference = DISCRETE[name]
     x = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert own.log_prob(adjoint.tensor(x)).numpy() == pytest.approx(reference.logpmf(x), rel=1e-6)
+    assert distribution.log_prob(adjoint.tensor(x)).numpy() == pytest.approx(reference.logpmf(x), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - {"VonMises"}))
 def test_distribution_functions(name):
-    own, reference = CONTINUOUS[name]
+    distribution, reference = CONTINUOUS[name]
     x = inside(name)
-    assert own.cdf(adjoint.tensor(x)).numpy() == pytest.approx(reference.cdf(x), rel=1e-9)
+    assert distribution.cdf(adjoint.tensor(x)).numpy() == pytest.approx(reference.cdf(x), rel=1e-9)
     if name != "FisherSnedecor":
-        found = own.icdf(T(0.2, 0.7)).numpy()
-        assert found == pytest.approx(reference.ppf([0.2, 0.7]), rel=1e-9)
+        quantiles = distribution.icdf(T(0.2, 0.7)).numpy()
+        assert quantiles == pytest.approx(reference.ppf([0.2, 0.7]), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(set(BOTH) - {"VonMises", "Cauchy", "HalfCauchy"}))
 def test_moments(name):
-    own, reference = BOTH[name]
-    assert own.mean.numpy() == pytest.approx(reference.mean(), rel=1e-6)
-    assert own.variance.numpy() == pytest.approx(reference.var(), rel=1e-6)
-    assert own.stddev.numpy() == pytest.approx(reference.std(), rel=1e-6)
+    distribution, reference = BOTH[name]
+    assert distribution.mean.numpy() == pytest.approx(reference.mean(), rel=1e-6)
+    assert distribution.variance.numpy() == pytest.approx(reference.var(), rel=1e-6)
+    assert distribution.stddev.numpy() == pytest.approx(reference.std(), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - {"VonMises", "FisherSnedecor"}))
 def test_entropies(name):
-    own, reference = CONTINUOUS[name]
-    assert own.entropy().numpy() == pytest.approx(reference.entropy(), rel=1e-6)
+    distribution, reference = CONTINUOUS[name]
+    assert distribution.entropy().numpy() == pytest.approx(reference.entropy(), rel=1e-6)
 
 
 @pytest.mark.parametrize(
     "name", sorted({"Cauchy", "Gumbel", "HalfNormal", "InverseGamma", "Laplace", "LogNormal", "Normal", "StudentT"})
 )
 def test_modes_have_the_largest_density(name):
-    own, _ = CONTINUOUS[name]
-    others = own.log_prob(adjoint.tensor(inside(name)))
-    assert bool((own.log_prob(own.mode) >= others - 1e-12).all())
+    distribution, _ = CONTINUOUS[name]
+    others = distribution.log_prob(adjoint.tensor(inside(name)))
+    assert bool((distribution.log_prob(distribution.mode) >= others - 1e-12).all())
 
 
 @pytest.mark.parametrize("name", BOTH)
 def test_samples_are_distributed_so(name):
     adjoint.manual_seed(3)
-    own, reference = BOTH[name]
-    drawn = own.sample((4000,))
-    assert tuple(drawn.shape) == (4000, 2)
-    assert not drawn.requires_grad
-    levels = np.quantile(drawn.numpy(), [0.25, 0.5, 0.9], axis=0)
+    distribution, reference = BOTH[name]
+    samples = distribution.sample((4000,))
+    assert tuple(samples.shape) == (4000, 2)
+    assert not samples.requires_grad
+    levels = np.quantile(samples.numpy(), [0.25, 0.5, 0.9], axis=0)
     if name in DISCRETE:
-        assert drawn.mean(0).numpy() == pytest.approx(reference.mean(), rel=0.1)
+        assert samples.mean(0).numpy() == pytest.approx(reference.mean(), rel=0.1)
     elif name == "VonMises":
-        assert drawn.sin().mean(0).numpy() == pytest.approx(_mean_sine(own), abs=0.05)
+        assert samples.sin().mean(0).numpy() == pytest.approx(_mean_sine(distribution), abs=0.05)
     else:
         assert np.abs(reference.cdf(levels) - np.array([[0.25], [0.5], [0.9]])).max() < 0.03
 
 
-def _mean_sine(own):
+def _mean_sine(distribution):
     x = np.linspace(-np.pi, np.pi, 4001)[:, None]
-    density = own.log_prob(adjoint.tensor(x)).exp().numpy()
+    density = distribution.log_prob(adjoint.tensor(x)).exp().numpy()
     return (density * np.sin(x)).sum(0) * (x[1, 0] - x[0, 0])
 
 
 @pytest.mark.parametrize(
-    ("own", "reference"),
+    ("distribution", "reference"),
     [
         (
             d.MultivariateNormal(T(0.1, 0.2), T(2.0, 0.5, 0.5, 1.0).view(2, 2)),
@@ -135,24 +135,24 @@ def _mean_sine(own):
         (d.Dirichlet(T(0.7, 1.3)), st.dirichlet([0.7, 1.3])),
     ],
 )
-def test_vectors(own, reference):
+def test_vectors(distribution, reference):
     x = np.array([0.3, 0.7])
-    assert own.log_prob(adjoint.tensor(x)).item() == pytest.approx(reference.logpdf(x))
-    assert own.entropy().item() == pytest.approx(reference.entropy())
+    assert distribution.log_prob(adjoint.tensor(x)).item() == pytest.approx(reference.logpdf(x))
+    assert distribution.entropy().item() == pytest.approx(reference.entropy())
     adjoint.manual_seed(1)
-    drawn = own.sample((6000,))
-    assert drawn.mean(0).numpy() == pytest.approx(own.mean.numpy(), abs=0.1)
-    assert drawn.var(0).numpy() == pytest.approx(own.variance.numpy(), rel=0.1)
+    samples = distribution.sample((6000,))
+    assert samples.mean(0).numpy() == pytest.approx(distribution.mean.numpy(), abs=0.1)
+    assert samples.var(0).numpy() == pytest.approx(distribution.variance.numpy(), rel=0.1)
 
 
 def test_matrices():
     scale = np.array([[2.0, 0.5], [0.5, 1.0]])
-    own, reference = d.Wishart(T(3.5)[0], adjoint.tensor(scale)), st.wishart(3.5, scale)
+    distribution, reference = d.Wishart(T(3.5)[0], adjoint.tensor(scale)), st.wishart(3.5, scale)
     x = scale * 1.3 + 0.1 * np.eye(2)
-    assert own.log_prob(adjoint.tensor(x)).item() == pytest.approx(reference.logpdf(x))
-    assert own.entropy().item() == pytest.approx(reference.entropy())
+    assert distribution.log_prob(adjoint.tensor(x)).item() == pytest.approx(reference.logpdf(x))
+    assert distribution.entropy().item() == pytest.approx(reference.entropy())
     adjoint.manual_seed(1)
-    assert own.rsample((6000,)).mean(0).numpy() == pytest.approx(3.5 * scale, rel=0.08)
+    assert distribution.rsample((6000,)).mean(0).numpy() == pytest.approx(3.5 * scale, rel=0.08)
     factors = d.LKJCholesky(3, T(1.0)[0]).sample((5,))
     assert bool(d.constraints.corr_cholesky.check(factors).all())
     # matrices of two rows with concentration 1 have correlations that are uniform in (-1, 1)
@@ -188,14 +188,14 @@ def test_mixtures():
     levels = 0.25 * st.norm(-1, 0.5).cdf(x) + 0.75 * st.norm(2, 1).cdf(x)
     assert mixture.cdf(adjoint.tensor(x)).numpy() == pytest.approx(levels)
     adjoint.manual_seed(0)
-    drawn = mixture.sample((8000,))
-    assert drawn.mean().item() == pytest.approx(mixture.mean.item(), abs=0.06)
-    assert drawn.var().item() == pytest.approx(mixture.variance.item(), rel=0.06)
+    samples = mixture.sample((8000,))
+    assert samples.mean().item() == pytest.approx(mixture.mean.item(), abs=0.06)
+    assert samples.var().item() == pytest.approx(mixture.variance.item(), rel=0.06)
     assert mixture.expand((2,)).sample((3,)).shape == (3, 2)
 
 
 @pytest.mark.parametrize(
-    "own",
+    "distribution",
     [
         d.ContinuousBernoulli(T(0.3, 0.5)),
         d.Kumaraswamy(T(1.5, 3.0), T(1.2, 1.7)),
@@ -203,23 +203,26 @@ def test_mixtures():
     ],
     ids=repr,
 )
-def test_densities_over_the_unit_interval_sum_to_one(own):
+def test_densities_over_the_unit_interval_sum_to_one(distribution):
     n = 200_000
     x = (adjoint.arange(n, dtype=adjoint.float64) + 0.5).unsqueeze(-1) / n
-    density = own.log_prob(x).exp()
+    density = distribution.log_prob(x).exp()
     assert (density.sum(0) / n).tolist() == pytest.approx([1.0, 1.0], rel=1e-3)
-    if not isinstance(own, d.RelaxedBernoulli):
-        assert ((density * x).sum(0) / n).tolist() == pytest.approx(own.mean.tolist(), rel=1e-4)
+    if not isinstance(distribution, d.RelaxedBernoulli):
+        assert ((density * x).sum(0) / n).tolist() == pytest.approx(distribution.mean.tolist(), rel=1e-4)
         assert (-(density * density.log()).sum(0) / n).tolist() == pytest.approx(
-            own.entropy().tolist(), rel=1e-3, abs=1e-6
+            distribution.entropy().tolist(), rel=1e-3, abs=1e-6
         )
-        assert own.cdf(own.icdf(T(0.2, 0.7))).tolist() == pytest.approx([0.2, 0.7])
+        assert distribution.cdf(distribution.icdf(T(0.2, 0.7))).tolist() == pytest.approx([0.2, 0.7])
 
 
 def test_points_of_the_simplex():
-    for own in (d.RelaxedOneHotCategorical(T(0.5)[0], T(0.2, 0.5, 0.3)), d.LogisticNormal(T(0.0, 0.0), T(1.0, 1.0))):
-        assert own.rsample((4,)).sum(-1).tolist() == pytest.approx([1.0] * 4)
+    for distribution in (
+        d.RelaxedOneHotCategorical(T(0.5)[0], T(0.2, 0.5, 0.3)),
+        d.LogisticNormal(T(0.0, 0.0), T(1.0, 1.0)),
+    ):
+        assert distribution.rsample((4,)).sum(-1).tolist() == pytest.approx([1.0] * 4)
     # with two parts, the density of the logistic normal is that of a normal number through the logistic function
-    x, own = 0.3, d.LogisticNormal(T(0.2), T(1.5))
+    x, distribution = 0.3, d.LogisticNormal(T(0.2), T(1.5))
     reference = st.norm(0.2, 1.5).pdf(math.log(x / (1 - x))) / (x * (1 - x))
-    assert own.log_prob(T(x, 1 - x)).exp().item() == pytest.approx(reference)
+    assert distribution.log_prob(T(x, 1 - x)).exp().item() == pytest.approx(reference)

@@ -27,15 +27,15 @@ def plain_and_compiled(in_place=False):
 def test_a_compiled_model_trains_like_the_model(in_place):
     inputs, losses = adjoint.randn(6, 2), []
     for model in plain_and_compiled(in_place):
-        optimizer, seen = optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
+        optimizer, records = optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
         for step in range(6):
             model.train(step % 3 < 2)
             optimizer.zero_grad()
             loss = model(inputs).square().mean()
             loss.backward()
             optimizer.step()
-            seen.append(loss.detach())
-        losses.append(adjoint.stack(seen))
+            records.append(loss.detach())
+        losses.append(adjoint.stack(records))
     assert_close(losses[0], losses[1])
 
 
@@ -88,8 +88,8 @@ def test_a_compiled_step_with_a_compiled_model_is_recorded_once():
 
 def test_hooks_of_a_compiled_model_run_at_each_call():
     _, model = plain_and_compiled()
-    seen = []
-    model.register_forward_hook(lambda module, inputs, output: seen.append(module))
+    records = []
+    model.register_forward_hook(lambda module, inputs, output: records.append(module))
     for _ in range(3):
         model(adjoint.ones(3, 2))
-    assert seen == [model] * 3
+    assert records == [model] * 3

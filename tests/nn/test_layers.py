@@ -103,8 +103,8 @@ FUNCTIONS = {
 def test_layers_are_their_functions(expression):
     adjoint.manual_seed(0)
     x = adjoint.randn(2, 4, 4, 4)
-    found, expected = eval(expression)(x), FUNCTIONS[expression](x)
-    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
+    result, expected = eval(expression)(x), FUNCTIONS[expression](x)
+    np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
 x, y, classes = (
@@ -329,7 +329,7 @@ def test_packed_sequences_are_those_of_each_length(name, bidirectional):
         expected, last = model(sequence)
         assert bool(adjoint.allclose(parts[k], expected, atol=1e-6))
         pairs = zip(states, last, strict=True) if name == "LSTM" else [(states, last)]
-        assert all(bool(adjoint.allclose(found[:, k], one, atol=1e-6)) for found, one in pairs)
+        assert all(bool(adjoint.allclose(result[:, k], one, atol=1e-6)) for result, one in pairs)
     begin = tuple(each * 0 for each in states) if name == "LSTM" else states * 0
     again, _ = model(packed, begin)
     assert bool(adjoint.allclose(again.data, output.data))
@@ -393,7 +393,7 @@ def test_masks_of_transformers():
     padding[:, 4] = True
     changed = batch.clone()
     changed[:, 4] = 3.0
-    found = [model(each, src_key_padding_mask=padding)[:, :4] for each in (batch, changed)]
-    assert bool(adjoint.allclose(*found, atol=1e-5))
+    result = [model(each, src_key_padding_mask=padding)[:, :4] for each in (batch, changed)]
+    assert bool(adjoint.allclose(*result, atol=1e-5))
     whole = nn.Transformer(4, 2, 1, 1, 8, dropout=0.0, batch_first=True, norm_first=True)
     assert whole(batch, batch[:, :3], tgt_mask=mask[:3, :3]).shape == (2, 3, 4)

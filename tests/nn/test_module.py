@@ -78,8 +78,8 @@ def test_attributes_change_their_kind():
 
 def late(assign):
     """The error of a class that assigns before the constructor of Module has run."""
-    made = type("Early", (nn.Module,), {"__init__": assign})
-    return raised(AttributeError, made)
+    early = type("Early", (nn.Module,), {"__init__": assign})
+    return raised(AttributeError, early)
 
 
 def test_what_may_not_be_registered():
@@ -146,8 +146,8 @@ def test_state_moves_to_another_module():
     for name, value in first.state_dict().items():
         assert bool((second.state_dict()[name] == value).all()), name
     assert first.state_dict()._metadata["inner.1"] == {"version": 2}
-    kept = first.state_dict(keep_vars=True)
-    assert kept["scale"] is first.scale and not first.state_dict()["scale"].requires_grad
+    tensors = first.state_dict(keep_vars=True)
+    assert tensors["scale"] is first.scale and not first.state_dict()["scale"].requires_grad
     assert next(iter(first.inner.state_dict(prefix="p."))) == "p.0.weight"
 
 
@@ -166,8 +166,8 @@ def test_wrong_state_is_told_at_once():
     )
     missing = raised(RuntimeError, lambda: nn.Sequential(model).load_state_dict({}))
     assert missing.endswith('Missing key(s) in state_dict: "0.weight", "0.bias". ')
-    found = model.load_state_dict({"other": 1}, strict=False)
-    assert found.missing_keys == ["weight", "bias"] and found.unexpected_keys == ["other"]
+    outcome = model.load_state_dict({"other": 1}, strict=False)
+    assert outcome.missing_keys == ["weight", "bias"] and outcome.unexpected_keys == ["other"]
     assert raised(TypeError, lambda: model.load_state_dict([])) == (
         "Expected state_dict to be dict-like, got <class 'list'>."
     )
@@ -331,13 +331,13 @@ def test_hooks_that_are_always_called():
 
 def test_full_backward_hooks_see_and_replace_gradients():
     model, x = nn.Linear(2, 1, bias=False), adjoint.ones(1, 2, requires_grad=True)
-    seen = []
+    records = []
     with adjoint.no_grad():
         model.weight.copy_(adjoint.tensor([[2.0, 3.0]]))
     model.register_full_backward_pre_hook(lambda module, grads: (grads[0] * 10,))
-    handle = model.register_full_backward_hook(lambda module, grads, cotangents: seen.append((grads, cotangents)))
+    handle = model.register_full_backward_hook(lambda module, grads, cotangents: records.append((grads, cotangents)))
     model(x).sum().backward()
-    ((grads, cotangents),) = seen
+    ((grads, cotangents),) = records
     assert grads[0].tolist() == [[20.0, 30.0]] and cotangents[0].tolist() == [[10.0]]
     assert model.weight.grad.tolist() == [[10.0, 10.0]]
     handle.remove()
@@ -352,11 +352,11 @@ def test_full_backward_hooks_see_and_replace_gradients():
 
 
 def test_full_backward_hooks_without_inputs_that_require_grad():
-    model, seen = nn.Linear(2, 1), []
-    model.register_full_backward_hook(lambda module, grads, cotangents: seen.append(grads))
+    model, records = nn.Linear(2, 1), []
+    model.register_full_backward_hook(lambda module, grads, cotangents: records.append(grads))
     with pytest.warns(UserWarning, match="with respect to module outputs since no inputs require gradients"):
         model(adjoint.ones(1, 2)).sum().backward()
-    assert seen == [(None,)]
+    assert records == [(None,)]
     model.register_full_backward_hook(lambda module, grads, cotangents: (1,))
     with pytest.warns(UserWarning, match="Full backward hook"):
         assert "no input requires gradient" in raised(RuntimeError, lambda: model(adjoint.ones(1, 2)).sum().backward())
@@ -375,36 +375,36 @@ class Applied(nn.Module):
 
 def with_backward_hook(function):
     """A module of a function, and the list of what its full backward hook saw."""
-    model, seen = Applied(function), []
+    model, records = Applied(function), []
     model.register_full_backward_hook(
-        lambda _, grads, cotangents: seen.append(
+        lambda _, grads, cotangents: records.append(
             [[g if g is None else g.tolist() for g in gs] for gs in (grads, cotangents)]
         )
     )
-    return model, seen
+    return model, records
 
 
 def test_gradients_that_pass_by_the_output_call_no_hook():
-    kept = []
-    model, seen = with_backward_hook(lambda x: kept.append(x * 2) or x * 3)
+    tensors = []
+    model, records = with_backward_hook(lambda x: tensors.append(x * 2) or x * 3)
     x = adjoint.ones(1, requires_grad=True)
     model(x)
-    kept.pop().sum().backward()
-    assert seen == [] and x.grad.tolist() == [2]
+    tensors.pop().sum().backward()
+    assert records == [] and x.grad.tolist() == [2]
     model(x).sum().backward()
-    kept.pop().sum().backward()
-    assert seen == [[[[3]], [[1]]]] and x.grad.tolist() == [7]
+    tensors.pop().sum().backward()
+    assert records == [[[[3]], [[1]]]] and x.grad.tolist() == [7]
 
 
 @pytest.mark.parametrize("of", [lambda y: {"y": y}, lambda y: [y], lambda y: None, lambda y: 3])
 def test_outputs_that_are_neither_tensors_nor_tuples_have_no_backward_hooks(of):
     results = []
-    model, seen = with_backward_hook(lambda x: of(results.append(x * 2) or results[-1]))
+    model, records = with_backward_hook(lambda x: of(results.append(x * 2) or results[-1]))
     x = adjoint.ones(2, requires_grad=True)
     with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple of Tensors but received"):
         model(x)
     results.pop().sum().backward()
-    assert seen == [] and x.grad.tolist() == [2, 2]
+    assert records == [] and x.grad.tolist() == [2, 2]
 
 
 def test_backward_hooks_let_tensors_without_gradient_be():
@@ -414,21 +414,21 @@ def test_backward_hooks_let_tensors_without_gradient_be():
         flags.append((mask.requires_grad, index.requires_grad))
         return (x * mask.mul_(2).clone())[index], mask, index
 
-    model, seen = with_backward_hook(function)
+    model, records = with_backward_hook(function)
     x, mask, index = adjoint.ones(2, requires_grad=True), adjoint.ones(2), adjoint.tensor([1])
     y, *others = model(x, mask, index)
     assert flags == [(False, False)] and not any(other.requires_grad for other in others)
     others[0].add_(1)
     y.sum().backward()
-    assert seen == [[[[0, 2], [0, 0], [0]], [[1], None, None]]]
+    assert records == [[[[0, 2], [0, 0], [0]], [[1], None, None]]]
     assert mask.tolist() == [3, 3] and mask.grad is None and x.grad.tolist() == [0, 2]
 
 
 def test_full_backward_hooks_see_zeros_of_inputs_that_are_not_reached():
-    model, seen = with_backward_hook(lambda x, y: (x * 2, y * 3))
+    model, records = with_backward_hook(lambda x, y: (x * 2, y * 3))
     x, y = (adjoint.ones(1, requires_grad=True) for _ in range(2))
     model(x, y)[1].sum().backward()
-    assert seen == [[[[0], [3]], [None, [1]]]] and x.grad.tolist() == [0]
+    assert records == [[[[0], [3]], [None, [1]]]] and x.grad.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -443,18 +443,20 @@ def test_full_backward_hooks_see_zeros_of_inputs_that_are_not_reached():
 )
 def test_modules_with_backward_hooks_under_transformations(transformed, calls):
     weight = adjoint.tensor(3.0, requires_grad=True)
-    plain, model, seen = Applied(lambda x: x.sin() * weight), Applied(lambda x: x.sin() * weight), []
-    model.register_full_backward_hook(lambda _, grads, cotangents: seen.append(grads[0].shape == cotangents[0].shape))
+    plain, model, records = Applied(lambda x: x.sin() * weight), Applied(lambda x: x.sin() * weight), []
+    model.register_full_backward_hook(
+        lambda _, grads, cotangents: records.append(grads[0].shape == cotangents[0].shape)
+    )
     x = adjoint.tensor([0.5, -1.0])
     testing.assert_close(transformed(model)(x), transformed(plain)(x))
-    assert seen == [True] * calls
+    assert records == [True] * calls
 
 
 def test_both_kinds_of_backward_hooks_do_not_mix():
-    model, seen = nn.ReLU(), []
-    model.register_backward_hook(lambda module, grads, cotangents: seen.append(cotangents[0].item()))
+    model, records = nn.ReLU(), []
+    model.register_backward_hook(lambda module, grads, cotangents: records.append(cotangents[0].item()))
     model(adjoint.ones((), requires_grad=True)).backward()
-    assert seen == [1.0]
+    assert records == [1.0]
     assert "Please use only one of them" in raised(
         RuntimeError, lambda: model.register_full_backward_hook(lambda *_: None)
     )
@@ -486,8 +488,8 @@ def test_functional_calls_leave_the_module_alone():
     models = [nn.Linear(2, 3) for _ in range(3)]
     parameters, buffers = adjoint.func.stack_module_state(models)
     call = lambda p, b, x: adjoint.func.functional_call(models[0], (p, b), x)
-    found = adjoint.func.vmap(call, (0, 0, None))(parameters, buffers, x)
-    assert all(bool(adjoint.allclose(one, model(x))) for one, model in zip(found, models, strict=True))
+    outcome = adjoint.func.vmap(call, (0, 0, None))(parameters, buffers, x)
+    assert all(bool(adjoint.allclose(one, model(x))) for one, model in zip(outcome, models, strict=True))
 
 
 def test_batch_norms_in_transformations():

@@ -18,8 +18,8 @@ EXPECTED = json.loads((Path(__file__).parents[1] / "data" / "training.json").rea
 @pytest.mark.quick(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_losses_are_those_of_torch(name):
-    found = losses(adjoint, name)
-    np.testing.assert_allclose(found, EXPECTED[name], rtol=2e-3)
+    values = losses(adjoint, name)
+    np.testing.assert_allclose(values, EXPECTED[name], rtol=2e-3)
     # rounding has not grown yet
-    np.testing.assert_allclose(found[:10], EXPECTED[name][:10], rtol=2e-5)
-    assert found[-1] < found[0]
+    np.testing.assert_allclose(values[:10], EXPECTED[name][:10], rtol=2e-5)
+    assert values[-1] < values[0]

@@ -31,15 +31,15 @@ def stepped(optimizer: Any, options: Any, dtype: Any, layout: str) -> list[np.nd
     """Parameters and state after three steps."""
     rng = np.random.default_rng(0)
 
-    def drawn(shape: Any) -> Any:
+    def random_tensor(shape: Any) -> Any:
         values = rng.normal(size=shape) + (1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else 0)
         return adjoint.from_numpy(np.array(values, dtype, order=layout))
 
-    parameters = [adjoint.nn.Parameter(drawn(shape)) for shape in SHAPES]
+    parameters = [adjoint.nn.Parameter(random_tensor(shape)) for shape in SHAPES]
     own = optimizer(parameters, **options)
     for _ in range(3):
         for parameter in parameters:
-            parameter.grad = drawn(parameter.shape)
+            parameter.grad = random_tensor(parameter.shape)
         # a gradient that is repeated, and one that has NaN and infinite elements
         parameters[0].grad = adjoint.from_numpy(np.ones(1, dtype)).expand(16, 16)
         parameters[2].grad[:2] = adjoint.tensor([np.nan, np.inf])
@@ -54,12 +54,12 @@ def test_to_the_last_bit(monkeypatch: pytest.MonkeyPatch, optimizer: Any, option
     results, run = [], vectors.run_updates
     with monkeypatch.context() as patch:
         patch.setattr(base.vectors, "run_updates", lambda *a: results.append(run(*a)) or results[-1])
-        found = stepped(optimizer, options, dtype, "C")
+        states_in_c = stepped(optimizer, options, dtype, "C")
     assert results and all(results)
     with monkeypatch.context() as patch:
         patch.setattr(base.vectors, "run_updates", lambda *_: False)
         expected = stepped(optimizer, options, dtype, "C")
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(states_in_c, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
 

@@ -17,12 +17,12 @@ def sgd(lr=1.0, **options):
 
 
 def rates(schedule, optimizer, n=12):
-    found = []
+    values = []
     for _ in range(n):
-        found.append(optimizer.param_groups[0]["lr"])
+        values.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         schedule.step()
-    return found
+    return values
 
 
 def cosine(epoch, length):
@@ -107,22 +107,22 @@ def test_rates_that_are_tensors_and_groups_of_their_own():
 def test_momentum_goes_the_other_way():
     optimizer = optim.Adam([nn.Parameter(adjoint.ones(1))])
     schedule = kinds.CyclicLR(optimizer, 0.1, 0.5, 2, base_momentum=0.8, max_momentum=0.9)
-    found = []
+    values = []
     for _ in range(3):
-        found.append(optimizer.param_groups[0]["betas"][0])
+        values.append(optimizer.param_groups[0]["betas"][0])
         optimizer.step()
         schedule.step()
-    assert found == pytest.approx([0.9, 0.85, 0.8])
+    assert values == pytest.approx([0.9, 0.85, 0.8])
 
 
 def test_plateaus():
     optimizer = sgd()
     schedule = kinds.ReduceLROnPlateau(optimizer, patience=1, cooldown=1, factor=0.5, min_lr=0.2)
-    found = []
+    values = []
     for measure in (5, 4, 4, 4, 4, 4, 4, 4, 4, 4):
         schedule.step(measure)
-        found.append(optimizer.param_groups[0]["lr"])
-    assert found == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2]
+        values.append(optimizer.param_groups[0]["lr"])
+    assert values == [1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2]
     best = kinds.ReduceLROnPlateau(sgd(), mode="max", threshold=0.5, threshold_mode="abs")
     assert best.is_better(3.6, 3.0) and not best.is_better(3.4, 3.0)
 

@@ -120,8 +120,8 @@ SHAPES = [(3, 4), (5,), (), (2, 3, 4), (200, 200)]
 
 def parameters(dtype="float64"):
     draw = np.random.default_rng(0)
-    made = [nn.Parameter(adjoint.from_numpy(np.array(draw.standard_normal(shape), dtype))) for shape in SHAPES]
-    return [*made, nn.Parameter(adjoint.from_numpy(draw.standard_normal((4, 3)).astype(dtype)).T)]
+    contiguous = [nn.Parameter(adjoint.from_numpy(np.array(draw.standard_normal(shape), dtype))) for shape in SHAPES]
+    return [*contiguous, nn.Parameter(adjoint.from_numpy(draw.standard_normal((4, 3)).astype(dtype)).T)]
 
 
 def gradient(value, k, t):
