@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import adjoint
-from adjoint.compilation.programs.part_sums import box_of, has_no_common_element
+from adjoint.compilation.programs.passes.part_sums import box_of, has_no_common_element
 from adjoint.compilation.programs.views import VALUE, Buffer, View
 
 

@@ -15,8 +15,8 @@ from adjoint.compilation.aliasing import Aliasing
 from adjoint.compilation.matching import Matcher
 from adjoint.compilation.programs import device_program
 from adjoint.compilation.programs.lowering import Lowering, whole_copy
-from adjoint.compilation.programs.partition import Dependent, Halves
-from adjoint.compilation.programs.recomputation import Budgets
+from adjoint.compilation.programs.passes.partition import Dependent, Halves
+from adjoint.compilation.programs.passes.recomputation import Budgets
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import EXTERNAL, Memory, View, byte_bounds
 from adjoint.compilation.pulls import ALL_CHOICES, Pull, Pulls, choices_of

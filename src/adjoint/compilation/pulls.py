@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
-from adjoint.compilation.programs.partition import Halves, needed
+from adjoint.compilation.programs.passes.partition import Halves, needed
 from adjoint.compilation.programs.replay import Pack, Program
 from adjoint.compilation.programs.views import View
 

@@ -16,7 +16,7 @@ import numpy
 from adjoint.arrays.dtypes import dtype as DType
 from adjoint.arrays.kernels.products_and_sums import MATRICES, MATRIX_VECTOR, PRODUCT, VECTORS, can_be_ready
 from adjoint.arrays.libraries.numpy_namespace import fast_sum, select
-from adjoint.compilation.programs.part_sums import PartSums
+from adjoint.compilation.programs.passes.part_sums import PartSums
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, VALUE, Buffer, Memory, View
 from adjoint.compilation.recordings.outlines import is_outline, root_of, with_arrays
 from adjoint.compilation.recordings.recorded_array import Method, RuleKernel

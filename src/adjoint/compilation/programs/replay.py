@@ -563,30 +563,23 @@ class Keepers(NamedTuple):
                 member.keep(frame, part)
 
 
-class BlockKeeper(NamedTuple):
-    """Makes memory for a block that members of a result share."""
-
-    keeper: Any
-    n_bytes: int
-
-    def make(self, frame: Any) -> None:
-        """Let the block be new memory."""
-        self.keeper.keep(frame, numpy.empty(self.n_bytes, numpy.uint8))
-
-
 class MemberKeeper(NamedTuple):
-    """Copies a member of a result to its place in a block that it shares. block: of the first member alone."""
+    """Copies a member of a result to its place in a block that it shares.
+
+    block: what keeps new memory for the block, and its size in bytes; None for all members but the first.
+    """
 
     view: Any
     layout: tuple[Any, Any]
-    block: BlockKeeper | None
+    block: tuple[Any, int] | None
 
     def keep(self, frame: Any, result: Any) -> None:
         """Keep an array; raises CheckFailed for one of another shape or dtype than recorded."""
         if (result.shape, result.dtype) != self.layout:
             raise CheckFailed
         if self.block is not None:
-            self.block.make(frame)
+            keeper, n_bytes = self.block
+            keeper.keep(frame, numpy.empty(n_bytes, numpy.uint8))
         self.view.of(frame)[...] = result
 
 
@@ -614,7 +607,7 @@ def _keeper_of(results: Any, program: Program, is_first: dict[int, bool]) -> Any
     block = None
     if is_first[buffer.number]:
         is_first[buffer.number] = False
-        block = BlockKeeper(keeper(program.block_view(bytes_of(buffer)), buffer.n_bytes), buffer.n_bytes)
+        block = keeper(program.block_view(bytes_of(buffer)), buffer.n_bytes), buffer.n_bytes
     return MemberKeeper(program.block_view(results), (results.shape, results.dtype), block)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.compilation.programs.lowering import Call, Check, whole_copy, with_views
-from adjoint.compilation.programs.recomputation import Budgets, Recomputation
+from adjoint.compilation.programs.passes.recomputation import Budgets, Recomputation
 from adjoint.compilation.programs.views import CONSTANT, EXTERNAL, Buffer, Memory, View, bytes_of
 
 

@@ -1,0 +1,1 @@
+"""Passes over the instructions of a program: sums of parts, parts before and after cotangents, recomputation."""
