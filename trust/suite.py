@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,22 +77,24 @@ def run(
         "not slow",
     ]
     start = time.perf_counter()
-    with subprocess.Popen(
-        [*words, "-rfE", *arguments, *(path for pattern in tests for path in files(pattern))],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            text, _ = process.communicate(timeout=limit)
-            code = process.returncode
-        except subprocess.TimeoutExpired:
-            process.kill()
-            text, code = process.communicate()[0], -9
+    # a file, not a pipe: a process that outlives the tests, such as a symbolizer, would keep a pipe open
+    with tempfile.TemporaryFile() as output:
+        with subprocess.Popen(
+            [*words, "-rfE", *arguments, *(path for pattern in tests for path in files(pattern))],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            try:
+                code = process.wait(timeout=limit)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                code = -9
+        output.seek(0)
+        text = output.read().decode(errors="replace")
     return outcome(text, code, time.perf_counter() - start)
 
 

@@ -474,3 +474,10 @@ def test_pullbacks_give_normal_tensors_in_inference_mode() -> None:
     assert not value.is_inference()
     assert not gradient.is_inference()
     assert gradient.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_a_clone_has_the_mode_of_its_block(mode: bool) -> None:
+    block = adjoint.inference_mode(mode)
+    with adjoint.inference_mode(not mode), block.clone():
+        assert adjoint.is_inference_mode_enabled() == mode

@@ -57,6 +57,14 @@ def test_sanitizers_find_planted_faults(compiler: str, tmp_path: Path) -> None:
     assert found[-1] == ""
 
 
+def test_a_run_ends_with_its_tests_not_with_the_processes_they_leave() -> None:
+    sleep = "[sys.executable, '-c', 'import time; time.sleep(15)']"
+    program = f"import subprocess, sys; print('1 passed in 1s', flush=True); subprocess.Popen({sleep})"
+    result = suite.run((), {}, python=(sys.executable, "-c", program), limit=20)
+    assert (result.passed, result.failures) == (1, [])
+    assert result.seconds < 10
+
+
 def test_a_check_in_a_function_that_cannot_raise_is_a_report() -> None:
     text = "IndexError: Out of bounds on buffer access (axis 0)\nException ignored in: 'adjoint.core.graph.f'\n"
     assert list(sanitize.reports(text)) == ["ignored in adjoint.core.graph.f"]
