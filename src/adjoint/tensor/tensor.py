@@ -1219,7 +1219,7 @@ class Tensor(ArithmeticTensor):
         return RemovableHandle(self._node_hooks(), hook, last=RETAIN)
 
     @property
-    def _backward_hooks(self) -> OrderedDict[int, Any] | None:
+    def _backward_hooks(self) -> dict[builtins.int, Any] | None:
         """The hooks of `register_hook` by their numbers, None before the first one: libraries for torch ask for it."""
         table = hooks_of(self)
         if table is None or list(table) == [RETAIN]:
@@ -1227,7 +1227,7 @@ class Tensor(ArithmeticTensor):
         return OrderedDict((key, hook) for key, hook in table.items() if key != RETAIN)
 
     @property
-    def _post_accumulate_grad_hooks(self) -> OrderedDict[int, Any] | None:
+    def _post_accumulate_grad_hooks(self) -> dict[builtins.int, Any] | None:
         """The hooks of `register_post_accumulate_grad_hook` by their numbers, None before the first one."""
         return None if self._post_hooks is None else OrderedDict(self._post_hooks)
 

@@ -530,11 +530,11 @@ class Tensor(TensorBase):
         """Call `hook` with every gradient of this tensor; a returned tensor replaces the gradient."""
 
     @property
-    def _backward_hooks(self) -> OrderedDict[builtins.int, Any] | None:
+    def _backward_hooks(self) -> dict[builtins.int, Any] | None:
         """The hooks of `register_hook` by their numbers, None before the first one: libraries for torch ask for it."""
 
     @property
-    def _post_accumulate_grad_hooks(self) -> OrderedDict[builtins.int, Any] | None:
+    def _post_accumulate_grad_hooks(self) -> dict[builtins.int, Any] | None:
         """The hooks of `register_post_accumulate_grad_hook` by their numbers, None before the first one."""
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
