@@ -781,3 +781,82 @@ def test_parameters_of_norms_whose_gradients_share_memory(module: str) -> None:
             assert adjoint.equal(expected.grad, actual.grad)
         for expected, actual in zip(norms[0].buffers(), norms[1].buffers(), strict=True):
             assert adjoint.equal(expected, actual)
+
+
+OPTIMIZERS = {
+    "SGD": {"momentum": 0.9}, "Adam": {}, "AdamW": {"weight_decay": 0.1}, "Adamax": {}, "NAdam": {}, "RAdam": {},
+    "RMSprop": {"momentum": 0.5}, "Adagrad": {"lr_decay": 0.1}, "Adadelta": {}, "ASGD": {}, "Rprop": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_of_optimizers_are_recorded(name: str) -> None:
+    # the first step makes the state of the optimizer, and each step changes its numbers
+    def training():
+        adjoint.manual_seed(3)
+        model = adjoint.nn.Sequential(adjoint.nn.Linear(3, 4), adjoint.nn.Tanh(), adjoint.nn.Linear(4, 1)).double()
+        optimizer = getattr(adjoint.optim, name)(model.parameters(), lr=0.05, **OPTIMIZERS[name])
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, optimizer, step
+
+    (model, optimizer, step), (other, other_optimizer, other_step) = training(), training()
+    compiled = adjoint.compile(other_step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for k in range(12):
+            x = adjoint.linspace(-1, 1 + k, 15, dtype=adjoint.float64).reshape(5, 3)
+            assert step(x).item() == pytest.approx(compiled(x).item(), rel=1e-12)
+    for expected, actual in zip(model.parameters(), other.parameters(), strict=True):
+        assert adjoint.allclose(expected, actual, rtol=1e-10, atol=1e-12) and expected._version == actual._version
+    states = [each.state_dict()["state"] for each in (optimizer, other_optimizer)]
+    for key, expected in states[0].items():
+        for entry, value in expected.items():
+            assert adjoint.allclose(value, states[1][key][entry], rtol=1e-10, atol=1e-12), entry
+    assert compiled.n_recordings <= 3 and compiled.entries[0].n_replays >= 4
+
+
+def test_a_function_that_appends_at_each_call_runs_as_it_is() -> None:
+    values = []
+
+    def function(x):
+        values.append(1)
+        return x.sin().sum()
+
+    compiled = adjoint.compile(function)
+    x = adjoint.ones(3)
+    assert compiled(x) == compiled(x)
+    with pytest.warns(UserWarning, match="runs as it is, without a recording: it changed the length of a list"):
+        compiled(x)
+    assert compiled(x) == compiled(x)
+    assert len(values) == 5
+
+
+def test_learning_rates_of_compiled_steps() -> None:
+    # a Tensor is read at each call; the value of a number is part of the recording
+    weights = [adjoint.ones(3, dtype=adjoint.float64, requires_grad=True) for _ in range(2)]
+    for is_tensor in (True, False):
+        rates = [adjoint.tensor(0.5) if is_tensor else 0.5 for _ in weights]
+        optimizers = [adjoint.optim.Adam([w], lr=rate) for w, rate in zip(weights, rates, strict=True)]
+
+        def step(k, optimizers=optimizers):
+            optimizers[k].zero_grad()
+            weights[k].square().sum().backward()
+            optimizers[k].step()
+
+        compiled = adjoint.compile(step)
+        for n in range(6):
+            step(0)
+            compiled(1)
+            for k, optimizer in enumerate(optimizers):
+                if is_tensor:
+                    rates[k].fill_(0.5 / (n + 1))
+                else:
+                    optimizer.param_groups[0]["lr"] = 0.5 / (n + 1)
+            assert adjoint.equal(*weights)

@@ -35,6 +35,8 @@ _ndarray = numpy.ndarray
 MOST_RECORDINGS = 8
 #: The number of kinds of calls with recordings; further kinds run eagerly.
 MOST_REFUSED = 1024
+#: How many recordings may end because a container grew, as the state of an optimizer does at its first step.
+MOST_GROWTHS = 2
 #: A piece of a function with fewer steps of arrays is as quick without a replay.
 FEWEST_STEPS = 16
 UNSUPPORTED = "adjoint.compile: {name} cannot be recorded as a whole: it {why}"
@@ -68,6 +70,8 @@ class Compiled:
         self.entries: tuple[Entry, ...] = ()
         #: Why calls of some kinds run as they are, by kind.
         self.refused: dict[Any, str] = {}
+        #: How many recordings ended because a container grew.
+        self._n_growths = 0
         #: Held by the thread that records.
         self._recording = new_lock()
         _every.add(self)
@@ -172,6 +176,9 @@ class Compiled:
             try:
                 entry.finish()
             except Refused as why:
+                if why.is_growth and self._n_growths < MOST_GROWTHS:
+                    self._n_growths += 1
+                    return result
                 recording.reason = str(why)
         if recording.reason is None and entry.is_idle:
             if not self.is_piece:
@@ -223,6 +230,7 @@ class Compiled:
         self.entries = ()
         self.refused.clear()
         self.pieces = None
+        self._n_growths = 0
         self._failures.clear()
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:

@@ -67,7 +67,14 @@ _FEW = 4
 
 
 class Refused(Exception):
-    """A recording that cannot be replayed; the message says why."""
+    """A recording that cannot be replayed; the message says why.
+
+    is_growth: a container grew, such as the state of an optimizer at its first step. A later call may be recorded.
+    """
+
+    def __init__(self, why: str, is_growth: bool = False) -> None:
+        super().__init__(why)
+        self.is_growth = is_growth
 
 
 class External:
@@ -637,7 +644,7 @@ class Entry:
     def _check_surroundings(self) -> None:
         why = self.reach.why_not()
         if why is not None:
-            raise Refused(why)
+            raise Refused(why, self.reach.has_grown)
         if self._has_hidden_tensor():
             raise Refused("uses a tensor that its variables, arguments and attributes do not lead to")
         if random_state() != self.random:

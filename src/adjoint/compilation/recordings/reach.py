@@ -101,6 +101,11 @@ class Reach:
             if not same_value(read_slot(kind, owner, key), expected):
                 yield slot
 
+    @property
+    def has_grown(self) -> bool:
+        """True if a container has more members now."""
+        return any(kind == LENGTH and len(owner) > expected for kind, owner, _, expected in self.changes())
+
     def is_unchanged(self) -> bool:
         """True if arrays and sets have the contents that they had."""
         return all(contents_of(value) == before for value, before in self.contents)

@@ -7,9 +7,9 @@ updates only the elements with entries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -116,8 +116,7 @@ class Elementwise(Optimizer):
         """Collect parameters with equal numbers in their state, and run the formula for each of these sets."""
         names = self._arrays(group)
         needed = (*self._scalars, *names)
-        sets: dict[Any, list[Any]] = {}
-        states: dict[Any, list[Any]] = {}
+        rows: list[_Row] = []
         for parameter in group["params"]:
             grad = parameter.grad
             if grad is None:
@@ -129,20 +128,61 @@ class Elementwise(Optimizer):
             if new:
                 self._begin(state, parameter, group)
                 values = [state[name] for name in names]
-            key = (new, parameter._array.dtype, *[_number(state[name]) for name in self._scalars])
-            sets.setdefault(key, []).append((parameter, grad, *values))
-            states.setdefault(key, []).append(state)
-        for key, rows in sets.items():
-            new, _, *numbers = key
+            rows.append(_Row(new, (parameter, grad, *values), [state[name] for name in self._scalars]))
+        recording = None if group.get("differentiable") else _recording_of(rows)
+        if recording is not None:
+            self._step_recorded(recording, group, rows)
+            return
+        for options, scalars, members in self._sets(group, rows, _number):
+            self._run(options, [row.tensors for row in members])
+            for row in members:
+                for number, value in zip(row.numbers, scalars.values(), strict=True):
+                    _set_number(number, value)
+
+    def _sets(
+        self, group: Options, rows: list[_Row], number_of: Callable[[Any], float]
+    ) -> Iterator[tuple[_Options, dict[str, float], list[_Row]]]:
+        """The rows with equal numbers, with their options and coefficients, and the numbers after the step."""
+        sets: dict[Any, list[_Row]] = {}
+        for row in rows:
+            key = (row.new, row.tensors[0].dtype, *[number_of(number) for number in row.numbers])
+            sets.setdefault(key, []).append(row)
+        for (new, _, *numbers), members in sets.items():
             scalars = dict(zip(self._scalars, numbers, strict=True))
             if "step" in scalars:
                 scalars["step"] += 1
             options = {**group, "lr": float(group["lr"])} if not group.get("differentiable") else dict(group)
             options.update(self._coefficients(options, scalars, new))
-            self._run(_Options(options), rows)
-            for state in states[key]:
-                for name, value in scalars.items():
-                    _set_number(state[name], value)
+            yield _Options(options), scalars, members
+
+    def _step_recorded(self, recording: Any, group: Options, rows: list[_Row]) -> None:
+        """The step as one call in a recording of `adjoint.compile`, so that a replay checks no number of the state."""
+        targets = [t for row in rows for t in (row.tensors[0], *row.tensors[2:], *row.numbers)]
+        lr = group["lr"] if isinstance(group["lr"], Tensor) else None
+        tensors = [*targets, *[row.tensors[1] for row in rows], *([] if lr is None else [lr])]
+        recording.adopt_all(tensors)
+        for tensor in targets:
+            in_place.check_writable(tensor)
+            graph.bump_version(tensor)
+        options, news = dict(group), [row.new for row in rows]
+        del options["params"]
+
+        def update(arrays: list[Any], numbers: list[Any], lr: Any) -> None:
+            members = [_Row(new, row, steps) for new, row, steps in zip(news, arrays, numbers, strict=True)]
+            now = options if lr is None else {**options, "lr": lr.item()}
+            for formula_options, scalars, equal in self._sets(now, members, numpy.ndarray.item):
+                self._run_arrays(formula_options, [list(row.tensors) for row in equal])
+                for row in equal:
+                    for number, value in zip(row.numbers, scalars.values(), strict=True):
+                        number.fill(value)
+
+        update.__name__ = type(self).__name__
+        arguments = (
+            [tuple([t._array for t in row.tensors]) for row in rows],
+            [[t._array for t in row.numbers] for row in rows],
+            None if lr is None else lr._array,
+        )
+        recording.call(update, arguments, None, tuple([t._array for t in targets]))
 
     def _begin(self, state: Options, parameter: Tensor, group: Options) -> None:
         for name, value in self._scalars.items():
@@ -158,22 +198,27 @@ class Elementwise(Optimizer):
             targets = [tensor for p, _, *state in rows for tensor in (p, *state)]
             for tensor in targets:
                 in_place.check_writable(tensor)
-            if arrays[0][0].dtype.kind == "c":
-                # elements of a gradient may share memory, for instance after expand()
-                arrays = [[p, numpy.ascontiguousarray(g), *state] for p, g, *state in arrays]
-                arrays = [[_real_array(array) for array in row] for row in arrays]
             # bump versions first: after an error, some tensors have been modified
             for tensor in targets:
                 graph.bump_version(tensor)
-            if not self._run_loop(options, arrays):
-                with numpy.errstate(all="ignore"):
-                    blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
+            self._run_arrays(options, arrays)
             return
         for row in rows:
             if isinstance(row[1]._array, SparseArray):
                 self._run_sparse(options, *row)
             else:
                 formula(ops, options, *(_real(tensor) for tensor in row))
+
+    def _run_arrays(self, options: _Options, arrays: list[Any]) -> None:
+        """Run the formula on NumPy's arrays."""
+        if arrays[0][0].dtype.kind == "c":
+            # elements of a gradient may share memory, for instance after expand()
+            arrays = [[p, numpy.ascontiguousarray(g), *state] for p, g, *state in arrays]
+            arrays = [[_real_array(array) for array in row] for row in arrays]
+        if not self._run_loop(options, arrays):
+            formula = self._whole_formula
+            with numpy.errstate(all="ignore"):
+                blocks.run(lambda *columns: formula(numpy, options, *columns), arrays, self._joined)
 
     def _run_loop(self, options: _Options, rows: list[Any]) -> bool:
         """Run the formula as one loop in C; returns False without a loop for these arrays."""
@@ -232,6 +277,27 @@ class _Options:
 
     def __getattr__(self, name: str) -> Any:
         return None
+
+
+class _Row(NamedTuple):
+    """A parameter, its gradient and the arrays of its state, and the numbers of its state; Tensors, or their arrays.
+
+    new: whether this step made the state.
+    """
+
+    new: bool
+    tensors: tuple[Any, ...]
+    numbers: list[Any]
+
+
+def _recording_of(rows: list[_Row]) -> Any:
+    """The recording that sees the gradients, if it can call a function of their arrays in main memory; else None."""
+    for row in rows:
+        recording = getattr(row.tensors[1]._array, "recording", None)
+        if recording is not None:
+            is_dense = not any(isinstance(other.tensors[1]._array, SparseArray) for other in rows)
+            return recording if is_dense and recording.twins is None and recording.is_recording else None
+    return None
 
 
 def _real_array(array: Any) -> Any:
