@@ -17,12 +17,13 @@ import numpy
 import pytest
 
 import adjoint
+from adjoint.arrays.libraries.cupy_namespace import MissingFunction
 from adjoint.arrays.namespace import device_of
 from adjoint.tensor import creation
 from adjoint.tensor.default_device import FOLLOWING
 from adjoint.tools import checkpoint as checkpoints
 from adjoint.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
-from support import stand_in_cupy
+from support import function_calls, function_probe, stand_in_cupy
 
 without = pytest.mark.skipif(adjoint.cuda.is_available(), reason="there is a device")
 
@@ -427,3 +428,69 @@ def test_an_error_ends_a_capture(device: types.ModuleType) -> None:
     ):
         pass
     assert "own allocator" in stand_in_cupy.CALLS
+
+
+# every function on a device -------------------------------------------------------------------------------------------
+
+#: Functions that ask the device's library for what it lacks: each says so.
+LACKING = {
+    "index_reduce", "linalg.cholesky_ex", "linalg.inv_ex", "linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex",
+    "linalg.lu_solve", "lu", "lu_solve", "lu_unpack", "special.airy_ai",
+}  # fmt: skip
+
+
+def replaced(tree: Any, convert: Callable[[Any], Any]) -> Any:
+    """A tree of arguments with other leaves."""
+    if isinstance(tree, (list, tuple)) and not hasattr(tree, "values"):
+        return type(tree)([replaced(member, convert) for member in tree])
+    if isinstance(tree, dict):
+        return {key: replaced(member, convert) for key, member in tree.items()}
+    return convert(tree)
+
+
+def results_of(name: str, target: str) -> tuple[list[Any], set[str]]:
+    """The results and gradients of the call of a function in the table, as arrays, and the devices of the results."""
+    leaves = []
+
+    def argument(value: Any) -> Any:
+        if isinstance(value, adjoint.Tensor):
+            return value.to(target)
+        if not isinstance(value, function_calls.Argument):
+            return value
+        tensor = adjoint.tensor(value.values).to(value.dtype).to(target)
+        if not value.constant:
+            leaves.append(tensor.requires_grad_())
+        return leaves[-1] if not value.constant else tensor
+
+    adjoint.manual_seed(0)
+    call = function_calls.CALLS[name](function_calls.Maker(adjoint.float64))
+    args, kwargs = replaced(call.args, argument), replaced(call.kwargs, argument)
+    if name.endswith("_"):
+        args = (args[0].clone(), *args[1:])
+    outputs = function_probe.look_up(name)(*args, **kwargs)
+    tensors = [each for each in function_probe.flat(outputs) if isinstance(each, adjoint.Tensor)]
+    arrays = [each.detach().cpu().numpy() for each in tensors]
+    differentiable = [each for each in tensors if each.requires_grad and each.is_floating_point()]
+    if differentiable:
+        sum(each.sum() for each in differentiable).backward()
+        arrays += [leaf.grad.cpu().numpy() for leaf in leaves if leaf.grad is not None]
+    return arrays, {each.device.type for each in tensors}
+
+
+@without
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(function_calls.CALLS))
+def test_every_function_runs_where_its_arguments_lie(device: types.ModuleType, name: str) -> None:
+    try:
+        expected, _ = results_of(name, "cpu")
+    except (RuntimeError, TypeError, NotImplementedError):
+        pytest.skip("no call of doubles")
+    if name in LACKING:
+        with pytest.raises(MissingFunction, match="Nothing was copied to the host"):
+            results_of(name, "cuda")
+        return
+    actual, devices = results_of(name, "cuda")
+    assert devices <= {"cpu" if name == "cpu" else "cuda"}
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected, strict=True):
+        numpy.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

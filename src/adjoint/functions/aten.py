@@ -367,7 +367,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if train is False or p == 0:
-        return input * 1, creation.ones(tuple(input.shape), dtype=bool)
+        return input * 1, creation.ones(tuple(input.shape), dtype=bool, device=input.device)
     mask = creation.rand(tuple(input.shape), dtype=float64, device=input.device) >= p
     return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 

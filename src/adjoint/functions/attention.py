@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import bool_, int32, int64
-from adjoint.arrays.namespace import computed, first_outside, underlying
+from adjoint.arrays.namespace import computed, first_outside, on_device, underlying
+from adjoint.arrays.size import CPU
 from adjoint.core.graph import new_tensor
 from adjoint.core.modes.grad_mode import no_grad
 from adjoint.functions.activations import dropout
@@ -199,7 +200,7 @@ def _check_bags(
 
 def _starts(offsets: Tensor, n: int, include_last_offset: bool) -> Any:
     """The start of each bag, followed by the end of the last bag, as an array."""
-    starts = computed(underlying(offsets._array))
+    starts = on_device(computed(underlying(offsets._array)), CPU)
     if include_last_offset and not starts.size:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if starts.size and starts[0] != 0:
@@ -311,7 +312,8 @@ def _bags(
         counts = input != padding if padding >= 0 else ops.ones_like(input) > 0
         if offsets is None:
             return _largest(rows, counts)
-        positions, in_bag = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        arrays = _in_rows(_starts(offsets, input.shape[0], include_last_offset))
+        positions, in_bag = [on_device(array, rows.device) for array in arrays]
         return _largest(ops.index(rows, (positions,)), ops.index(counts, (positions,)) & new_tensor(in_bag))
     numbers = None
     if padding >= 0:
@@ -323,6 +325,7 @@ def _bags(
         starts = _starts(offsets, input.shape[0], include_last_offset)
         # the elements after the last bag go into one more, which is dropped
         bags = numpy.searchsorted(starts, numpy.arange(input.shape[0]), side="right") - 1
+        bags = on_device(bags, rows.device)
         numbers = ops.ones_like(input).to(weight.dtype) if numbers is None else numbers
         sums, numbers = [ops.sum_at(x, (starts.size, *x.shape[1:]), (bags,))[:-1] for x in (rows, numbers)]
     return sums if mode == "sum" else sums / ops.clamp(numbers, min=1)[..., None]
@@ -376,11 +379,11 @@ def top_embedding_bag(
     )  # fmt: skip
     starts = _starts(offsets, indices.shape[0], include_last_offset)
     bag_of = numpy.searchsorted(starts, numpy.arange(indices.shape[0]), side="right") - 1
-    positions, in_bag = _in_rows(starts)
+    bag_of, positions, in_bag = [on_device(array, indices.device) for array in (bag_of, *_in_rows(starts))]
     picked_rows = ops.index(indices, (positions,))
-    counted = (
-        new_tensor(in_bag) if padding_idx is None else new_tensor(in_bag) & (picked_rows != padding_idx % len(weight))
-    )
+    counted = new_tensor(in_bag)
+    if padding_idx is not None:
+        counted = counted & (picked_rows != padding_idx % len(weight))
     sizes = counted.sum(1) if mode else ops.zeros_like(offsets[: len(bags)])
     origins = sizes.clone()
     if mode == 2:
@@ -432,7 +435,7 @@ def _with_query_heads(heads: Tensor, n_heads: int) -> Tensor:
 
 def _causal(n_queries: int, n_keys: int, mask: Tensor | None) -> Tensor:
     """The mask that lets query i attend to the keys 0 to i, joined with another one."""
-    earlier = ones(n_queries, n_keys, dtype=bool_).tril()
+    earlier = ones(n_queries, n_keys, dtype=bool_, device=None if mask is None else mask.device).tril()
     if mask is None:
         return earlier
     return mask & earlier if mask.dtype is bool_ else ops.where(earlier, mask, -math.inf)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.dtypes import finfo
-from adjoint.arrays.namespace import underlying
+from adjoint.arrays.namespace import on_device, underlying
+from adjoint.arrays.size import CPU
 from adjoint.core.graph import TensorBase
 from adjoint.functions.arguments import require_tensors
 from adjoint.functions.composite import functional, ops
@@ -28,7 +29,7 @@ def _lengths(name: str, lengths: Any, samples: int, most: int) -> Any:
     if isinstance(lengths, TensorBase):
         if lengths.is_floating_point() or lengths.is_complex():
             raise RuntimeError(f"{name} must be integral")
-        lengths = lengths._array
+        lengths = on_device(lengths._array, CPU)
     numbers = numpy.asarray(lengths, dtype=numpy.int64).reshape(-1)
     if numbers.size != samples:
         raise RuntimeError(f"{name} must be of size batch_size")
@@ -124,7 +125,7 @@ def ctc_loss(
     moments, samples, classes = log_probs.shape
     steps = _lengths("input_lengths", input_lengths, samples, moments)
     lengths = _lengths("target_lengths", target_lengths, samples, numpy.iinfo(numpy.int64).max)
-    values = underlying(targets._array)
+    values = on_device(underlying(targets._array), CPU)
     rows = _padded_targets(values, lengths, samples)
     counts = numpy.arange(rows.shape[1]) < lengths[:, None]
     if ((rows < 0) | (rows >= classes))[counts].any():
@@ -136,9 +137,10 @@ def ctc_loss(
     position, end = numpy.arange(states.shape[1]), 2 * lengths[:, None]
     last = numpy.where((position == end) | (position == end - 1), 0, _NEVER)
     kind = log_probs._array.dtype
-    losses = ops.ctc_loss(log_probs, states, skip.astype(kind), last.astype(kind), steps, zero_infinity)
+    arrays = [on_device(a, log_probs.device) for a in (states, skip.astype(kind), last.astype(kind), steps)]
+    losses = ops.ctc_loss(log_probs, *arrays, zero_infinity)
     if zero_infinity:
         losses = ops.where(ops.isinf(losses), 0, losses)
     if reduction == "mean":
-        return (losses / numpy.maximum(lengths, 1).astype(kind)).mean()
+        return (losses / on_device(numpy.maximum(lengths, 1).astype(kind), log_probs.device)).mean()
     return losses[0] if single and reduction == "none" else reduce_losses(losses, reduction)

@@ -320,7 +320,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     channels = range(input.shape[1])
     near = [[int(-(size // 2) <= j - i <= (size - 1) // 2) for j in channels] for i in channels]
     squares = ops.reshape(input * input, (*input.shape[:2], -1))
-    sums = ops.reshape(ops.matmul(tensor(near, dtype=input.dtype), squares), tuple(input.shape))
+    sums = ops.reshape(ops.matmul(tensor(near, dtype=input.dtype, device=input.device), squares), tuple(input.shape))
     # the mean of integers is an integer too, as in pooling
     means = sums / size if input.is_floating_point() or input.is_complex() else sums // size
     return input / (means * alpha + k) ** beta

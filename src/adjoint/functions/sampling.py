@@ -12,6 +12,7 @@ import numpy
 
 from adjoint.arrays.kernels import interpolation
 from adjoint.arrays.kernels.axis_maps import AxisMap
+from adjoint.arrays.namespace import on_device
 from adjoint.arrays.size import type_name
 from adjoint.core.graph import new_tensor
 from adjoint.functions.adaptive_pooling import adaptive_average
@@ -477,7 +478,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 def _affine_grid(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     image = size[2:]
     points = (_kept_points if prod(image) <= _FEW_POINTS else _points)(image, align_corners, theta.dtype)
-    base = ops.expand(new_tensor(points), (size[0], *points.shape[1:]))
+    base = ops.expand(new_tensor(on_device(points, theta.device)), (size[0], *points.shape[1:]))
     return ops.reshape(ops.bmm(base, ops.transpose(theta, 1, 2)), (size[0], *image, len(image)))
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from adjoint.arrays.libraries.numpy_namespace import repeat
+from adjoint.arrays.namespace import on_device
 from adjoint.arrays.shapes import normalize_dim
+from adjoint.arrays.size import CPU
 from adjoint.core.graph import new_tensor
 from adjoint.functions.composite import composite, ops
 from adjoint.tensor import creation
@@ -60,14 +62,16 @@ def segment_reduce(
     sizes = _sizes(data, lengths, offsets, axis, unsafe)
     neutral, operation = _REDUCTIONS[reduce]
     shape = (*sizes.shape, *data.shape[axis + 1 :])
-    start = creation.full(shape, neutral if initial is None else initial, dtype=data.dtype)
+    start = creation.full(shape, neutral if initial is None else initial, dtype=data.dtype, device=data.device)
     numbers = _segment_numbers(sizes, data.shape[axis])
-    numbers = ops.expand(new_tensor(numbers.reshape(numbers.shape + (1,) * (data.ndim - axis - 1))), tuple(data.shape))
+    numbers = on_device(numbers.reshape(numbers.shape + (1,) * (data.ndim - axis - 1)), data.device)
+    numbers = ops.expand(new_tensor(numbers), tuple(data.shape))
     result = ops.scatter_reduce(start, axis, numbers, data, operation, True)
     if reduce != "mean":
         return result
-    counts = new_tensor(sizes.reshape(sizes.shape + (1,) * (data.ndim - axis - 1)).astype(data._array.dtype))
-    without = creation.full(shape, nan if initial is None else initial, dtype=data.dtype)
+    counts = sizes.reshape(sizes.shape + (1,) * (data.ndim - axis - 1)).astype(data._array.dtype)
+    counts = new_tensor(on_device(counts, data.device))
+    without = creation.full(shape, nan if initial is None else initial, dtype=data.dtype, device=data.device)
     is_empty = ops.eq(counts, 0)
     return ops.where(is_empty, without, result / (counts + is_empty))
 
@@ -83,7 +87,8 @@ def _sizes(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: i
             f"segment_reduce(): Expected {name} to have {axis + 1} axes, the first of them {list(data.shape[:axis])}, "
             f"got {name} of shape {list(argument.shape)}"
         )
-    sizes = argument._array if offsets is None else numpy.diff(argument._array, axis=-1)
+    array = on_device(argument._array, CPU)
+    sizes = array if offsets is None else numpy.diff(array, axis=-1)
     if not unsafe and sizes.size:
         if sizes.min() < 0:
             raise RuntimeError("lengths contains negative value!")

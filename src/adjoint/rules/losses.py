@@ -7,8 +7,8 @@ way back makes one array of the input's size and no more.
 from math import nan, prod
 
 from adjoint.arrays.kernels import scatter
-from adjoint.arrays.kernels.vectors import places_of_states, run_paths
-from adjoint.arrays.namespace import count_true, first_outside, native, underlying
+from adjoint.arrays.kernels.vectors import run_paths
+from adjoint.arrays.namespace import count_true, first_outside, namespace, native, underlying
 
 from .activations import require_real
 from .declare import Array, Constant, Kernels, general, linear
@@ -367,9 +367,16 @@ def _remaining(ops, emitted, skip, last, steps):
     return scores[::-1]
 
 
+def _places_of_states(states, shape):
+    """The indices of the states' classes (N, L) in flattened scores of shape (T, N, C): (T, N, L)."""
+    moments, samples, classes = shape
+    xp = namespace(states)
+    return xp.reshape(xp.arange(moments * samples) * classes, (moments, samples, 1)) + states
+
+
 def _ctc_slope(ops, log_probs, states, skip, last, steps, zero_infinity):
     """The derivative of the loss along log_softmax: the probabilities of classes less those given the target."""
-    places = places_of_states(states, log_probs.shape)
+    places = _places_of_states(states, log_probs.shape)
     emitted = ops.clamp(ops.index(ops.reshape(log_probs, (-1,)), (places,)), _NEVER)
     reached, remaining = _reached(ops, emitted, skip, steps), _remaining(ops, emitted, skip, last, steps)
     total = ops.logsumexp(reached[-1] + last, 1, True)
@@ -400,7 +407,7 @@ def ctc_loss(
     losses = None if lead else run_paths(log_probs, states, skip, last, steps)
     if losses is not None:
         return losses
-    ops, places = Kernels(xp), places_of_states(states, log_probs.shape[lead:])
+    ops, places = Kernels(xp), _places_of_states(states, log_probs.shape[lead:])
     flat = xp.reshape(log_probs, (*log_probs.shape[:lead], prod(log_probs.shape[lead:])))
     emitted = xp.maximum(xp.moveaxis(xp.take(flat, places, axis=lead), lead, 0), _NEVER)
     reached = _reached(ops, emitted, skip, steps)

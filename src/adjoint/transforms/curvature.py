@@ -28,12 +28,12 @@ Function = Callable[..., Any]
 
 def normal(x: Tensor, samples: int) -> tuple[Tensor, float]:
     """Random directions with independent normal elements, and the weight of each."""
-    return randn(samples, x.numel(), dtype=x.dtype), 1 / samples
+    return randn(samples, x.numel(), dtype=x.dtype, device=x.device), 1 / samples
 
 
 def signs(x: Tensor, samples: int) -> tuple[Tensor, float]:
     """Random directions with elements 1 and -1, which give the estimate of least variance (Hutchinson, 1990)."""
-    return 1 - 2 * (rand(samples, x.numel()) < 0.5).to(x.dtype), 1 / samples
+    return 1 - 2 * (rand(samples, x.numel(), device=x.device) < 0.5).to(x.dtype), 1 / samples
 
 
 def axes(x: Tensor, samples: int) -> tuple[Tensor, float]:
@@ -41,7 +41,7 @@ def axes(x: Tensor, samples: int) -> tuple[Tensor, float]:
     n = x.numel()
     if samples > n:
         raise ValueError(f"laplacian: there are only {n} axes, fewer than samples={samples}")
-    indices = randperm(n)[:samples]
+    indices = randperm(n, device=x.device)[:samples]
     directions = ops.zeros_like(x).reshape(1, n).repeat(samples, 1)
     return directions.scatter(1, indices.unsqueeze(1), 1.0), n / samples
 

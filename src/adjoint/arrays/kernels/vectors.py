@@ -450,12 +450,6 @@ def run_sequence_back(cell, of_states, weight, states, results, sizes, reverse):
 # paths ----------------------------------------------------------------------------------------------------------------
 
 
-def places_of_states(states, shape):
-    """The indices of the states' classes (N, L) in flattened scores of shape (T, N, C): (T, N, L)."""
-    moments, samples, classes = shape
-    return (numpy.arange(moments * samples) * classes).reshape(moments, samples, 1) + states
-
-
 def run_paths(log_probs, states, skip, last, steps, g=None, zero_infinity=False):
     """The losses of connectionist temporal classification, or, given their cotangents, the cotangents of log_probs.
 
