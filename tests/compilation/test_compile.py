@@ -1,7 +1,9 @@
 """adjoint.compile: a replay gives what the function gives."""
 
+import gc
 import tracemalloc
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -860,3 +862,22 @@ def test_learning_rates_of_compiled_steps() -> None:
                 else:
                     optimizer.param_groups[0]["lr"] = 0.5 / (n + 1)
             assert adjoint.equal(*weights)
+
+
+def test_optimizers_of_compiled_steps_are_released() -> None:
+    w = adjoint.ones(3, requires_grad=True)
+    optimizer = adjoint.optim.Adam([w])
+
+    def step(optimizer=optimizer):
+        optimizer.zero_grad()
+        w.square().sum().backward()
+        optimizer.step()
+
+    compiled = adjoint.compile(step)
+    for _ in range(5):
+        compiled()
+    assert compiled.entries[0].n_replays
+    reference = weakref.ref(optimizer)
+    del compiled, step, optimizer
+    gc.collect()
+    assert reference() is None

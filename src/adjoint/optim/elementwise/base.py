@@ -164,19 +164,7 @@ class Elementwise(Optimizer):
         for tensor in targets:
             in_place.check_writable(tensor)
             graph.bump_version(tensor)
-        options, news = dict(group), [row.new for row in rows]
-        del options["params"]
-
-        def update(arrays: list[Any], numbers: list[Any], lr: Any) -> None:
-            members = [_Row(new, row, steps) for new, row, steps in zip(news, arrays, numbers, strict=True)]
-            now = options if lr is None else {**options, "lr": lr.item()}
-            for formula_options, scalars, equal in self._sets(now, members, numpy.ndarray.item):
-                self._run_arrays(formula_options, [list(row.tensors) for row in equal])
-                for row in equal:
-                    for number, value in zip(row.numbers, scalars.values(), strict=True):
-                        number.fill(value)
-
-        update.__name__ = type(self).__name__
+        update = _Update(self, group, [row.new for row in rows])
         arguments = (
             [tuple([t._array for t in row.tensors]) for row in rows],
             [[t._array for t in row.numbers] for row in rows],
@@ -288,6 +276,27 @@ class _Row(NamedTuple):
     new: bool
     tensors: tuple[Any, ...]
     numbers: list[Any]
+
+
+class _Update:
+    """The step of a group as one function of arrays. It has no hash, so that no cache keeps the optimizer alive."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, optimizer: Elementwise, group: Options, news: list[bool]) -> None:
+        self.optimizer, self.news = optimizer, news
+        self.options = {name: value for name, value in group.items() if name != "params"}
+        self.__name__ = type(optimizer).__name__
+
+    def __call__(self, arrays: list[Any], numbers: list[Any], lr: Any) -> None:
+        """Update parameters and their state in place. lr: the learning rate as an array, if it is a Tensor."""
+        rows = [_Row(new, row, steps) for new, row, steps in zip(self.news, arrays, numbers, strict=True)]
+        options = self.options if lr is None else {**self.options, "lr": lr.item()}
+        for formula_options, scalars, members in self.optimizer._sets(options, rows, numpy.ndarray.item):
+            self.optimizer._run_arrays(formula_options, [list(row.tensors) for row in members])
+            for row in members:
+                for number, value in zip(row.numbers, scalars.values(), strict=True):
+                    number.fill(value)
 
 
 def _recording_of(rows: list[_Row]) -> Any:
