@@ -860,11 +860,11 @@ def test_half_precision_second_order():
 # the engine of docs/engine.md as oracle ------------------------------------------------------------------------------
 
 PAGE = engine_page.load()
-_take = PAGE.Rule(lambda a, key: a[key], a=lambda g, a_shape, key: PAGE.place(g, shape=a_shape, key=(key,)))
+_take = PAGE.Rule(lambda a, key: a[key], a=lambda g, a_shape, key: PAGE.scatter(g, shape=a_shape, key=(key,)))
 _tail_and_head = PAGE.Rule(
     lambda a, b: np.array([a[1], a[2], b[0]]),
-    a=lambda g: PAGE.place(g[:2], shape=(3,), key=(slice(1, None),)),
-    b=lambda g: PAGE.place(g[2:], shape=(3,), key=(slice(1),)),
+    a=lambda g: PAGE.scatter(g[:2], shape=(3,), key=(slice(1, None),)),
+    b=lambda g: PAGE.scatter(g[2:], shape=(3,), key=(slice(1),)),
 )
 
 
