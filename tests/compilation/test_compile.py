@@ -881,3 +881,21 @@ def test_optimizers_of_compiled_steps_are_released() -> None:
     del compiled, step, optimizer
     gc.collect()
     assert reference() is None
+
+
+@pytest.mark.parametrize("name", ["isfinite", "isnan", "isinf", "signbit"])
+def test_predicates_of_transposed_arrays(name: str) -> None:
+    function = getattr(adjoint, name)
+    compiled = adjoint.compile(lambda x: adjoint.where(function(x * 2), x, 1 - x))
+    for seed in range(4):
+        x = adjoint.tensor(numpy.random.default_rng(seed).uniform(-1, 1, (40, 33))).T.requires_grad_()
+        y = compiled(x)
+        y.sum().backward()
+        chosen = function(x.detach() * 2)
+        assert adjoint.equal(x.grad, adjoint.where(chosen, 1.0, -1.0).double())
+        assert adjoint.equal(y, adjoint.where(chosen, x, 1 - x))
+    nan_to_num = adjoint.compile(adjoint.nan_to_num)
+    for _ in range(4):
+        x = adjoint.rand(40, 33, dtype=adjoint.float64).T.requires_grad_()
+        nan_to_num(x).sum().backward()
+        assert (x.grad == 1).all()
