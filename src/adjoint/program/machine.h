@@ -267,9 +267,54 @@ ADJ_COPY(adj_copy_16, adj_16_bytes, adj_16_bytes)
 ADJ_COPY(adj_widen, float, double)
 ADJ_COPY(adj_narrow, double, float)
 
-/* a ufunc's loop by its place among the ufunc's types; 0 if the ufunc has none there */
-static int adj_set_loop(adj_step *step, PyObject *ufunc, int place) {
-    return adj_loop_at((PyUFuncObject *)ufunc, place, &step->loop);
+/* Ufuncs of one operand whose loops write wrong values where the result has strides: NumPy 2.2 to 2.4, x86-64. */
+static const char *const adj_dense_ufuncs[] = {"negative", "isfinite", "isinf", "isnan", "signbit"};
+enum { ADJ_N_DENSE = 5, ADJ_MOST_TYPES = 32, ADJ_DENSE_BYTES = 4096 };
+
+/* a loop, and the size of its result's elements */
+typedef struct {
+    adj_loop loop;
+    npy_intp size;
+    PyUFuncGenericFunction copy;
+} adj_dense_loop;
+
+/* Runs a loop into memory without gaps, and copies the result to where it belongs. */
+static void adj_run_dense(char **at, npy_intp const *n, npy_intp const *strides, void *of) {
+    const adj_dense_loop *dense = (const adj_dense_loop *)of;
+    if (strides[1] == dense->size) { dense->loop.function(at, n, strides, dense->loop.data); return; }
+    char memory[ADJ_DENSE_BYTES];
+    npy_intp most = ADJ_DENSE_BYTES / dense->size;
+    npy_intp inward[2] = {strides[0], dense->size}, outward[2] = {dense->size, strides[1]};
+    for (npy_intp begin = 0; begin < *n; begin += most) {
+        npy_intp length = *n - begin < most ? *n - begin : most;
+        char *from[2] = {at[0] + begin * strides[0], memory}, *to[2] = {memory, at[1] + begin * strides[1]};
+        dense->loop.function(from, &length, inward, dense->loop.data);
+        dense->copy(to, &length, outward, NULL);
+    }
+}
+
+/* the copying loop for elements of a size; NULL if there is none */
+static PyUFuncGenericFunction adj_copy_of_size(npy_intp size) {
+    return size == 1 ? adj_copy_1 : size == 2 ? adj_copy_2 : size == 4 ? adj_copy_4 : size == 8 ? adj_copy_8
+         : size == 16 ? adj_copy_16 : NULL;
+}
+
+/* A ufunc's loop by its place among the ufunc's types; 0 if the ufunc has none there. The entries of `dense` are
+   written with the same values each time, so that threads may do so together. */
+static int adj_set_loop(adj_step *step, PyObject *of, int place) {
+    static adj_dense_loop dense[ADJ_N_DENSE][ADJ_MOST_TYPES];
+    PyUFuncObject *ufunc = (PyUFuncObject *)of;
+    if (!adj_loop_at(ufunc, place, &step->loop)) return 0;
+    for (int k = 0; k < ADJ_N_DENSE; k++) {
+        if (strcmp(ufunc->name, adj_dense_ufuncs[k])) continue;
+        PyArray_Descr *descr = PyArray_DescrFromType(ufunc->types[place * ufunc->nargs + 1]);
+        npy_intp size = PyDataType_ELSIZE(descr);
+        Py_DECREF(descr);
+        if (place >= ADJ_MOST_TYPES || adj_copy_of_size(size) == NULL) return 0;
+        dense[k][place] = (adj_dense_loop){step->loop, size, adj_copy_of_size(size)};
+        step->loop = (adj_loop){adj_run_dense, &dense[k][place]};
+    }
+    return 1;
 }
 
 /* a loop of our own by its number, which OWN_LOOPS of machine.py knows too */

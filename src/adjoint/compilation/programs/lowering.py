@@ -42,8 +42,6 @@ _REDUCING = {
 }  # fmt: skip
 #: Constants of at most so many elements are searched for one value everywhere.
 _SEARCHED = 4096
-#: NumPy 2.4 writes wrong values where the result of these has strides, as in a region over a transposed array.
-WRONG_WITH_STRIDES = (numpy.isfinite, numpy.isnan, numpy.isinf, numpy.signbit)
 
 
 class Number:
@@ -544,8 +542,6 @@ class Lowering:
     def _lower_ufunc(self, ufunc: Any, args: Any, out: View) -> bool:
         if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin > MAX_OPERANDS or len(args) != ufunc.nin:
             return False
-        if ufunc in WRONG_WITH_STRIDES:
-            return False
         kinds = tuple([value.dtype if type(value) is _ndarray else type(value) for value in args])
         resolved = types_of(ufunc, kinds)
         if resolved is None or resolved[-1] != out.dtype:
@@ -562,7 +558,7 @@ class Lowering:
     def _lower_kernel(self, step: Step, out: View) -> bool:
         """The kernel of an operation as the ufuncs that it consists of."""
         template = template_of(step, out)
-        if template is None or any(kernel in WRONG_WITH_STRIDES for kernel, *_ in template.steps):
+        if template is None:
             return False
         inputs = step.args if template.is_flat else inputs_of(step)
         values: list[Any] = []

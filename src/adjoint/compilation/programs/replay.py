@@ -781,6 +781,7 @@ def plain_step(program: Program, instruction: Elementwise) -> Callable[[Any], No
         elif kernel in (COPY, CAST):
             target[...] = values[0]
         else:
-            kernel(*values, out=target)
+            # without `out`: NumPy's loops of some functions are wrong for results with strides
+            target[...] = kernel(*values)
 
     return run
