@@ -70,6 +70,23 @@ def test_peak_is_near_the_budget(run: Callable[[], Any], whole: Callable[[], Any
     assert peak < 1.5 * budget + 2 * result.numel() * 8
 
 
+@pytest.mark.parametrize("transform", [jacrev, jacfwd])
+def test_peak_of_oblong_jacobians(transform: Any, budget: int) -> None:
+    """The basis is counted, and the many cotangents of a small argument are no reason for large chunks."""
+    many, few = adjoint.ones(6000, dtype=adjoint.float64), adjoint.tensor(2.0, dtype=adjoint.float64)
+    function, x = (lambda x: x * many, few) if transform is jacrev else (lambda x: x.sum(), many)
+    transform(function)(x)
+    adjoint.memory.empty_cache()
+    tracemalloc.start()
+    try:
+        result = transform(function)(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (result == 1).all()
+    assert peak < 2 * budget
+
+
 def test_large_arguments_choose_by_themselves(budget: int) -> None:
     """Without a chunk size the size is measured where the argument is large."""
     runs = []

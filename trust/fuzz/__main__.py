@@ -25,7 +25,7 @@ from trust.folders import FOLDER
 from trust.fuzz import campaign
 from trust.fuzz.campaign import Run
 from trust.fuzz.faults import Fault
-from trust.fuzz.kinds import KINDS
+from trust.fuzz.kinds import KINDS, limited_memory
 
 #: The seed of the short form, and of the long one, whose cases are never the same ones.
 SHORT_SEED, LONG_SEED = 1, 0
@@ -89,8 +89,11 @@ def report(run: Run, torch: str | None) -> list[str]:
     """The faults of a run, those of one place together, with the shortest case of each."""
     if not run.faults:
         return []
+    if KINDS[run.kind].torch and not torch:
+        return [f"{run.kind}: {len(run.faults)} faults, which --torch shows"]
     cases = KINDS[run.kind].cases(run.seed, torch)
-    texts = {number: cases.text(number) for number in run.faults}
+    with limited_memory():
+        texts = {number: cases.text(number) for number in run.faults}
     cases.close()
     places = Counter((fault.kind, fault.where) for fault in run.faults.values())
     lines = []
@@ -109,8 +112,9 @@ def replay(name: str, torch: str | None) -> int:
     """Carry out one case here."""
     kind, seed, number = name.split(":")
     cases = KINDS[kind].cases(int(seed), torch)
-    print(cases.text(int(number)))
-    fault = cases.fault(int(number))
+    with limited_memory():
+        print(cases.text(int(number)))
+        fault = cases.fault(int(number))
     cases.close()
     print("right" if fault is None else f"{fault.kind} {fault.where}\n{fault.what}")
     return int(fault is not None)

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import warnings
 from pathlib import Path
 
-from trust.fuzz.kinds import KINDS
-
-#: So much memory may a process take; a MemoryError is an answer.
-MEMORY = 3 << 30
+from trust.fuzz.kinds import KINDS, limited_memory
 
 
 def main(arguments: list[str]) -> None:
@@ -29,18 +25,18 @@ def main(arguments: list[str]) -> None:
 
     numpy.seterr(all="ignore")
     cases = KINDS[kind].cases(seed, torch or None)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     at_work = os.open(place, os.O_WRONLY)
     os.chdir(place.parent)
     parent = os.getppid()
-    for number in range(first, last):
-        if os.getppid() != parent:
-            return
-        os.pwrite(at_work, f"{number:12d}".encode(), 0)
-        fault = cases.fault(number)
-        if fault:
-            answers.write(json.dumps([number, *fault]) + "\n")
-            answers.flush()
+    with limited_memory():
+        for number in range(first, last):
+            if os.getppid() != parent:
+                return
+            os.pwrite(at_work, f"{number:12d}".encode(), 0)
+            fault = cases.fault(number)
+            if fault:
+                answers.write(json.dumps([number, *fault]) + "\n")
+                answers.flush()
     os.pwrite(at_work, f"{last:12d}".encode(), 0)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from trust.fuzz.faults import Cases
@@ -29,6 +32,21 @@ class Kind:
         make = importlib.import_module(f"trust.fuzz.{self.module}").Cases
         cases: Cases = make(seed, torch) if self.torch else make(seed)
         return cases
+
+
+#: So many bytes of memory may a process take that carries out cases; a MemoryError is an answer.
+MEMORY = 3 << 30
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """A block in which this process has only so much memory."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 KINDS = {

@@ -78,6 +78,7 @@ ERRORS = (
     NotImplementedError,
     AssertionError,
     KeyError,
+    MemoryError,
 )
 
 

@@ -101,11 +101,11 @@ class Chunks:
     """The members 0 to n of a batch in chunks (start, stop), for `run`; one empty chunk if n is 0.
 
     size: the size of each chunk; "auto" for as many as fit into the budget. budget: in bytes, by default the set
-    budget.
+    budget. member_bytes: the memory that `run` takes for each member, which is not measured.
     """
 
-    def __init__(self, n: int, size: int | Literal["auto"], budget: int | None = None) -> None:
-        self.n, self.size = n, size
+    def __init__(self, n: int, size: int | Literal["auto"], budget: int | None = None, member_bytes: int = 0) -> None:
+        self.n, self.size, self.member_bytes = n, size, member_bytes
         self.budget = batch_budget.get() if budget is None else budget
         self.sizes: list[int] = []
 
@@ -126,7 +126,8 @@ class Chunks:
             return len(self.sizes) + 1
         one, two = self.sizes
         of_member = max(two - one, 1)
-        return max(1, int((self.budget / _UNSEEN - max(one - of_member, 0)) / of_member))
+        fixed = max(one - of_member, 0)
+        return max(1, int((self.budget / _UNSEEN - fixed) / (of_member + self.member_bytes)))
 
     def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """The result of a function for one chunk."""

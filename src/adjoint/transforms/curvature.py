@@ -115,7 +115,7 @@ def laplacian(
             return ops.sum(each(vectors), (0,))
 
         total: Any = None
-        chunks = within_budget(x, n, chunk_size)
+        chunks = within_budget(x, n, chunk_size, 0)
         for start, stop in chunks:
             vectors = basis(x, start, stop, 1) if sample is None else sample[start:stop].reshape(-1, *x.shape)
             part = chunks.run(along, vectors)

@@ -73,7 +73,7 @@ class Job:
         parts = []
         for unit in units(output):
             chunks = []
-            for cotangents_in, n in self._batches(output, unit, progress, pull, number):
+            for cotangents_in, n in self._batches(output, inputs, unit, progress, pull, number):
                 chunks.append([(g, (n, *x.shape)) for g, x in zip(cotangents_in, inputs, strict=True)])
             parts.append([filled_up(chunk) for chunk in zip(*chunks, strict=True)])
         return [self._of_cotangents((number, k), output, x, [part[k] for part in parts]) for k, x in enumerate(inputs)]
@@ -90,7 +90,7 @@ class Job:
         parts = []
         for unit in units(x):
             rows: list[Rows] = []
-            for columns, _ in self._batches(x, unit, progress, push, k):
+            for columns, _ in self._batches(x, outputs, unit, progress, push, k):
                 rows = rows or [Rows(x.numel()) for _ in columns]
                 for block, column in zip(rows, columns, strict=True):
                     block.add(column)
@@ -101,10 +101,20 @@ class Job:
         ]
 
     def _batches(
-        self, tensor: Tensor, unit: complex, progress: Progress, move: Pull | Push, number: int
+        self,
+        tensor: Tensor,
+        models: Sequence[Tensor],
+        unit: complex,
+        progress: Progress,
+        move: Pull | Push,
+        number: int,
     ) -> Iterator[tuple[Sequence[Any], int]]:
-        """The images of the basis of a tensor's space times unit, in batches, and the size of each batch."""
-        chunks = within_budget(tensor, tensor.numel(), self.step)
+        """The images of the basis of a tensor's space times unit, in batches, and the size of each batch.
+
+        models: tensors as large as the images.
+        """
+        image_bytes = sum([model.numel() * model._array.dtype.itemsize for model in models])
+        chunks = within_budget(tensor, tensor.numel(), self.step, image_bytes * tensor.numel())
         for start, stop in chunks:
             yield chunks.run(move, number, basis(tensor, start, stop, unit)), stop - start
             progress.advance(stop - start)
@@ -152,8 +162,8 @@ class Job:
 _ARRAYS_OF_A_RUN = 16
 
 
-def within_budget(tensor: Tensor, n: int, size: ChunkSize) -> Chunks:
-    """n directions from a tensor, in chunks within the budget or an eighth of n such tensors, the larger of the two.
+def within_budget(tensor: Tensor, n: int, size: ChunkSize, result_bytes: int) -> Chunks:
+    """n directions from a tensor, in chunks within the budget or an eighth of the result, the larger of the two.
 
     size: the user's chunk size. With None all run at once if a quarter of the budget is surely enough.
     """
@@ -161,7 +171,7 @@ def within_budget(tensor: Tensor, n: int, size: ChunkSize) -> Chunks:
     budget = batch_budget.get()
     if size is None:
         size = max(n, 1) if of_one * n * _ARRAYS_OF_A_RUN <= budget // 4 else "auto"
-    return Chunks(n, size, max(budget, of_one * n // 8))
+    return Chunks(n, size, max(budget, result_bytes // 8), member_bytes=of_one)
 
 
 class Rows:
