@@ -643,6 +643,26 @@ def tracked(*tensors):
     return [tensor.requires_grad for tensor in tensors]
 
 
+def value_of_vjp(x):
+    return vjp(square, x)[0]
+
+
+def pulled_back(x):
+    return vjp(square, x)[1](x)[0]
+
+
+def auxiliary_of_grad(x):
+    return grad(lambda y: ((y**3).sum(), y * 2), has_aux=True)(x)[1]
+
+
+def value_and_gradient(x):
+    return grad_and_value(lambda y: (y**3).sum())(x)
+
+
+def value_of_jvp(x):
+    return jvp(square, (x,), (x,))
+
+
 def test_results_have_no_history_of_their_own():
     f = lambda x: (x**3).sum()
     value, pullback = vjp(square, X)
@@ -650,6 +670,14 @@ def test_results_have_no_history_of_their_own():
     results = [*grad_and_value(f)(X), value, pullback(ONES)[0], constant, derivative(ONES)]
     results += [*jvp(square, (X,), (ONES,)), jacrev(square)(X), jacfwd(square)(X), hessian(f)(X)]
     assert tracked(*results) == [False] * len(results)
+
+
+@pytest.mark.parametrize("of_tensor", [value_of_vjp, pulled_back, auxiliary_of_grad, value_and_gradient, value_of_jvp])
+def test_tangents_of_results_have_no_history_of_their_own(of_tensor):
+    for result in jvp(of_tensor, (X,), (ONES,)):
+        for part in result if isinstance(result, tuple) else (result,):
+            assert not part.requires_grad
+            assert part.grad_fn is None
 
 
 def test_only_what_depends_on_captured_tensors_is_connected():

@@ -45,15 +45,18 @@ Argnums = int | tuple[int, ...]
 # aliases --------------------------------------------------------------------------------------------------------------
 
 
-def alias(tensor: TensorBase) -> Tensor:
-    """An alias with the same value and tangents, but without history."""
+def alias(tensor: TensorBase, released: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+    """An alias with the same value and tangents, but without history.
+
+    released: what takes the history off the tangents, too; without it they keep theirs.
+    """
     result = new_tensor(tensor._array)
     # an inference tensor is a plain value to a derivative
     result._counter = None if tensor.is_inference() else tensor._counter
     for number in current().dual_stack:
         tangent = forward.tangent_of(tensor, number)
         if tangent is not None:
-            forward.set_tangent(result, number, tangent)
+            forward.set_tangent(result, number, tangent if released is None else released(tangent))
     return result
 
 
@@ -178,12 +181,13 @@ class Recording:
 
     def release(self, leaf: Any) -> Any:
         """A leaf of a result as the caller gets it."""
-        if not isinstance(leaf, TensorBase) or not leaf.requires_grad:
+        # what requires no gradient may still have a node: that of this run, which is over
+        if not isinstance(leaf, TensorBase) or not (leaf.requires_grad or leaf._node):
             return leaf
         foreign = leaf.is_leaf and all(leaf is not tensor for tensor in self.leaves)
         if foreign or (is_grad_enabled() and self.leads_out(leaf)):
             return leaf
-        return alias(leaf)
+        return alias(leaf, self.release)
 
     def leads_out(self, leaf: TensorBase) -> bool:
         """True if a leaf of a result depends on something else that is followed."""
