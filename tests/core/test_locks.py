@@ -50,7 +50,7 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
     "uniform, half": lambda g: random.uniform(g, (3,), np.dtype("float16")),
     "normal": lambda g: random.normal(g, (3,)),
     "normal, double": lambda g: random.normal(g, (3,), np.dtype("float64")),
-    "integers": lambda g: random.integers(g, 0, 5, (3,)),
+    "integers": lambda g: random.integers(g, (3,), int, 0, 5),
     "permutation": lambda g: random.permutation(g, 5),
     "bernoulli": lambda g: random.bernoulli(g, 0.5, (3,), np.dtype("float32")),
     "bernoulli of chances": lambda g: random.bernoulli(g, P),

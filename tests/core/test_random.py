@@ -43,16 +43,16 @@ def test_seed_errors(g, seed, error, message):
 
 
 def test_states_continue_the_stream(g):
-    r.integers(g, 0, 10, (3,), np.int32)  # leaves half a word in the bit generator
+    r.integers(g, (3,), np.int32, 0, 10)  # leaves half a word in the bit generator
     state = g.get_state()
     assert state.dtype is adjoint.uint8
-    wanted = r.integers(g, 0, 1000, (50,), np.int32)
+    wanted = r.integers(g, (50,), np.int32, 0, 1000)
     for other in (g.set_state(state), r.Generator().set_state(state)):
-        np.testing.assert_array_equal(r.integers(other, 0, 1000, (50,), np.int32), wanted)
+        np.testing.assert_array_equal(r.integers(other, (50,), np.int32, 0, 1000), wanted)
         assert other.initial_seed() == 5
     other = r.Generator().set_state(state)
     for copied in (other.clone_state(), pickle.loads(pickle.dumps(other))):
-        np.testing.assert_array_equal(r.integers(copied, 0, 1000, (50,), np.int32), wanted)
+        np.testing.assert_array_equal(r.integers(copied, (50,), np.int32, 0, 1000), wanted)
 
 
 def test_state_errors(g):
@@ -125,13 +125,13 @@ def test_complex_draws(g, dtype):
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8, np.float32, np.float16, np.uint64])
 def test_integers(g, dtype):
-    drawn = r.integers(g, 3, 8, (1000,), dtype)
+    drawn = r.integers(g, (1000,), dtype, 3, 8)
     assert drawn.dtype == dtype and set(drawn.tolist()) == {3, 4, 5, 6, 7}
-    assert r.integers(g, 0, 2, (2, 0), dtype).shape == (2, 0)
+    assert r.integers(g, (2, 0), dtype, 0, 2).shape == (2, 0)
 
 
 def test_integers_of_bool(g):
-    assert set(r.integers(g, 0, 2, (50,), np.bool_).tolist()) == {False, True}
+    assert set(r.integers(g, (50,), np.bool_, 0, 2).tolist()) == {False, True}
 
 
 def test_permutation(g):
@@ -164,21 +164,21 @@ def test_bernoulli(g):
             "\"normal_kernel_cpu\" not implemented for 'Long'",
         ),
         (lambda g: r.normal(g, (2,), std=-1), RuntimeError, "normal expects std >= 0.0, but found std -1"),
-        (lambda g: r.integers(g, 3, 3, (2,)), RuntimeError, "to be less than 'to', but got from=3 >= to=3"),
+        (lambda g: r.integers(g, (2,), np.int64, 3, 3), RuntimeError, "to be less than 'to', but got from=3 >= to=3"),
         (
-            lambda g: r.integers(g, 0, 300, (2,), np.uint8),
+            lambda g: r.integers(g, (2,), np.uint8, 0, 300),
             RuntimeError,
             "to - 1 is out of bounds for unsigned char",
         ),
         (
-            lambda g: r.integers(g, -200, 0, (2,), np.int8),
+            lambda g: r.integers(g, (2,), np.int8, -200, 0),
             RuntimeError,
             "from is out of bounds for signed char",
         ),
-        (lambda g: r.integers(g, 0, 2**63 + 1, (2,), np.float64), RuntimeError, "to - 1 is out of bounds for double"),
-        (lambda g: r.integers(g, 0, 2**17, (2,), np.float16), RuntimeError, "to - 1 is out of bounds for "),
-        (lambda g: r.integers(g, 0, 3, (2,), np.bool_), RuntimeError, "to - 1 is out of bounds for bool"),
-        (lambda g: r.integers(g, 0, 3, (2,), np.complex64), RuntimeError, "check_random_bounds handles only"),
+        (lambda g: r.integers(g, (2,), np.float64, 0, 2**63 + 1), RuntimeError, "to - 1 is out of bounds for double"),
+        (lambda g: r.integers(g, (2,), np.float16, 0, 2**17), RuntimeError, "to - 1 is out of bounds for "),
+        (lambda g: r.integers(g, (2,), np.bool_, 0, 3), RuntimeError, "to - 1 is out of bounds for bool"),
+        (lambda g: r.integers(g, (2,), np.complex64, 0, 3), RuntimeError, "check_random_bounds handles only"),
         (lambda g: r.permutation(g, -1), RuntimeError, r"negative dimension -1: \[-1\]"),
         (lambda g: r.permutation(g, 300, np.uint8), RuntimeError, "value cannot be converted to type uint8"),
         (

@@ -72,8 +72,8 @@ def array_from_data(data: object, dtype: dtype | None = None, *, unwrap: Unwrap 
     array([[1. , 2.5],
            [3. , 4. ]], dtype=float32)
     """
-    if type(data) is float and dtype is None:
-        return _float_array(data, get_default_dtype())
+    if type(data) is float and (dtype is None or dtype.is_floating_point):
+        return _float_array(data, dtype or get_default_dtype())
     if type(data) is list and data:
         types = set(map(type, data))
         if types == _FLOAT and (dtype is None or dtype.is_floating_point):

@@ -130,26 +130,30 @@ def check_shape(
         raise TypeError(f'{name}() missing 1 required positional arguments: "{argument}"')
     first = size[0]
     is_sequence = isinstance(first, (tuple, list))
-    where = f"{name}(): argument '{argument}' (position {position}) must be tuple of ints"
     if is_sequence or not allow_int:
         if len(size) > 1:
             raise TypeError(f"{name}() takes {position} positional argument but {position + len(size) - 1} were given")
         if not is_sequence:
-            raise TypeError(f"{where}, not {type_name(first)}")
+            raise TypeError(f"{_must_be_ints(name, argument, position)}, not {type_name(first)}")
         size = first
     shape = tuple(size)
     for item in shape:
         if type(item) is not int or not 0 <= item <= _MAX_INDEX:
-            return _slow_check_shape(name, argument, where, position, shape, is_sequence)
+            return _slow_check_shape(name, argument, position, shape, is_sequence)
     if prod(shape) > _MAX_INDEX:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
 
 
+def _must_be_ints(name: str, argument: str, position: int) -> str:
+    return f"{name}(): argument '{argument}' (position {position}) must be tuple of ints"
+
+
 def _slow_check_shape(
-    name: str, argument: str, where: str, position: int, items: tuple[Any, ...], is_sequence: bool
+    name: str, argument: str, position: int, items: tuple[Any, ...], is_sequence: bool
 ) -> tuple[int, ...]:
     """Convert items one by one, and say which of them is wrong."""
+    where = _must_be_ints(name, argument, position)
     shape = []
     for i, item in enumerate(items):
         value = _integer(item)
@@ -328,7 +332,7 @@ def as_device(x: object, function: str = "tensor") -> device:
     >>> as_device("cpu:0"), as_device(None)
     (device(type='cpu'), device(type='cpu'))
     """
-    if x is None:
+    if x is None or x is CPU or x == "cpu":
         return CPU
     if not isinstance(x, (str, int, device)) or isinstance(x, bool):
         raise TypeError(f"{function}(): argument 'device' must be adjoint.device, not {type_name(x)}")

@@ -52,13 +52,16 @@ def _array_of(function: str, tensor: object) -> Any:
 # in place -----------------------------------------------------------------------------------------------------------
 
 
-def _overwrite(tensor: Tensor, name: str, draw: Callable[[Any], Any]) -> Tensor:
-    """Write numbers into a tensor that `draw` makes for a shape."""
+def _overwrite(tensor: Tensor, name: str, draw: Callable[..., Any], generator: Any, *parameters: Any) -> Tensor:
+    """Write numbers into a tensor that `draw` makes for a generator, a shape, a dtype, and further parameters."""
     errors.check_captured(tensor, f"{name}_")
-    there = _levels(tensor._array)
-    if any(batch.level not in there for batch in _differing()):
-        raise RuntimeError(_SAME_FOR_ALL)
-    numbers = new_tensor(_random_array(draw, tuple(tensor.shape)))
+    array = tensor._array
+    batches = _differing()
+    if batches:
+        there = _levels(array)
+        if any(batch.level not in there for batch in batches):
+            raise RuntimeError(_SAME_FOR_ALL)
+    numbers = new_tensor(_random_array(draw, generator, tuple(array.shape), array.dtype, *parameters))
     return operations[f"drawn_{name}"].inplace((tensor, numbers), {})
 
 
@@ -69,7 +72,7 @@ def uniform_(self: Tensor, *bounds: float, generator: Generator | None = None, *
     Raises RuntimeError if from exceeds to, NotImplementedError for integers.
     """
     low, high = _from_and_to("uniform_", _number, bounds, bounds_by_name, 0.0, 1.0)
-    return _overwrite(self, "uniform", lambda shape: draws.uniform(generator, shape, self._array.dtype, low, high))
+    return _overwrite(self, "uniform", draws.uniform, generator, low, high)
 
 
 def _number(function: str, name: str, position: int, value: Any) -> Any:
@@ -110,10 +113,9 @@ def random_(self: Tensor, *bounds: int, generator: Generator | None = None, **bo
     if len(bounds) == 1 and "to" not in bounds_by_name:
         bounds = (0, bounds[0])
     low, high = _from_and_to("random_", _integer, bounds, bounds_by_name, 0, None)
-    kind = self._array.dtype
     if (bounds or bounds_by_name) and high is not None:
-        return _overwrite(self, "random", lambda shape: draws.integers(generator, low, high, shape, kind))
-    return _overwrite(self, "random", lambda shape: draws.whole_numbers(generator, shape, kind, low))
+        return _overwrite(self, "random", draws.integers, generator, low, high)
+    return _overwrite(self, "random", draws.whole_numbers, generator, low)
 
 
 @composite(namespace=None, name="normal_")
@@ -127,7 +129,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     tensor([5., 5., 5.])
     """
     mean, std = _number("normal_", "mean", 1, mean), _number("normal_", "std", 2, std)
-    return _overwrite(self, "normal", lambda shape: draws.normal(generator, shape, self._array.dtype, mean, std))
+    return _overwrite(self, "normal", draws.normal, generator, mean, std)
 
 
 @composite(namespace=None, name="log_normal_")
@@ -141,9 +143,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     True
     """
     mean, std = _number("log_normal_", "mean", 1, mean), _number("log_normal_", "std", 2, std)
-    return _overwrite(
-        self, "log_normal", lambda shape: draws.log_normal(generator, shape, self._array.dtype, mean, std)
-    )
+    return _overwrite(self, "log_normal", draws.log_normal, generator, mean, std)
 
 
 @composite(namespace=None, name="exponential_")
@@ -157,7 +157,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     True
     """
     lambd = _number("exponential_", "lambd", 1, lambd)
-    return _overwrite(self, "exponential", lambda shape: draws.exponential(generator, shape, self._array.dtype, lambd))
+    return _overwrite(self, "exponential", draws.exponential, generator, lambd)
 
 
 @composite(namespace=None, name="cauchy_")
@@ -171,7 +171,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     adjoint.Size([3])
     """
     median, sigma = _number("cauchy_", "median", 1, median), _number("cauchy_", "sigma", 2, sigma)
-    return _overwrite(self, "cauchy", lambda shape: draws.cauchy(generator, shape, self._array.dtype, median, sigma))
+    return _overwrite(self, "cauchy", draws.cauchy, generator, median, sigma)
 
 
 @composite(namespace=None, name="geometric_")
@@ -185,7 +185,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     True
     """
     p = _number("geometric_", "p", 1, p)
-    return _overwrite(self, "geometric", lambda shape: draws.geometric(generator, shape, self._array.dtype, p))
+    return _overwrite(self, "geometric", draws.geometric, generator, p)
 
 
 @composite(namespace=None, name="bernoulli_")
@@ -194,14 +194,17 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
     Raises RuntimeError for a probability outside [0, 1].
     """
-    kind = self._array.dtype
     real_only(f"bernoulli_{'tensor_cpu_self_' if isinstance(p, TensorBase) else 'scalar_cpu_'}", self._array)
     if isinstance(p, TensorBase):
         chances = p.expand(self.shape)
         sample = _of_parameters(partial(draws.bernoulli, generator), [chances._array])
         return operations["drawn_with_chances"].inplace((self, p, new_tensor(sample)), {})
     chance = _number("bernoulli_", "p", 1, p)
-    return _overwrite(self, "bernoulli_in_place", lambda shape: draws.bernoulli(generator, chance, shape, kind))
+    return _overwrite(self, "bernoulli_in_place", _with_chance, generator, chance)
+
+
+def _with_chance(generator: Generator | None, shape: Any, kind: Any, chance: float) -> Any:
+    return draws.bernoulli(generator, chance, shape, kind)
 
 
 # distributions whose parameters are tensors -------------------------------------------------------------------------
@@ -212,9 +215,11 @@ def _of_parameters(draw: Callable[..., Any], parameters: list[Any]) -> Any:
     for batch in _differing():
         parameters = [raw_ops(each).batch_spread(each, ((batch.level, batch.size),)) for each in parameters]
     same = {batch.level for batch in mapped() if batch.randomness == "same"}
-    if any(level in same for each in parameters for level in _levels(each)):
+    if same and any(level in same for each in parameters for level in _levels(each)):
         raise RuntimeError(_SAME_OF_BATCH)
     first, *rest = parameters
+    if type(first) is numpy.ndarray:
+        return draw(*parameters)
     of_members = getattr(namespace(first), "of_members", None)
     if of_members is None:
         return _in_main_memory(draw, first, *rest)
@@ -379,9 +384,8 @@ def normal(
             kinds = ", ".join(type_name(each) for each in (mean, std))
             raise TypeError(f"normal() takes tensors, or two numbers and a size; got ({kinds}) and size {size}")
         kind = get_default_dtype() if dtype is None else as_dtype(dtype, "normal")
-        moments: tuple[Any, Any] = mean, std
         shape = check_shape("normal", (size,), position=3, allow_int=False)
-        sample = _random_array(lambda whole: draws.normal(generator, whole, kind.numpy, *moments), shape)
+        sample = _random_array(draws.normal, generator, shape, kind.numpy, mean, std)
         return _into_out("normal", _wrapped(sample, requires_grad, "normal", device), out)
     if not isinstance(std, TensorBase) and not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -409,7 +413,7 @@ def _check_deviations(array: Any) -> None:
             raise RuntimeError("normal expects all elements of std >= 0.0")
         return members
 
-    of_members = getattr(namespace(array), "of_members", None)
+    of_members = None if type(array) is numpy.ndarray else getattr(namespace(array), "of_members", None)
     if of_members is None:
         check(array)
     else:

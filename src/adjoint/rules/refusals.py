@@ -22,8 +22,8 @@ _LETTERS = {bool: "b", int: "i", float: "f", complex: "c"}
 
 def letter_of(value):
     """NumPy's letter for the kind of numbers that an argument holds; the empty string for None."""
-    dtype = getattr(getattr(value, "_array", value), "dtype", None)
-    return _LETTERS.get(type(value), "") if dtype is None else kind_of(dtype)
+    array = getattr(value, "_array", value)
+    return kind_of(array) if hasattr(array, "dtype") else _LETTERS.get(type(value), "")
 
 
 def refuse(kinds, message, error=NotImplementedError):

@@ -32,7 +32,7 @@ def refused(function, kinds, *operands):
     """Raise NotImplementedError, in torch's words, if an operand has a type of these kinds (NumPy's letters)."""
     for value in operands:
         kind = getattr(value, "dtype", None)
-        if kind is not None and kind_of(kind) in kinds:
+        if kind is not None and kind_of(value) in kinds:
             raise NotImplementedError(f"\"{function}\" not implemented for '{from_numpy_dtype(kind).long_name}'")
 
 

@@ -6,7 +6,8 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
@@ -21,7 +22,9 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.layout import as_memory_format, memory_format, preserve_format, strided, strides_in
+from adjoint.arrays.kernels.filling import eye as unit_matrix
+from adjoint.arrays.kernels.filling import filled, kept_copy
+from adjoint.arrays.layout import as_memory_format, preserve_format, strided, strides_in
 from adjoint.arrays.libraries.numpy_namespace import as_strided
 from adjoint.arrays.namespace import is_array, namespace, on_device
 from adjoint.arrays.promotion import number_as
@@ -34,6 +37,7 @@ from adjoint.core.modes.state import current
 from adjoint.core.operations.dependence import check_kept
 from adjoint.core.recorded import operations, raw_ops
 from adjoint.rules.refusals import check_number
+from adjoint.runtime.caches import cached
 from adjoint.runtime.lazy import LateModule
 from adjoint.tensor import subclasses
 
@@ -92,7 +96,7 @@ def _fill_value(value: Any, function: str, kind: Any = None) -> Any:
         value = value.item()
     if isinstance(value, numpy.generic):
         value = value.item()
-    if not isinstance(value, numbers.Number):
+    if type(value) not in _REAL and not isinstance(value, numbers.Number):
         raise TypeError(f"{function}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}")
     if kind is not None:
         check_number(kind, value)
@@ -234,7 +238,8 @@ def zeros(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
     >>> adjoint.zeros(2)
     tensor([0., 0.])
     """
-    return _filled(numpy.zeros, "zeros", size, dtype, device, requires_grad, out)
+    shape, kind, target = _requested("zeros", size, dtype, out)
+    return _into(target, _wrapped(numpy.zeros(shape, kind), requires_grad, "zeros", device))
 
 
 def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -245,7 +250,8 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bo
     tensor([[1., 1.],
             [1., 1.]])
     """
-    return _filled(numpy.ones, "ones", size, dtype, device, requires_grad, out)
+    shape, kind, target = _requested("ones", size, dtype, out)
+    return _into(target, _wrapped(filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
 
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -255,22 +261,22 @@ def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: b
     >>> adjoint.empty(2, 3).shape
     adjoint.Size([2, 3])
     """
-    order = as_memory_format(out.pop("memory_format", None), "empty")
-    return _filled(partial(_empty, order), "empty", size, dtype, device, requires_grad, out)
-
-
-def _empty(layout: memory_format, shape: tuple[int, ...], kind: Any) -> Any:
-    order = layout.order_for(len(shape))
+    layout = as_memory_format(out.pop("memory_format"), "empty") if "memory_format" in out else None
+    shape, kind, target = _requested("empty", size, dtype, out)
+    order = None if layout is None else layout.order_for(len(shape))
     if order is None:
-        return numpy.empty(shape, kind)
-    return numpy.empty([shape[axis] for axis in order], kind).transpose(numpy.argsort(order))
+        values = numpy.empty(shape, kind)
+    else:
+        values = numpy.empty([shape[axis] for axis in order], kind).transpose(numpy.argsort(order))
+    return _into(target, _wrapped(values, requires_grad, "empty", device))
 
 
-def _filled(
-    make: Any, name: str, size: tuple[Any, ...], dtype: Any, device: Device, requires_grad: bool, rest: dict[str, Any]
-) -> Tensor:
+def _requested(
+    name: str, size: tuple[Any, ...], dtype: Any, rest: dict[str, Any]
+) -> tuple[tuple[int, ...], numpy.dtype[Any], Any]:
+    """The shape, the array type, and the tensor given as out= or None; `rest`: further keywords of the call."""
     if not rest:
-        return _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)
+        return check_shape(name, size), _kind(dtype, name), None
     if "size" in rest:
         size = (rest.pop("size"),)
     target = rest.pop("out", None)
@@ -280,8 +286,7 @@ def _filled(
         raise RuntimeError(f"{name}(...) is not implemented for sparse layout: use sparse_coo_tensor(size=...)")
     if rest:
         raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
-    result = _wrapped(make(check_shape(name, size), _kind(dtype, name)), requires_grad, name, device)
-    return _into(target, result)
+    return check_shape(name, size), _kind(dtype, name), target
 
 
 def _into(out: Any, result: Tensor) -> Tensor:
@@ -318,7 +323,8 @@ def full(
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
     check_number(kind, fill_value)
     shape = check_shape("full", (size,), allow_int=False)
-    return _wrapped(numpy.full(shape, number_as(fill_value, kind.numpy), kind.numpy), requires_grad, "full", device)
+    values = filled(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
+    return _wrapped(values, requires_grad, "full", device)
 
 
 def _laid_out(make: Any, array: Any, kind: Any, layout: Any) -> Any:
@@ -426,8 +432,8 @@ def full_like(
     value = number_as(_fill_value(fill_value, "full_like", kind), kind.numpy)
     order = as_memory_format(memory_format, "full_like")
     xp = namespace(array)
-    filled = _laid_out(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
-    return subclasses.like(_wrapped(filled, requires_grad, "full_like", device), input)
+    values = _laid_out(lambda like, **options: xp.full_like(like, value, **options), array, kind.numpy, order)
+    return subclasses.like(_wrapped(values, requires_grad, "full_like", device), input)
 
 
 @_takes_out
@@ -575,8 +581,8 @@ def logspace(
     kind = _kind(dtype, "logspace")
     if kind.kind in "iu":
         start, end = int(start), int(end)
-    values = numpy.logspace(start, end, steps, base=base)
-    return _wrapped(values.astype(kind), requires_grad, "logspace", device)
+    values = numpy.power(base, _even_steps(start, end, steps))  # as numpy.logspace
+    return _wrapped(values.astype(kind, copy=False), requires_grad, "logspace", device)
 
 
 @_takes_out
@@ -593,11 +599,11 @@ def eye(
             [0., 1.]])
     """
     for position, (name, size) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
-        if not isinstance(size, numbers.Integral):
+        if type(size) is not int and not isinstance(size, numbers.Integral):
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}")
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return _wrapped(numpy.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
+    return _wrapped(unit_matrix(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
 
 
 # random numbers -----------------------------------------------------------------------------------------------------
@@ -619,10 +625,12 @@ def _differing() -> list[Any]:
     return [batch for batch in batches if batch.randomness == "different"]
 
 
-def _random_array(draw: Any, shape: Any, *rest: Any) -> Any:
+def _random_array(draw: Any, generator: Any, shape: Any, *rest: Any) -> Any:
     """Random numbers of this shape; inside vmap with randomness="different" others for each member of the batch."""
     batches = _differing()
-    array = draw((*[batch.size for batch in batches], *shape), *rest)
+    if not batches:
+        return draw(generator, shape, *rest)
+    array = draw(generator, (*[batch.size for batch in batches], *shape), *rest)
     for batch in batches:
         array = raw_ops(array).batch_in(array, batch.level)
     return array
@@ -638,9 +646,9 @@ def rand(
     >>> adjoint.rand(2, 3).shape
     adjoint.Size([2, 3])
     """
-    return _filled(
-        partial(_random_array, partial(draws.uniform, generator)), "rand", size, dtype, device, requires_grad, out
-    )
+    shape, kind, target = _requested("rand", size, dtype, out)
+    numbers = _random_array(draws.uniform, generator, shape, kind)
+    return _into(target, _wrapped(numbers, requires_grad, "rand", device))
 
 
 def randn(
@@ -654,9 +662,9 @@ def randn(
     >>> adjoint.randn(2, 3).shape
     adjoint.Size([2, 3])
     """
-    return _filled(
-        partial(_random_array, partial(draws.normal, generator)), "randn", size, dtype, device, requires_grad, out
-    )
+    shape, kind, target = _requested("randn", size, dtype, out)
+    numbers = _random_array(draws.normal, generator, shape, kind)
+    return _into(target, _wrapped(numbers, requires_grad, "randn", device))
 
 
 def randint(
@@ -682,7 +690,7 @@ def randint(
         raise TypeError(f"randint() missing required arguments: {', '.join(missing)}; size must be a tuple of ints")
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randint").numpy
     shape = check_shape("randint", (size,), position=2, allow_int=False)
-    array = _random_array(lambda whole: draws.integers(generator, low, high, whole, kind), shape)
+    array = _random_array(draws.integers, generator, shape, kind, low, high)
     result = _wrapped(array, requires_grad, "randint", device)
     return _into(out, result)
 
@@ -698,7 +706,7 @@ def randperm(
     tensor([0, 1, 2, 3])
     """
     kind = numpy.dtype("int64") if dtype is None else as_dtype(dtype, "randperm").numpy
-    array = _random_array(lambda lead: _permutations(generator, lead, n, kind), ())
+    array = _random_array(_permutations, generator, (), n, kind)
     result = _wrapped(array, requires_grad, "randperm", device)
     return _into(out, result)
 
@@ -708,8 +716,8 @@ def _permutations(generator: draws.Generator | None, lead: tuple[int, ...], n: i
     if not lead:
         return draws.permutation(generator, n, kind)
     result = numpy.empty((*lead, n), kind)
-    for index in numpy.ndindex(*lead):
-        result[index] = draws.permutation(generator, n, kind)
+    for member in numpy.ndindex(*lead):
+        result[member] = draws.permutation(generator, n, kind)
     return result
 
 
@@ -718,9 +726,11 @@ def _random_like(name: str, make: Any) -> Any:
         input: Tensor, *, generator: draws.Generator | None = None, dtype: Any = None, device: Device = None,
         requires_grad: bool = False, memory_format: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
-        _array_of(input, f"{name}_like")
-        kind, target = dtype or input.dtype, device or input.device
-        result = make(input.shape, generator=generator, dtype=kind, device=target, requires_grad=requires_grad)
+        array = _array_of(input, f"{name}_like")
+        kind = dtype or input.dtype
+        if device is None and type(array) is not numpy.ndarray:
+            device = input.device
+        result = make(input.shape, generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
         return subclasses.like(result, input)
 
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -794,7 +804,7 @@ def scalar_tensor(
     tensor(2.)
     """
     s = _python_number(s)
-    if not isinstance(s, numbers.Number):
+    if type(s) not in _REAL and not isinstance(s, numbers.Number):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type_name(s)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype, "scalar_tensor")
     if isinstance(s, complex) and s.imag and not kind.is_complex:
@@ -823,12 +833,17 @@ def _triangle_indices(name: str, holds: Any) -> Any:
         for argument, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{argument} must be non-negative, got{size}")
+        row, col, offset = index(row), index(col), index(offset)
         kind = as_dtype(int if dtype is None else dtype, name)
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
-        mask = holds.outer(numpy.arange(offset, row + offset), numpy.arange(col))
-        array = numpy.array(mask.nonzero(), kind.numpy)
+        array = kept_copy(places, row * col, row, col, offset, kind.numpy)
         return _wrapped(array, requires_grad, name, device)
+
+    @cached(64)
+    def places(row: int, col: int, offset: int, kind: Any) -> Any:
+        mask = holds.outer(numpy.arange(offset, row + offset), numpy.arange(col))
+        return numpy.array(mask.nonzero(), kind)
 
     indices.__name__ = indices.__qualname__ = name
     lower = ("lower", "tensor([[0, 1, 1],\n            [0, 0, 1]])")

@@ -213,7 +213,7 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.ones(2, 3).dim()
         2
         """
-        return int(self._array.ndim)
+        return self._array.ndim  # type: ignore[no-any-return]
 
     def dim(self) -> int:
         """The number of axes.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
+from adjoint.arrays.kernels.filling import eye, full_like, ones_like, zeros_like  # noqa: F401 (of the namespace)
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
@@ -703,51 +704,6 @@ def real(array: Any) -> Any:
     array([1.])
     """
     return array.real if array.dtype.kind == "c" else array
-
-
-def eye(rows: int, columns: int | None = None, *, dtype: Any = float) -> Any:
-    """numpy.eye, as a copy of a cached matrix.
-
-    >>> eye(2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    columns = rows if columns is None else columns
-    return _eye(rows, columns, dtype).copy() if rows * columns <= _KEPT_EYE else numpy.eye(rows, columns, dtype=dtype)
-
-
-#: Unit matrices up to this number of elements are cached.
-_KEPT_EYE = 1 << 10
-
-
-@cached(256)
-def _eye(rows: int, columns: int, dtype: Any) -> Any:
-    return numpy.eye(rows, columns, dtype=dtype)
-
-
-def zeros_like(array: Any, **options: Any) -> Any:
-    """numpy.zeros_like, without its Python code for usual arrays.
-
-    >>> zeros_like(numpy.array([1.0, 2.0]))
-    array([0., 0.])
-    """
-    if type(array) is numpy.ndarray and not options and array.flags.c_contiguous:
-        return numpy.zeros(array.shape, array.dtype)
-    return numpy.zeros_like(array, **options)
-
-
-def ones_like(array: Any, **options: Any) -> Any:
-    """numpy.ones_like, the same.
-
-    >>> ones_like(numpy.array([1.0, 2.0]))
-    array([1., 1.])
-    """
-    if type(array) is numpy.ndarray and not options.keys() - {"dtype"} and array.flags.c_contiguous:
-        dtype = options.get("dtype")
-        ones = numpy.empty(array.shape, array.dtype if dtype is None else dtype)
-        ones.fill(1)
-        return ones
-    return numpy.ones_like(array, **options)
 
 
 def softplus(array: Any) -> Any:

@@ -132,4 +132,5 @@ def live_levels() -> set[int]:
 
 def mapped() -> list[Batch]:
     """The batches of functions that vmap is running, without batches of cotangents."""
-    return [batch for batch in current().batches if batch.randomness is not None]
+    batches = current().batches
+    return [batch for batch in batches if batch.randomness is not None] if batches else []

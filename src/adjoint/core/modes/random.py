@@ -17,6 +17,7 @@ from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
 from adjoint.arrays.size import CPU, as_device, device, type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.state import current
+from adjoint.runtime.caches import cached
 from adjoint.runtime.forks import new_lock, new_rlock, renewed_in_child
 
 Array = np.ndarray[Any, Any]
@@ -38,8 +39,8 @@ class Generator:
 
     >>> g = Generator().manual_seed(3)
     >>> state = g.get_state()
-    >>> first = integers(g, 0, 100, (3,))
-    >>> bool((integers(g.set_state(state), 0, 100, (3,)) == first).all())
+    >>> first = integers(g, (3,), int, 0, 100)
+    >>> bool((integers(g.set_state(state), (3,), int, 0, 100) == first).all())
     True
     """
 
@@ -254,9 +255,16 @@ def _source(rng: Generator | None) -> Generator:
 
 
 def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
+    if dtype is _FLOAT32 or dtype is _FLOAT64:
+        return  # nearly always; the look-up of the kind takes longer than the draw of a few numbers
     kind = from_numpy_dtype(dtype)
     if kind.category < 2:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{kind.long_name}'")
+
+
+def _all_true(mask: Array) -> bool:
+    """mask.all(), which takes longer for few elements."""
+    return bool(np.count_nonzero(mask) == mask.size)
 
 
 def draws(function: F) -> F:
@@ -328,15 +336,15 @@ def uniform(rng: Generator | None, shape: Shape, dtype: Any = np.float32, low: f
     _check_floating(dtype, "check_uniform_bounds")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    if dtype in _COMPLEX_PARTS:
+    if dtype.kind == "c":
         out = np.empty(tuple(shape), dtype)
         out.real = uniform(rng, shape, _COMPLEX_PARTS[dtype], low, high)
         out.imag = uniform(rng, shape, _COMPLEX_PARTS[dtype], low, high)
         return out
     unit = _unit_interval(_source(rng), tuple(shape), dtype)
-    if (low, high) == (0.0, 1.0):
+    if low == 0.0 and high == 1.0:
         return unit
-    wide = dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
+    wide = _wide(dtype)
     scaled = np.asarray(low + (high - low) * unit.astype(wide, copy=False), dtype=dtype)
     # Rounding may reach high, which does not belong to the interval.
     return np.where(scaled >= dtype.type(high), dtype.type(low), scaled) if low < high else scaled
@@ -365,23 +373,22 @@ def normal(rng: Generator | None, shape: Shape, dtype: Any = np.float32, mean: f
     _check_floating(dtype, "normal_kernel_cpu")
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if dtype in _COMPLEX_PARTS:
+    if dtype.kind == "c":
         part = _COMPLEX_PARTS[dtype]
         out = np.empty(tuple(shape), dtype)
         out.real = normal(rng, shape, part, 0.0, std * 0.5**0.5)
         out.imag = normal(rng, shape, part, 0.0, std * 0.5**0.5)
         return np.add(out, mean, out=out)
     source = _source(rng)
-    wide = dtype if dtype in (_FLOAT32, _FLOAT64) else _FLOAT32
     with source._lock:
-        sample = np.asarray(source._numpy.standard_normal(tuple(shape), dtype=wide))
-    if (mean, std) != (0.0, 1.0):
+        sample = np.asarray(source._numpy.standard_normal(tuple(shape), dtype=_wide(dtype)))  # type: ignore[arg-type]
+    if mean != 0.0 or std != 1.0:
         np.add(np.multiply(sample, std, out=sample), mean, out=sample)
     return sample.astype(dtype, copy=False)
 
 
 @draws
-def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: Any = np.int64) -> Array:
+def integers(rng: Generator | None, shape: Shape, dtype: Any, low: int, high: int) -> Array:
     """Integers from low to high - 1, as numbers of the dtype (floating-point types included).
 
     Raises:
@@ -404,6 +411,7 @@ def integers(rng: Generator | None, low: int, high: int, shape: Shape, dtype: An
         return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(dtype, copy=False)
 
 
+@cached()
 def _range_of(kind: Any) -> tuple[float, float]:
     if kind.category == 0:
         return 0, 1
@@ -445,7 +453,7 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
         kind = from_numpy_dtype(p.dtype)
         if not kind.is_floating_point:
             raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{kind.long_name}'")
-        if not np.all((p >= 0) & (p <= 1)):
+        if not _all_true((p >= 0) & (p <= 1)):
             wrong = p[~((p >= 0) & (p <= 1))].reshape(-1)[0]
             raise RuntimeError(f"Expected p_in >= 0 && p_in <= 1 to be true, but got false: one of p is {wrong}")
     elif not 0 <= p <= 1:
@@ -554,7 +562,7 @@ def whole_numbers(rng: Generator | None, shape: Shape, dtype: Any = np.float32, 
     if kind.is_complex:
         raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{kind.long_name}'")
     highest = int(2.0 / finfo(kind).eps) if kind.is_floating_point else int(_range_of(kind)[1])
-    return integers(rng, low, highest + 1, shape, dtype)
+    return integers(rng, shape, dtype, low, highest + 1)
 
 
 @draws
@@ -566,7 +574,7 @@ def poisson(rng: Generator | None, rates: Array) -> Array:
     kind = from_numpy_dtype(rates.dtype)
     if not kind.is_floating_point:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{kind.long_name}'")
-    if not np.all(rates >= 0):
+    if not _all_true(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     source = _source(rng)
     with source._lock:
@@ -583,9 +591,9 @@ def binomial(rng: Generator | None, count: Array, prob: Array) -> Array:
     for name, kind in (("count", from_numpy_dtype(count.dtype)), ("prob", from_numpy_dtype(prob.dtype))):
         if not kind.is_floating_point:
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {kind.long_name}")
-    if not np.all(count >= 0):
+    if not _all_true(count >= 0):
         raise RuntimeError("binomial expects all elements of count to be non-negative")
-    if not np.all((prob >= 0) & (prob <= 1)):
+    if not _all_true((prob >= 0) & (prob <= 1)):
         raise RuntimeError("binomial expects all elements of prob to be in [0, 1]")
     source = _source(rng)
     with source._lock:
@@ -611,10 +619,10 @@ def multinomial(rng: Generator | None, weights: Array, n: int, replacement: bool
     if not replacement and n > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     chances = weights.astype(np.float64)
-    if not np.all((chances >= 0) & np.isfinite(chances)):
+    if not _all_true((chances >= 0) & np.isfinite(chances)):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     totals = chances.sum(axis=-1, keepdims=True)
-    if not np.all(totals > 0):
+    if not _all_true(totals > 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     source = _source(rng)
     if not replacement:
