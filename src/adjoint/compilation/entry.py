@@ -732,7 +732,7 @@ class Entry:
 
     def _tensors(self, values: list[Any]) -> list[Any]:
         """The results of a program as Tensors, with the versions that they have in the function."""
-        tensors = [new_tensor(values[k]) for k in range(self.n_results)]
+        tensors = list(map(new_tensor, values[: self.n_results]))
         for k, first in self._in_memory_of:
             tensors[k]._counter = counter_of(tensors[first])
         for k, version in self._changed:
@@ -752,6 +752,7 @@ class Entry:
         self._changed = [(k, n) for k, n in enumerate(self.versions) if n and owners[k] == k]
         #: For each saved value the number of the result that shares its memory, or None.
         self.saved_in_memory = [first.get(view.buffer.number) for view in saved]
+        self.saves_results = any(number is not None for number in self.saved_in_memory)
         self.has_containers = any(kind is CONTAINER for kind, _ in self.returned)
         #: True if a replay does no more than to make Tensors.
         self.is_simple = not (self.freed or self.bumps or self.grads) and all(

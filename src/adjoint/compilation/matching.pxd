@@ -13,6 +13,7 @@ cpdef bint is_plain_thread()
 cpdef object read_slot(int kind, object owner, object key)
 cpdef bint same_value(object value, object expected)
 cpdef list repeated(leaves)
+cpdef list versions_of(list tensors)
 
 
 cdef class Layout:

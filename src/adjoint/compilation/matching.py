@@ -204,6 +204,19 @@ class Matcher:
         return arrays
 
 
+def versions_of(tensors: list):
+    """How often each Tensor was modified in place; caller's arrays are not counted."""
+    versions: list = []
+    tensor: TensorBase
+    for value in tensors:
+        if isinstance(value, TensorBase):
+            tensor = value
+            versions.append(0 if tensor._counter is None else tensor._counter.value)
+        else:
+            versions.append(0)
+    return versions
+
+
 def repeated(leaves):
     """The pairs of arguments that are one Tensor or array."""
     first: dict = {}

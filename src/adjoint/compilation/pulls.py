@@ -33,6 +33,7 @@ class Pull:
     def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
         self.is_there = [array is not None for array in arrays]
+        self.are_all_there = all(self.is_there)
         self._program: Program | None = None
         self._parts: tuple[Any, ...] = ()
 
@@ -70,7 +71,10 @@ class Pull:
 
     def run(self, arrays: list[Any]) -> list[Any]:
         """The gradients of all inputs, None for an input on which no result depends."""
-        results = iter(self.program.run(arrays))
+        gradients = (self._program or self.program).run(arrays)
+        if self.are_all_there:
+            return gradients
+        results = iter(gradients)
         return [next(results) if is_there else None for is_there in self.is_there]
 
     def forget(self) -> None:
@@ -82,13 +86,13 @@ class Pulls:
     """The gradients of a function with n results."""
 
     def __init__(self, n: int) -> None:
-        self.n = n
         self.of: dict[tuple[int, ...], Pull] = {}
+        self._all = tuple(range(n))
 
     @property
     def whole(self) -> Pull:
         """The gradients where all results have cotangents."""
-        return self.of[tuple(range(self.n))]
+        return self.of[self._all]
 
     def run(self, cotangents: list[Any], others: list[Any]) -> list[Any]:
         """The gradients from cotangents, some of them None; for a set that is not recorded, gradients are summed."""

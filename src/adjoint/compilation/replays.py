@@ -11,20 +11,20 @@ import numpy
 
 from adjoint.arrays.namespace import namespace
 from adjoint.compilation.budgets import call_as_is
+from adjoint.compilation.matching import versions_of
 from adjoint.compilation.recordings.recording import plain_array
 from adjoint.core import errors
 from adjoint.core.graph import (
     ContextNode,
     SavedTensor,
     TensorBase,
+    connect_inputs,
+    connect_outputs,
     counter_of,
-    gradient_edge,
     new_node,
     new_tensor,
-    next_sequence_nr,
     nodes_behind,
     replay_view,
-    version_of,
 )
 from adjoint.core.locations import caller
 from adjoint.core.modes.grad_mode import enable_grad, no_grad
@@ -111,10 +111,13 @@ def connect(entry: Entry, results: list[Any], saved: list[Any], tensors: list[An
     node.call, node.tensors, node.versions = call, tensors, versions_of(tensors)
     state = current()
     hooks = bool(state.saved_hooks)
-    slots: list[Any] = []
-    for array, number in zip(saved, entry.saved_in_memory, strict=True):
-        # memory that no caller can reach needs no version
-        slots.append(array if number is None and not hooks else save_input(with_counter(array, results, number)))
+    # memory that no caller can reach needs no version
+    slots = saved
+    if hooks or entry.saves_results:
+        slots = [
+            array if number is None and not hooks else save_input(with_counter(array, results, number))
+            for array, number in zip(saved, entry.saved_in_memory, strict=True)
+        ]
     slots += [save_input(as_tensor(tensors[k])) for k in entry.read_again]
     node._ad_saved = tuple(slots)
     if hooks:
@@ -143,20 +146,8 @@ def node_over(entry: Entry, inputs: list[Any], outputs: list[Any]) -> Any:
     """A new node between inputs and outputs."""
     node: Any = new_node(ReplayBackward, ContextNode)
     node.entry, node.inputs = entry, inputs
-    node._ad_set_edges(tuple([gradient_edge(tensor) for tensor in inputs]))
-    numbers = tuple([tensor._output_nr for tensor in inputs])
-    if any(numbers):
-        node._ad_output_nrs = numbers
-    node._ad_sequence_nr = next_sequence_nr()
-    node._ad_n_outputs = len(outputs)
-    if len(outputs) == 1:
-        (output,) = outputs
-        node._ad_shape, node._ad_dtype = output._array.shape, output._array.dtype
-        output._node = node
-        return node
-    node._ad_shape, node._ad_dtype = tuple([t._array.shape for t in outputs]), tuple([t._array.dtype for t in outputs])
-    for nr, tensor in enumerate(outputs):
-        tensor._node, tensor._output_nr = node, nr
+    connect_inputs(node, inputs)
+    connect_outputs(node, outputs)
     return node
 
 
@@ -189,11 +180,6 @@ def owner_of(tensor: TensorBase, bases: set[int]) -> TensorBase:
 def as_tensor(value: Any) -> TensorBase:
     """A Tensor, also of an array of the caller's."""
     return value if isinstance(value, TensorBase) else new_tensor(value)
-
-
-def versions_of(tensors: list[Any]) -> list[int]:
-    """How often each Tensor was modified in place; caller's arrays are not counted."""
-    return [version_of(tensor) if isinstance(tensor, TensorBase) else 0 for tensor in tensors]
 
 
 # gradients ------------------------------------------------------------------------------------------------------------

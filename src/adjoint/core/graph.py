@@ -1172,6 +1172,50 @@ def gradient_edge(tensor: TensorBase) -> Node:
     return accumulator_of(tensor)
 
 
+def connect_inputs(node: Node, inputs: list):
+    """Let a new node point to the nodes of its inputs. None: no edge."""
+    tensor: TensorBase
+    edges: list = []
+    numbers: list = []
+    is_second: cython.bint = False
+    for value in inputs:
+        if value is None:
+            edges.append(None)
+            numbers.append(0)
+            continue
+        tensor = value
+        edges.append(gradient_edge(tensor))
+        numbers.append(tensor._output_nr)
+        if tensor._output_nr != 0:
+            is_second = True
+    node._ad_set_edges(tuple(edges))
+    if is_second:
+        node._ad_output_nrs = tuple(numbers)
+
+
+def connect_outputs(node: Node, outputs: list):
+    """Let Tensors be the outputs of a new node, and give it its sequence number."""
+    tensor: TensorBase
+    n: cython.Py_ssize_t = len(outputs)
+    k: cython.Py_ssize_t
+    node._ad_n_outputs = n
+    node._ad_sequence_nr = next_sequence_nr()
+    if n == 1:
+        tensor = outputs[0]
+        node._ad_shape, node._ad_dtype = tensor._array.shape, tensor._array.dtype
+        tensor._node = node
+        return
+    shapes: list = []
+    dtypes: list = []
+    for k in range(n):
+        tensor = outputs[k]
+        shapes.append(tensor._array.shape)
+        dtypes.append(tensor._array.dtype)
+        tensor._node = node
+        tensor._output_nr = k
+    node._ad_shape, node._ad_dtype = tuple(shapes), tuple(dtypes)
+
+
 def nodes_behind(waiting: list) -> list:
     """These nodes and all nodes that they lead to, each once; None among the arguments is skipped."""
     node: Node

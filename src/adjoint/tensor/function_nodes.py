@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.arrays.dtypes import numpy_dtype
-from adjoint.core.graph import FunctionNode, gradient_edge, new_node, next_sequence_nr
+from adjoint.core.graph import FunctionNode, connect_inputs, new_node, next_sequence_nr
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -18,8 +18,7 @@ def function_node(
     """A node for a tensor like the given one, from inputs that need a gradient; see `FunctionNode`."""
     node: Any = new_node(kind, FunctionNode)
     node.function = function
-    node._ad_set_edges(tuple([gradient_edge(p) for p in inputs]))
-    node._ad_output_nrs = tuple([p._output_nr for p in inputs])
+    connect_inputs(node, list(inputs))
     node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, like._array.shape, numpy_dtype(like._array.dtype)
     node._ad_sequence_nr = next_sequence_nr()
     return node

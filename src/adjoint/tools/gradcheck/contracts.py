@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy
 
-from adjoint.core.graph import FunctionNode, gradient_edge, new_node, next_sequence_nr
+from adjoint.core.graph import FunctionNode, connect_inputs, connect_outputs, new_node
 from adjoint.core.modes.batches import running
 from adjoint.tensor.differentiate import grad, of_all_members
 from adjoint.tensor.table import ops
@@ -67,12 +67,9 @@ def undefined(output: Tensor) -> Tensor:
     """An output behind which an undefined cotangent arrives, whatever cotangent it is given."""
     node: Any = new_node(FunctionNode, FunctionNode)
     node.function = _pass_nothing_on
-    node._ad_set_edges((gradient_edge(output),))
-    node._ad_output_nrs = (output.output_nr,)
-    node._ad_n_outputs, node._ad_shape, node._ad_dtype = 1, output._array.shape, output._array.dtype
-    node._ad_sequence_nr = next_sequence_nr()
+    connect_inputs(node, [output])
     result: Any = tensor_of(output._array)
-    result._node = node
+    connect_outputs(node, [result])
     return cast(Tensor, result)
 
 

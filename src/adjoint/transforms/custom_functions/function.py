@@ -22,7 +22,7 @@ from adjoint.core.graph import (
     FunctionNode,
     TensorBase,
     bump_version,
-    gradient_edge,
+    connect_inputs,
     needs_grad,
     new_node,
     next_sequence_nr,
@@ -344,16 +344,11 @@ def connect(node: Any, args: tuple[Any, ...], needs: tuple[bool, ...]) -> None:
     positions: tuple[int, ...] = (0,)
     tensors = args
     if len(args) == 1:
-        node._ad_set_edges((gradient_edge(args[0]),))
+        connect_inputs(node, list(args))
     else:
         positions = tuple([position for position, value in enumerate(args) if isinstance(value, TensorBase)])
         tensors = tuple([args[position] for position in positions])
-        node._ad_set_edges(
-            tuple([gradient_edge(args[position]) if needs[position] else None for position in positions])
-        )
-    numbers = tuple([tensor._output_nr for tensor in tensors])
-    if any(numbers):
-        node._ad_output_nrs = numbers
+        connect_inputs(node, [args[position] if needs[position] else None for position in positions])
     cross: Any = registry.cross
     if cross is not None and any(type(tensor._array) is not numpy.ndarray for tensor in tensors):
         cross(node, tensors, tensors)
@@ -792,7 +787,7 @@ def guarded(outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         for array, output in zip(arrays, outputs, strict=True)
     ]
     # only their nodes hold the leaves
-    node._ad_set_edges(tuple([None if leaf is None else gradient_edge(leaf) for leaf in leaves]))
+    connect_inputs(node, leaves)
     node._ad_sequence_nr = next_sequence_nr()
     results = [output if array is None else output.detach() for array, output in zip(arrays, outputs, strict=True)]
     for nr, leaf in enumerate(leaves):
