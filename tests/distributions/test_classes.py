@@ -24,6 +24,7 @@ def every():
     yield from (getattr(d, name)(a, b) for name in two.split())
     yield from (getattr(d, name)(a) for name in ["Chi2", "Exponential", "HalfCauchy", "HalfNormal", "Poisson"])
     yield from (getattr(d, name)(p) for name in ["Bernoulli", "ContinuousBernoulli", "Geometric"])
+    yield d.GeneralizedPareto(a, b, p - 0.4)
     yield from (d.Uniform(a, a + b), d.Binomial(4, p), d.NegativeBinomial(a, p), d.Multinomial(4, rows))
     yield from (getattr(d, name)(rows) for name in ["Categorical", "OneHotCategorical", "Dirichlet"])
     yield from (d.RelaxedBernoulli(T(0.5)[0], p), d.RelaxedOneHotCategorical(T(0.5)[0], rows))
@@ -159,6 +160,7 @@ def test_text():
         (lambda: d.Categorical(adjoint.tensor(0.5)), ValueError, "`probs` parameter must be at least one-dimensional."),
         (lambda: d.Geometric(adjoint.zeros(2)), ValueError, "to be positive but found invalid values"),
         (lambda: d.Uniform(1.0, 0.0), ValueError, "Uniform is not defined when low>= high"),
+        (lambda: d.Multinomial(-1, T(0.5, 0.5)), ValueError, "Expected parameter total_count"),
         (lambda: d.Multinomial(T(1.0), T(0.5, 0.5)), NotImplementedError, "inhomogeneous total_count is not supported"),
         (
             lambda: d.Binomial(T(1.0, 2.0), T(0.5, 0.5)).entropy(),

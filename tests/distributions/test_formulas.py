@@ -21,6 +21,7 @@ CONTINUOUS = {
     "Exponential": (d.Exponential(A), st.expon(scale=1 / a)),
     "FisherSnedecor": (d.FisherSnedecor(A, B + 6), st.f(a, b + 6)),
     "Gamma": (d.Gamma(A, B), st.gamma(a, scale=1 / b)),
+    "GeneralizedPareto": (d.GeneralizedPareto(A, B, T(0.2, -0.3)), st.genpareto([0.2, -0.3], a, b)),
     "Gumbel": (d.Gumbel(A, B), st.gumbel_r(a, b)),
     "HalfCauchy": (d.HalfCauchy(B), st.halfcauchy(scale=b)),
     "HalfNormal": (d.HalfNormal(B), st.halfnorm(scale=b)),
@@ -93,6 +94,36 @@ def test_modes_have_the_largest_density(name):
     distribution, _ = CONTINUOUS[name]
     others = distribution.log_prob(adjoint.tensor(inside(name)))
     assert bool((distribution.log_prob(distribution.mode) >= others - 1e-12).all())
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.parametrize("concentration", [-1.4, -1e-4, 0.0, 1e-9, 2e-3, 0.7, 1.0])
+def test_concentrations_near_and_far_from_an_exponential_distribution(concentration):
+    c = T(concentration).requires_grad_()
+    x, q = T(1.3, 1.7), T(0.2, 0.9)
+    assert adjoint.autograd.gradcheck(lambda c: d.GeneralizedPareto(1.0, 1.5, c).log_prob(x), c)
+    assert adjoint.autograd.gradcheck(lambda c: d.GeneralizedPareto(1.0, 1.5, c).icdf(q), c)
+    distribution, reference = d.GeneralizedPareto(1.0, 1.5, c.detach()), st.genpareto(concentration, 1.0, 1.5)
+    assert distribution.log_survival_function(x).numpy() == pytest.approx(reference.logsf(x.numpy()), rel=1e-9)
+    assert distribution.log_cdf(x).numpy() == pytest.approx(reference.logcdf(x.numpy()), rel=1e-9)
+    assert distribution.icdf(T(0.0, 1.0)).numpy() == pytest.approx(reference.ppf([0.0, 1.0]))
+    assert distribution.mean.numpy() == pytest.approx(reference.mean())
+
+
+@pytest.mark.parametrize(
+    ("distribution", "ends", "expected"),
+    [
+        (d.LogNormal(A, B), (0.0, math.inf), (0.0, 1.0)),
+        (d.Weibull(A, B), (0.0, math.inf), (0.0, 1.0)),
+        (d.InverseGamma(A, B), (0.0, math.inf), (0.0, 1.0)),
+        (d.Kumaraswamy(A, B), (0.0, 1.0), (0.0, 1.0)),
+        (d.TransformedDistribution(d.Normal(A, B), d.transforms.ExpTransform().inv.inv), (0.0,), (0.0,)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_distribution_functions_at_the_ends_of_the_support(distribution, ends, expected):
+    for end, value in zip(ends, expected, strict=True):
+        assert distribution.cdf(T(end)).tolist() == [value, value]
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -10,8 +10,8 @@ _HOMES = {
     "adjoint.distributions.families.combined": "Independent MixtureSameFamily TransformedDistribution",
     "adjoint.distributions.constraint_registry": "biject_to transform_to",
     "adjoint.distributions.families.continuous": """
-        Beta Cauchy Chi2 Exponential FisherSnedecor Gamma Gumbel HalfCauchy HalfNormal InverseGamma Kumaraswamy Laplace
-        LogNormal Normal Pareto StudentT Uniform VonMises Weibull
+        Beta Cauchy Chi2 Exponential FisherSnedecor Gamma GeneralizedPareto Gumbel HalfCauchy HalfNormal InverseGamma
+        Kumaraswamy Laplace LogNormal Normal Pareto StudentT Uniform VonMises Weibull
     """,
     "adjoint.distributions.families.discrete": """
         Bernoulli Binomial Categorical ContinuousBernoulli Geometric Multinomial NegativeBinomial OneHotCategorical

@@ -265,9 +265,10 @@ class Parametric(Distribution):
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Any:
-        """The probability of values up to `value`. Raises ValueError outside the support."""
+        """The probability of values up to `value`. Raises ValueError outside the support and its ends."""
         if self._validate_args:
-            self._validate_sample(value)
+            ends_at_zero = self.support is constraints.positive and adjoint.is_tensor(value)
+            self._validate_sample(adjoint.where(value == 0, 1.0, value) if ends_at_zero else value)
         return self._cdf(value)
 
     def _cdf(self, value: Any) -> Any:

@@ -191,9 +191,10 @@ class TransformedDistribution(Distribution):
         return sign
 
     def cdf(self, value: Any) -> Any:
-        """The distribution function of the base at the inverse transform; one minus it for decreasing transforms."""
-        if self._validate_args:
-            self._validate_sample(value)
+        """The distribution function of the base at the inverse transform; one minus it for decreasing transforms.
+
+        The base checks the inverse transform, which may be infinite: the function is 0 or 1 at an end of the support.
+        """
         for transform in reversed(self.transforms):
             value = transform.inv(value)
         return _turned(self.base_dist.cdf(value), self._sign())

@@ -25,6 +25,7 @@ __all__ = [
     "Exponential",
     "FisherSnedecor",
     "Gamma",
+    "GeneralizedPareto",
     "Gumbel",
     "HalfCauchy",
     "HalfNormal",
@@ -821,6 +822,100 @@ class Pareto(Parametric):
     def entropy(self) -> Any:
         """log(scale / alpha) + 1 + 1 / alpha."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+class GeneralizedPareto(Parametric):
+    """The distribution of what exceeds a high threshold loc, with the tail (1 + c (x - loc) / scale) ** (-1 / c).
+
+    Parameters: loc: real; scale: positive; concentration: real, the c of the tail. Where it is zero, the distribution
+    is exponential; where it is negative, values end at loc - scale / c.
+
+    From: J. Pickands, Statistical inference using extreme order statistics, Annals of Statistics 3, 1975.
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+        self._set(validate_args, loc=loc, scale=scale, concentration=concentration)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """The interval from loc to the end of the values, which may be infinite."""
+        return constraints.interval(self.loc, self._end())
+
+    def _end(self) -> Any:
+        return adjoint.where(self.concentration < 0, self.loc - self.scale / self.concentration, inf)
+
+    mode = property(lambda self: adjoint.where(self.concentration < -1, self._end(), self.loc))
+
+    @property
+    def mean(self) -> Any:
+        """The mean; infinite for a concentration from 1."""
+        return adjoint.where(self.concentration < 1, self.loc + self.scale / (1 - self.concentration), inf)
+
+    @property
+    def variance(self) -> Any:
+        """The variance; infinite for a concentration from 0.5."""
+        c = self.concentration
+        return adjoint.where(c < 0.5, self.scale**2 / ((1 - c) ** 2 * (1 - 2 * c)), inf)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """loc + scale (exp(c w) - 1) / c, for w from the standard exponential distribution."""
+        waiting = adjoint.empty_like(self.scale.expand(self._extended_shape(sample_shape))).exponential_()
+        return self._after(waiting)
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return self._after(-adjoint.log1p(-value))
+
+    def _after(self, waiting: Any) -> Any:
+        """The value whose survival function is exp(-waiting)."""
+        c = self.concentration
+        # at the end of an exponential distribution 0 times infinity is 0
+        exponent = c * adjoint.where((c == 0) & waiting.isinf(), 0.0, waiting)
+        small = exponent.abs() < _SMALL
+        series = waiting * _polynomial(exponent, (1, 1 / 2, 1 / 6, 1 / 24, 1 / 120))
+        return self.loc + self.scale * adjoint.where(small, series, adjoint.expm1(exponent) / c.where(~small, 1.0))
+
+    def _log_prob(self, value: Any) -> Any:
+        waiting = -self._log_survival(value)
+        return -self.scale.log() - (1 + self.concentration) * waiting
+
+    def _log_survival(self, value: Any) -> Any:
+        z = (value - self.loc) / self.scale
+        part = self.concentration * z
+        small = part.abs() < _SMALL
+        series = z * _polynomial(part, (1, -1 / 2, 1 / 3, -1 / 4, 1 / 5))
+        return -adjoint.where(small, series, adjoint.log1p(part) / self.concentration.where(~small, 1.0))
+
+    def log_survival_function(self, value: Any) -> Any:
+        """The logarithm of the probability of values above `value`. Raises ValueError outside the support."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._log_survival(value)
+
+    def log_cdf(self, value: Any) -> Any:
+        """The logarithm of the distribution function. Raises ValueError outside the support."""
+        return adjoint.log(-adjoint.expm1(self.log_survival_function(value)))
+
+    def _cdf(self, value: Any) -> Any:
+        return -adjoint.expm1(self._log_survival(value))
+
+    def entropy(self) -> Any:
+        """log(scale) + c + 1."""
+        return self.scale.log() + self.concentration + 1
+
+
+#: Where functions divided by a concentration are polynomials, with their derivatives at zero.
+_SMALL = 1e-3
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    result = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        result = result * x + coefficient
+    return result
 
 
 class VonMises(Parametric):

@@ -554,6 +554,8 @@ class Multinomial(Parametric):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         self._categorical = Categorical(probs=probs, logits=logits)
+        # the distribution of the count of one category; it checks total_count
+        Binomial(total_count, self.probs)
         batch, events = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         Distribution.__init__(self, batch, events, validate_args=validate_args)
 
