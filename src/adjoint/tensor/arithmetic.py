@@ -13,6 +13,8 @@ if not cython.compiled:
 import numbers
 from types import MethodType
 
+import numpy
+
 from adjoint.arrays.namespace import is_array
 from adjoint.core.graph import registry
 from adjoint.core.operations.operation import document_instances
@@ -37,6 +39,11 @@ def is_operand(value) -> bool:
 def is_tensor(value) -> bool:
     """True for a Tensor or an array, and for an object whose `__torch_function__` handles products."""
     return isinstance(value, TensorBase) or is_array(value) or hasattr(type(value), "__torch_function__")
+
+
+def is_array_of_another_dtype(value, tensor) -> bool:
+    """True for one of NumPy's arrays with another dtype than a Tensor."""
+    return isinstance(value, numpy.ndarray) and value.dtype != tensor._array.dtype
 
 
 @cython.cclass
@@ -80,7 +87,8 @@ class ArithmeticTensor(TensorBase):
 
     def __matmul__(self, other):
         if is_tensor(other):
-            return _matmul.binary(self, other)
+            # NumPy's product then promotes the dtypes, as that of `array @ tensor` does
+            return NotImplemented if is_array_of_another_dtype(other, self) else _matmul.binary(self, other)
         return protocols.sparse_matmul(self, other, False) if hasattr(other, "tocoo") else NotImplemented
 
     def __rmatmul__(self, other):
