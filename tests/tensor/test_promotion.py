@@ -124,3 +124,20 @@ def test_in_place_refuses_another_kind(own, other, names):
     message = f"result type {names[0]} can't be cast to the desired output type {names[1]}"
     with pytest.raises(RuntimeError, match=message):
         x += adjoint.ones(2, dtype=other)
+
+
+@pytest.mark.parametrize("array_dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", [adjoint.float32, adjoint.float64, adjoint.complex64])
+@pytest.mark.parametrize("shape", [(3,), (3, 3), (2, 3, 3)])
+def test_products_of_tensors_and_arrays_promote_on_both_sides(shape, dtype, array_dtype):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(array_dtype)
+    matrix = adjoint.arange(9.0).view(3, 3).to(dtype).requires_grad_()
+    expected = np.result_type(array.dtype, matrix.detach().numpy().dtype)
+    for product, plain in (
+        (matrix @ array, matrix.detach().numpy() @ array),
+        (array @ matrix, array @ matrix.detach().numpy()),
+    ):
+        assert product.detach().numpy().dtype == expected
+        np.testing.assert_allclose(product.detach().numpy(), plain, rtol=1e-6)
+        (gradient,) = adjoint.autograd.grad(product.abs().sum(), matrix)
+        assert gradient.dtype == dtype
