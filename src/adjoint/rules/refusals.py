@@ -31,9 +31,11 @@ def refuse(kinds, message, error=NotImplementedError):
 
     @passes("".join([kind for kind in "biuf" if kind not in kinds]))
     def check(*values):
-        if any(kind and kind in kinds for kind in map(letter_of, values)):
-            operands = [getattr(value, "_array", value) for value in values if value is not None]
-            raise error(message.format(common_dtype(operands, "same").long_name))
+        for value in values:
+            kind = letter_of(value)
+            if kind and kind in kinds:
+                operands = [getattr(value, "_array", value) for value in values if value is not None]
+                raise error(message.format(common_dtype(operands, "same").long_name))
 
     return check
 
@@ -62,13 +64,17 @@ def check_quotient(function):
 
     @passes_plain
     def check(input, other):
-        no_complex(input, other)
-        if letter_of(input) == letter_of(other):
+        kinds = letter_of(input), letter_of(other)
+        if "c" in kinds:
+            no_complex(input, other)
+        if kinds[0] == kinds[1]:
             bools(input, other)
-        whole = letter_of(input) in "biu" and letter_of(other) in "biu"
-        empty = any(0 in value._array.shape for value in (input, other) if hasattr(value, "_array"))
-        if whole and not empty and not (underlying(other._array).all() if hasattr(other, "_array") else other):
-            raise RuntimeError("ZeroDivisionError")
+        if kinds[0] not in "biu" or kinds[1] not in "biu":
+            return
+        if not (underlying(other._array).all() if hasattr(other, "_array") else other):
+            empty = any(0 in value._array.shape for value in (input, other) if hasattr(value, "_array"))
+            if not empty:
+                raise RuntimeError("ZeroDivisionError")
 
     return check
 

@@ -88,8 +88,6 @@ def test_formulas(name: str, options: tuple[Any, ...]) -> None:
         (native.EXPAND, ((7, 7),)),
         (native.EMBED, ((2, 2), (0, ...))),
         (native.EMBED, ((-1,), (0, ...))),
-        (native.SUM_AXES, (None, False)),
-        (native.SUM_AXES, ((0, 1, 2), False)),
         (native.SUM_AXES, (3, False)),
         (native.SUM_AXES_BACK, ((2, 3, 4, 5), 0, False)),
     ],

@@ -192,7 +192,7 @@ SUM, PROD, MAX, MIN, COUNT = range(5)
 
 
 def reduced(kind, array, axes, keepdims):
-    """An array reduced over axes, an int or a tuple of ints but not all axes; None if NumPy must do it.
+    """An array reduced over axes, an int or a tuple of ints, None for all; None if NumPy must do it.
 
     >>> import numpy
     >>> result = reduced(SUM, numpy.ones((3, 2)), 1, False)

@@ -135,10 +135,11 @@ static const struct {
     {{adj_count_columns, adj_count_rows, NPY_INT64}},
 };
 
-/* Marks the given axes, an int or a tuple of ints; returns their number, -1 for other objects. */
+/* Marks the given axes, an int, a tuple of ints, or None for all; returns their number, -1 for other objects. */
 static int adj_named_axes(PyObject *axes, int ndim, char *reduced) {
     int is_tuple = PyTuple_CheckExact(axes), n = is_tuple ? (int)PyTuple_GET_SIZE(axes) : 1;
-    for (int i = 0; i < ndim; i++) reduced[i] = 0;
+    for (int i = 0; i < ndim; i++) reduced[i] = axes == Py_None;
+    if (axes == Py_None) return ndim;
     for (int i = 0; i < n; i++) {
         PyObject *number = is_tuple ? PyTuple_GET_ITEM(axes, i) : axes;
         if (!PyLong_CheckExact(number)) return -1;
@@ -229,7 +230,7 @@ static void adj_reduce_axes(adj_reduction_loop loop, const char *x, const adj_re
     loop(x, axes[0], axes[by_rows ? 2 : 1], axes[by_rows ? 1 : 2], out);
 }
 
-/* An array reduced over axes (an int or a tuple of ints, not all of them); None for what is not plain, where the loops
+/* An array reduced over axes (an int, a tuple of ints, or None for all); None for what is not plain, where the loops
    gain nothing, and where NumPy has a floating point error to report. */
 static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int keepdims) {
     if (!PyArray_CheckExact(object)) Py_RETURN_NONE;
@@ -238,10 +239,10 @@ static PyObject *adj_reduced(int kind, PyObject *object, PyObject *named, int ke
     int ndim = PyArray_NDIM(a);
     char reduced[NPY_MAXDIMS];
     adj_reduced_axis all[NPY_MAXDIMS + 3], *axes = all + 3;
-    if (precision < 0 || ndim < 2) Py_RETURN_NONE;
+    if (precision < 0 || ndim < 1) Py_RETURN_NONE;
     int n_named = adj_named_axes(named, ndim, reduced);
     npy_intp n_elements = PyArray_SIZE(a);
-    if (n_named < 1 || n_named == ndim || n_elements == 0) Py_RETURN_NONE;
+    if (n_named < 1 || n_elements == 0) Py_RETURN_NONE;
     int n = adj_axes_in_memory(a, reduced, axes);
     if (n < 1) Py_RETURN_NONE;
     int by_rows = axes[n - 1].reduced;

@@ -15,6 +15,7 @@ import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
 from adjoint.arrays.kernels.filling import eye, full_like, ones_like, zeros_like  # noqa: F401 (of the namespace)
+from adjoint.arrays.kernels.linalg import loops
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
@@ -141,35 +142,6 @@ def take_along_axis(array: Any, indices: Any, axis: int = -1) -> Any:
     """numpy.take_along_axis, by a loop in C where there is one."""
     values = scatter.take_along(array, indices, axis) if scatter.compiled and 0 <= axis < array.ndim else None
     return numpy.take_along_axis(array, indices, axis) if values is None else values
-
-
-def tril(array: Any, k: int = 0) -> Any:
-    """numpy.tril, with cached masks of small matrices.
-
-    >>> tril(numpy.ones((2, 2)))
-    array([[1., 0.],
-           [1., 1.]])
-    """
-    n, m = array.shape[-2:]
-    if n * m > _MANY:
-        result = products_and_sums.triangle(array, k, False)
-        return numpy.tril(array, k) if result is None else result
-    return numpy.where(lower_triangle(n, m, k), array, numpy.zeros(1, array.dtype))
-
-
-def triu(array: Any, k: int = 0) -> Any:
-    """numpy.triu in the same way."""
-    n, m = array.shape[-2:]
-    if n * m > _MANY:
-        result = products_and_sums.triangle(array, k, True)
-        return numpy.triu(array, k) if result is None else result
-    return numpy.where(lower_triangle(n, m, k - 1), numpy.zeros(1, array.dtype), array)
-
-
-@cached(64)
-def lower_triangle(n: int, m: int, k: int) -> Any:
-    """True below and on a diagonal of a matrix, which must not be written to."""
-    return numpy.tri(n, m, k, bool)
 
 
 def stack(arrays: Any, axis: int = 0) -> Any:
@@ -583,14 +555,11 @@ _add_reduce: Any = numpy.add.reduce
 def fast_sum(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """numpy.sum without its overhead, which is as large as the sum of a small array."""
     quick = None
-    if axis is None:
-        if dtype is None and not keepdims:
-            quick = products_and_sums.TOTAL.run(array)
-    else:
-        if dtype is None:
-            quick = reduced(SUM, array, axis, keepdims)
-        elif dtype is numpy.int64:
-            quick = reduced(COUNT, array, axis, keepdims)
+    if dtype is None:
+        whole = axis is None and not keepdims
+        quick = products_and_sums.TOTAL.run(array) if whole else reduced(SUM, array, axis, keepdims)
+    elif dtype is numpy.int64:
+        quick = reduced(COUNT, array, axis, keepdims)
     return _add_reduce(array, axis, dtype, None, keepdims) if quick is None else quick
 
 
@@ -604,7 +573,7 @@ def _reduction(kind: int, numpys: Any, reduce: Any) -> Any:
     def run(array: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **options: Any) -> Any:
         if dtype is not None:
             options["dtype"] = dtype
-        quick = None if axis is None or options else reduced(kind, array, axis, keepdims)
+        quick = None if options else reduced(kind, array, axis, keepdims)
         if quick is not None:
             return quick
         if options or type(array) is not numpy.ndarray:
@@ -639,7 +608,7 @@ def _test(numpys: Any, ufunc: Any, passes: Callable[[Any, int], Any]) -> Any:
 
     @functools.wraps(numpys)
     def run(array: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        counts = None if axis is None else reduced(COUNT, array, axis, keepdims)
+        counts = reduced(COUNT, array, axis, keepdims)
         if counts is None:
             if type(array) is not numpy.ndarray:
                 return numpys(array, axis=axis, keepdims=keepdims)
@@ -726,10 +695,10 @@ class _LinearAlgebra:
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(numpy.linalg, name)
+        if name in _OF_PLAIN_MATRICES:
+            function = _or_by_numpy(_OF_PLAIN_MATRICES[name], function)
         if name in _BY_SINGULAR_VALUES:
             function = _of_finite_matrices(function)
-        if name in _OF_SMALL_MATRICES:
-            function = _or_by_numpy(_OF_SMALL_MATRICES[name], function)
         setattr(self, name, function)
         return function
 
@@ -737,11 +706,15 @@ class _LinearAlgebra:
 _BY_SINGULAR_VALUES = ("svd", "svdvals", "pinv")
 
 
-#: Functions of stacks of small matrices, by NumPy's names, that give None for others.
-_OF_SMALL_MATRICES = {
+#: Functions of stacks of small matrices, or of plain ones, by NumPy's names, that give None for others.
+_OF_PLAIN_MATRICES = {
+    "cholesky": loops.cholesky,
     "det": products_and_sums.small_determinants,
+    "eigh": loops.eigh,
     "inv": products_and_sums.small_inverses,
+    "qr": loops.qr,
     "solve": products_and_sums.small_solutions,
+    "svd": loops.svd,
 }
 
 
@@ -750,7 +723,7 @@ def _or_by_numpy(quick: Any, numpys: Any) -> Any:
 
     @functools.wraps(numpys)
     def run(*arrays: Any, **options: Any) -> Any:
-        result = None if options else quick(*arrays)
+        result = quick(*arrays, **options)
         return numpys(*arrays, **options) if result is None else result
 
     return run
@@ -769,7 +742,8 @@ def _products(a: Any, b: Any) -> Any:
 def _of_finite_matrices(function: Any) -> Any:
     @functools.wraps(function)
     def run(matrices: Any, *args: Any, **options: Any) -> Any:
-        if numpy.isfinite(matrices).all():
+        finite = numpy.isfinite(matrices)
+        if numpy.count_nonzero(finite) == finite.size:
             return function(matrices, *args, **options)
         infinite = numpy.isinf(matrices).any((-2, -1)) & ~numpy.isnan(matrices).any((-2, -1))
         results = function(numpy.where(infinite[..., None, None], 0, matrices), *args, **options)

@@ -30,6 +30,7 @@ cdef class Kernel:
     cdef bint repeats
     cdef list parameters
     cdef set uncast
+    cdef dict casts
     cdef object by_program(self, list raw)
     cdef object one(self, object array)
     cdef object two(self, object left, object right)
@@ -38,6 +39,8 @@ cdef class Kernel:
     cdef bint overwrites(self, object array, list raw)
     cpdef tuple unwrap(self, list values)
     cdef object promoted(self, list raw)
+    cdef object keep_cast(self, tuple kinds, list raw, list before)
+    cdef object cast_arrays(self, list raw, object target)
     cdef tuple kinds(self, list raw)
     cpdef object run(self, list raw, object half)
     cdef bint has_large(self, list raw)

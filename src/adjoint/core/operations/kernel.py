@@ -7,7 +7,7 @@ except ModuleNotFoundError:
 
 import numpy
 
-from adjoint.arrays.dtypes import kind_of, numpy_dtype
+from adjoint.arrays.dtypes import get_default_dtype, kind_of, numpy_dtype
 from adjoint.arrays.kernels.products_and_sums import by_long_rows
 from adjoint.arrays.namespace import astype, holds_arrays, is_array, is_on_device, namespace
 from adjoint.arrays.promotion import promote
@@ -75,6 +75,7 @@ class Kernel:
         self.repeats = rule.kind == "elementwise" and rule.outputs is None
         self.parameters = None
         self.uncast = set()
+        self.casts = {}
 
     def kernel_for(self, xp):
         """The kernel bound to an array library's namespace."""
@@ -222,16 +223,42 @@ class Kernel:
     def promoted(self, raw: list):
         """Cast raw arguments to their common type; returns the half type to round to, or None.
 
-        Combinations of types without a cast are remembered, as a check of each value costs more than a small operation.
+        The casts for combinations of types are remembered, as a check of each value costs more than a small operation.
         """
         kinds = self.kinds(raw)
-        if kinds is not None and kinds in self.uncast:
-            return None
+        if kinds is not None:
+            if kinds in self.uncast:
+                return None
+            entry = self.casts.get(kinds)
+            if entry is not None and entry[0] is get_default_dtype():
+                self.cast_arrays(raw, entry[1])
+                return None
         before: list = list(raw)
         half = promote(raw, self.arguments.inputs, self.arguments.sequence, self.rule.dtypes, self.rule.wide)
-        if kinds is not None and half is None and same_members(raw, before, self.arguments.sequence):
-            self.uncast.add(kinds)
+        if kinds is not None and half is None:
+            if same_members(raw, before, self.arguments.sequence):
+                self.uncast.add(kinds)
+            elif self.arguments.sequence < 0:
+                self.keep_cast(kinds, raw, before)
         return half
+
+    def keep_cast(self, kinds, raw: list, before: list):
+        """Remember the type that a promotion has cast arrays to, if it has changed nothing but arrays."""
+        target = None
+        for position in self.arguments.inputs:
+            value = raw[position]
+            if type(value) is _ndarray:
+                target = dtype_of(value)
+            elif value is not before[position]:
+                return
+        self.casts[kinds] = (get_default_dtype(), target)
+
+    def cast_arrays(self, raw: list, target):
+        """Cast the arrays among raw arguments to a type."""
+        for position in self.arguments.inputs:
+            value = raw[position]
+            if type(value) is _ndarray and dtype_of(value) is not target:
+                raw[position] = value.astype(target, copy=False)
 
     def kinds(self, raw: list):
         """The types and ranks of the inputs, which decide the promotion; None if values count too."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import batched_lapack
+from adjoint.arrays.kernels.triangles import tril
 from adjoint.arrays.shapes import broadcast_shapes
 
 
@@ -83,7 +84,7 @@ def partial_cholesky(a: Any) -> tuple[Any, Any]:
     >>> partial_cholesky(numpy.array([[4.0, 0.0], [2.0, 1.0]]))[1]
     array(2, dtype=int32)
     """
-    factor, info = numpy.ascontiguousarray(numpy.tril(a)), numpy.zeros(a.shape[:-2], numpy.int32)
+    factor, info = numpy.ascontiguousarray(tril(a)), numpy.zeros(a.shape[:-2], numpy.int32)
     if a.size and batched_lapack.can_do("potrf", a):
         columns, n = _by_columns(factor), a.shape[-1]
         count = columns.shape[0]
@@ -101,7 +102,7 @@ def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
 
     Two equal negative pivots mark a block of two rows. Only the lower triangle of A is read.
     """
-    factors, info = numpy.tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
+    factors, info = tril(a), numpy.zeros(a.shape[:-2], numpy.int32)
     pivots = numpy.empty(a.shape[:-1], numpy.int32)
     if a.size:
         name = "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf"
@@ -112,11 +113,11 @@ def ldl_factor(a: Any, hermitian: bool) -> tuple[Any, Any, Any]:
             count = columns.shape[0]
             pivot_rows = pivots.reshape(count, n)
             batched_lapack.each(name, a.dtype, count, b"L", n, columns, n, pivot_rows, work, size, info.reshape(count))
-            return numpy.tril(_by_rows(columns, a.shape)), pivots, info
+            return tril(_by_rows(columns, a.shape)), pivots, info
         factorize = _routine(name, a)
         for index in numpy.ndindex(*info.shape):
             columns, pivots[index], info[index] = factorize(a[index], lower=True, lwork=size)
-            factors[index] = numpy.tril(columns)
+            factors[index] = tril(columns)
     return factors, pivots, info
 
 
