@@ -13,7 +13,7 @@ import numpy
 from adjoint.arrays.kernels.triangles import triu
 
 #: NumPy's module of the loops, whose name it does not promise.
-_loops = getattr(numpy.linalg, "_umath_linalg", None)
+_loops: Any = getattr(numpy.linalg, "_umath_linalg", None)
 _FLOAT64 = numpy.dtype(numpy.float64)
 
 
