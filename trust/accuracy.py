@@ -70,14 +70,14 @@ def errors_of(results: Array, exact: ExactValues, number: int, dtype: str) -> Er
     finite = np.isfinite(error)
     lost = np.flatnonzero(np.isinf(error))
     if not finite.any():
-        return Errors(math.nan, math.nan, math.nan, exact.place(int(lost[0])), lost.size) if lost.size else None
+        return Errors(math.nan, math.nan, math.nan, exact.point(int(lost[0])), lost.size) if lost.size else None
     with np.errstate(all="ignore"):
         unit = np.spacing(np.abs(values.near).astype(dtype)).astype(np.float64)
         normal = error * unit > float(np.finfo(dtype).tiny)
     beyond, at = beyond_condition(np.where(finite & normal, error, 0.0), function, exact)
-    place = exact.place(int(lost[0]) if lost.size else at)
+    point = exact.point(int(lost[0]) if lost.size else at)
     most = float(np.quantile(error[finite], 0.99))
-    return Errors(most, float(error[finite].max()), beyond, place, lost.size)
+    return Errors(most, float(error[finite].max()), beyond, point, lost.size)
 
 
 def overflows(exact: ExactValues, dtype: str) -> Array:
@@ -94,10 +94,10 @@ def beyond_condition(error: Array, function: Callable[..., Any], exact: ExactVal
     if not large.size:
         return float(error[worst]), worst
     by_size = large[np.argsort(error[large])[::-1]]
-    chosen = by_size[:: max(1, by_size.size // CONDITIONED)][:CONDITIONED]
-    shares = [error[k] / max(1.0, condition_at(function, exact.place(int(k)))) for k in chosen]
+    sample = by_size[:: max(1, by_size.size // CONDITIONED)][:CONDITIONED]
+    shares = [error[k] / max(1.0, condition_at(function, exact.point(int(k)))) for k in sample]
     at = int(np.argmax(shares))
-    return float(shares[at]), int(chosen[at])
+    return float(shares[at]), int(sample[at])
 
 
 # results ----------------------------------------------------------------------------------------------------------
@@ -136,10 +136,10 @@ def faults(row: Row) -> dict[str, str]:
         if errors is None or (not errors.lost and errors.beyond <= LIMIT):
             continue
         what = "value" if number == 0 else "slope" if len(row.adjoint) == 2 else f"slope by argument {number}"
-        place = ", ".join(f"{value:.17g}" for value in errors.place)
+        point = ", ".join(f"{value:.17g}" for value in errors.point)
         error = f"{errors.lost} lost" if errors.lost else f"{errors.beyond:.2g} units"
         name = f"complex {row.label}" if row.dtype in complex_accuracy.DTYPES else row.label
-        sentences[f"{name}: {what}"] = f"{row.dtype}: {error}, at {place}"
+        sentences[f"{name}: {what}"] = f"{row.dtype}: {error}, at {point}"
     return sentences
 
 

@@ -27,7 +27,7 @@ class Errors(NamedTuple):
     most: float
     worst: float
     beyond: float
-    place: tuple[float, ...]
+    point: tuple[float, ...]
     lost: int
 
 
@@ -81,8 +81,10 @@ class Tables(NamedTuple):
             rows[row.label, row.dtype] = row if row.torch or before is None else row._replace(torch=before.torch)
         sums = {entry[:3]: entry for entry in self.sums}
         for entry in piece.sums:
-            known = sums.get(entry[:3])
-            sums[entry[:3]] = entry if entry.torch is not None or known is None else entry._replace(torch=known.torch)
+            earlier = sums.get(entry[:3])
+            sums[entry[:3]] = (
+                entry if entry.torch is not None or earlier is None else entry._replace(torch=earlier.torch)
+            )
         differences = piece.differences or self.differences
         return Tables([*rows.values()], [*sums.values()], differences, self.seconds + piece.seconds)
 
@@ -137,7 +139,7 @@ def entry_of(errors: Errors | None) -> Any:
     if errors is None:
         return None
     figures = [None if math.isnan(part) else float(f"{part:.3g}") for part in errors[:3]]
-    return [*figures, list(errors.place), errors.lost]
+    return [*figures, list(errors.point), errors.lost]
 
 
 def write(tables: Tables) -> None:
@@ -242,7 +244,7 @@ def kind_table(differences: Sequence[Difference]) -> Iterator[str]:
     yield "| kind | results | the same bits | within 1 unit | within 4 | farther apart: 99 % / worst |"
     yield "|---|---:|---:|---:|---:|---|"
     for kind in dict.fromkeys(entry.kind for entry in differences):
-        own = [entry for entry in differences if entry.kind == kind]
-        counts = " | ".join(str(sum(entry.worst <= bound for entry in own)) for bound in (0, 1, 4))
-        far = [f"{e.name}: {figure(e.most)} / {figure(e.worst)}" for e in own if e.worst > 4]
-        yield f"| {kind} | {len(own)} | {counts} | {'<br>'.join(far)} |"
+        entries = [entry for entry in differences if entry.kind == kind]
+        counts = " | ".join(str(sum(entry.worst <= bound for entry in entries)) for bound in (0, 1, 4))
+        far = [f"{e.name}: {figure(e.most)} / {figure(e.worst)}" for e in entries if e.worst > 4]
+        yield f"| {kind} | {len(entries)} | {counts} | {'<br>'.join(far)} |"

@@ -49,9 +49,9 @@ class Branch:
         """The line where it begins."""
         return self.first[0]
 
-    def depends_on(self, place: Position) -> bool:
+    def depends_on(self, position: Position) -> bool:
         """Whether a place stands in the condition."""
-        return self.condition is not None and self.condition[0] <= place < self.condition[1]
+        return self.condition is not None and self.condition[0] <= position < self.condition[1]
 
 
 def ends(node: ast.AST) -> tuple[Position, Position]:
@@ -82,7 +82,7 @@ class Marker(ast.NodeTransformer):
         self.branches: list[Branch] = []
         self._first_number = first_number
         self._names: Counter[str] = Counter()
-        self._inside: list[str] = []
+        self._scopes: list[str] = []
         self._functions = 0
 
     # a branch ---------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class Marker(ast.NodeTransformer):
     def _add(
         self, label: str, first: Position, last: Position, at: ast.AST, test: tuple[Position, Position] | None = None
     ) -> ast.Call:
-        name = f"{self.path} {'.'.join(self._inside)}: {label}"
+        name = f"{self.path} {'.'.join(self._scopes)}: {label}"
         self._names[name] += 1
         if self._names[name] > 1:
             name += f" #{self._names[name]}"
@@ -130,20 +130,20 @@ class Marker(ast.NodeTransformer):
         node.args = self.visit(node.args)
         if is_declaration(node):
             return node
-        self._inside.append(node.name)
+        self._scopes.append(node.name)
         self._functions += 1
         node.body = self._block("called", node.body, *ends(node), node.body[0])
         self._functions -= 1
-        self._inside.pop()
+        self._scopes.pop()
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         """The methods of a class."""
-        self._inside.append(node.name)
+        self._scopes.append(node.name)
         self.generic_visit(node)
-        self._inside.pop()
+        self._scopes.pop()
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
@@ -272,12 +272,14 @@ def branches_of(path: str) -> tuple[Branch, ...]:
     return tuple(marked(path)[1])
 
 
-def innermost(branches: Iterable[Branch], place: Position) -> Branch | None:
+def innermost(branches: Iterable[Branch], position: Position) -> Branch | None:
     """The innermost branch with a place, None for what runs at import.
 
     A side without a text of its own has that of the whole statement, but the condition runs before.
     """
-    around = [branch for branch in branches if branch.first <= place < branch.last and not branch.depends_on(place)]
+    around = [
+        branch for branch in branches if branch.first <= position < branch.last and not branch.depends_on(position)
+    ]
     return max(around, key=lambda branch: (branch.first, [-number for number in branch.last]), default=None)
 
 
@@ -293,18 +295,19 @@ class Numbers:
 
 
 class Noting:
-    """An import hook: counted modules come as sources with notes. `taken` has the numbers since it was last cleared.
+    """An import hook that loads the counted modules from their sources, with notes.
 
-    left: names of modules that come as they are.
+    numbers_taken: the numbers of branches that were taken since it was last cleared.
+    left: names of modules that are loaded without notes.
     """
 
     def __init__(self, numbers: Numbers, left: Iterable[str] = ()) -> None:
         self.numbers, self.left = numbers, frozenset(left)
-        self.taken: set[int] = set()
+        self.numbers_taken: set[int] = set()
 
     def install(self) -> None:
         """Take effect on what is imported from now on."""
-        setattr(builtins, NOTE, self.taken.add)
+        setattr(builtins, NOTE, self.numbers_taken.add)
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -315,12 +318,12 @@ class Noting:
         parts = name.split(".")
         if parts[0] != "adjoint" or len(parts) < 2 or parts[1] not in COUNTED or name in self.left:
             return None
-        place = PACKAGE.joinpath(*parts[1:])
-        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        path_of_module = PACKAGE.joinpath(*parts[1:])
+        file = path_of_module / "__init__.py" if path_of_module.is_dir() else path_of_module.with_suffix(".py")
         if not file.exists():
             return None
         number = self.numbers.first[file.relative_to(PACKAGE).as_posix()]
-        search = [str(place)] if place.is_dir() else None
+        search = [str(path_of_module)] if path_of_module.is_dir() else None
         loader = MarkedLoader(name, str(file), number)
         return spec_from_file_location(name, file, loader=loader, submodule_search_locations=search)
 

@@ -29,10 +29,10 @@ def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
     [3, 1]
     """
     beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
-    chosen = [name for name in names if name in items]
-    chosen += [name for name in items if beginnings and name.startswith(beginnings)]
+    matches = [name for name in names if name in items]
+    matches += [name for name in items if beginnings and name.startswith(beginnings)]
     left_out = {name[1:] for name in names if name.startswith("-")}
-    return [items[name] for name in dict.fromkeys(chosen) if name not in left_out]
+    return [items[name] for name in dict.fromkeys(matches) if name not in left_out]
 
 
 def are_among(names: Sequence[str], items: Iterable[str]) -> bool:
@@ -85,15 +85,15 @@ class Server:
                 self.orders.send(None)
                 continue
 
-            chosen = in_order(names, items)
-            failure = self._in_fork(partial(self._first_failure, chosen, replacements), limit)
+            selection = in_order(names, items)
+            failure = self._in_fork(partial(self._first_failure, selection, replacements), limit)
             self.orders.send(failure if failure or are_among(names, items) else None)
 
-    def _first_failure(self, chosen: list[Any], replacements: list[Replacement]) -> str:
+    def _first_failure(self, items: list[Any], replacements: list[Replacement]) -> str:
         """The first of some tests that fails once functions have other code."""
         for function, code in replacements:
             function.__code__ = code
-        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+        for item, following in zip(items, [*items[1:], None], strict=True):
             try:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             except BaseException:  # a fault may end pytest itself

@@ -119,7 +119,7 @@ def part(function: Function, name: str) -> Callable[[Any, Any], Any]:
     return value
 
 
-def drawn(reference: ComplexReference, dtype: str, n: int) -> Array:
+def points_of(reference: ComplexReference, dtype: str, n: int) -> Array:
     """The points, of which some lie on the axes, on either side."""
     parts = arguments_of(f"{reference.rule} complex", (reference.real, reference.imaginary), DTYPES[dtype], n)
     rng = np.random.default_rng(n)
@@ -169,13 +169,13 @@ def condition_at(function: Function, x: float, y: float) -> float:
 
 def errors_of(results: Array, exact: ExactValues, number: int, function: Function, dtype: str) -> Errors | None:
     """The errors of results of the value (number 0) or the slope (1)."""
-    places = (2 * number, 2 * number + 1)
-    values = [exact.results[place] for place in places]
+    parts = (2 * number, 2 * number + 1)
+    values = [exact.results[k] for k in parts]
     error = units(results, values, dtype)
     doubtful = np.flatnonzero(error > 2)
-    for chosen in (doubtful[:: max(1, doubtful.size // CHECKED)], doubtful):
+    for sample in (doubtful[:: max(1, doubtful.size // CHECKED)], doubtful):
         # if more bits change one in some, they may change any
-        changed = [exact.compute_again(place, chosen) for place in places]
+        changed = [exact.compute_again(k, sample) for k in parts]
         if not any(changed):
             break
     error = units(results, values, dtype)
@@ -188,18 +188,16 @@ def errors_of(results: Array, exact: ExactValues, number: int, function: Functio
     judged = np.where(finite & normal, error, 0.0)
     large = np.argsort(judged)[::-1][: np.count_nonzero(judged > 16)]
     large = large[:: max(1, large.size // CHECKED)][:CHECKED]
-    shares = [judged[k] / max(1.0, condition_at(function, *exact.place(int(k)))) for k in large]
+    shares = [judged[k] / max(1.0, condition_at(function, *exact.point(int(k)))) for k in large]
     at = int(large[int(np.argmax(shares))]) if shares else int(np.argmax(judged))
-    place = exact.place(int(lost[0]) if lost.size else at)
-    worst = float(error[finite].max())
-    return Errors(
-        float(np.quantile(error[finite], 0.99)), worst, max(shares, default=float(judged.max())), place, lost.size
-    )
+    point = exact.point(int(lost[0]) if lost.size else at)
+    most, beyond = float(np.quantile(error[finite], 0.99)), max(shares, default=float(judged.max()))
+    return Errors(most, float(error[finite].max()), beyond, point, lost.size)
 
 
 def measure(reference: ComplexReference, dtype: str, n: int, *, seconds: float, keep: bool, torch: Any = None) -> Row:
     """Measure one function in one type."""
-    points = drawn(reference, dtype, n)
+    points = points_of(reference, dtype, n)
     beside = beside_cuts(points)
     functions = [part(f, name) for f in (reference.value, reference.slope) for name in ("real", "imag")]
     exact = ExactValues(f"{reference.rule} {dtype}", functions, beside, seconds=seconds, keep=keep)

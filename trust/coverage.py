@@ -73,9 +73,9 @@ def with_loops() -> dict[str, int]:
     return {"of these with the compiled modules, too": len(set(Tests(COMPILED_FORM).names))} if ran else {}
 
 
-def untaken(taken: Iterable[str]) -> list[Branch]:
+def untaken(names_taken: Iterable[str]) -> list[Branch]:
     """The branches that no test takes."""
-    there = set(taken)
+    there = set(names_taken)
     return [branch for path in modules(PACKAGES) for branch in branches_of(path) if branch.name not in there]
 
 
@@ -98,13 +98,13 @@ def main(words: Sequence[str] | None = None) -> int:
         if options.long and folder.partition("/")[0] in WITH_LOOPS:
             run(folder, compiled=True)
     tests = Tests()
-    missed, known = untaken(tests.taken), listed()
+    missed, reasons = untaken(tests.all_branches), listed()
     if options.write:
-        kept = {branch.name: known.get(branch.name, NOT_YET) for branch in missed}
-        LISTED.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        entries = {branch.name: reasons.get(branch.name, NOT_YET) for branch in missed}
+        LISTED.write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return 0
     number = sum(len(branches_of(path)) for path in modules(PACKAGES))
-    new = [branch for branch in missed if known.get(branch.name, NOT_YET) == NOT_YET]
+    new = [branch for branch in missed if reasons.get(branch.name, NOT_YET) == NOT_YET]
     recorder.figures.rows.update(
         {
             "tests": len(set(Tests(PLAIN_FORM).names)),

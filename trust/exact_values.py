@@ -63,30 +63,30 @@ def condition_at(function: Function, arguments: Sequence[float]) -> float:
     """How much larger than relative errors of the arguments that of the result is; infinite at zeros and poles."""
     try:
         with mp.workprec(MORE_BITS):
-            place = [mp.mpf(float(value)) for value in arguments]
-            result = real(function(*place))
+            point = [mp.mpf(float(value)) for value in arguments]
+            result = real(function(*point))
             if not result:
                 return math.inf
             total = mp.mpf(0)
-            for k, value in enumerate(place):
-                moved = [*place[:k], value * (1 + STEP), *place[k + 1 :]]
-                total += abs((real(function(*moved)) - result) / result) / STEP
+            for k, value in enumerate(point):
+                neighbour = [*point[:k], value * (1 + STEP), *point[k + 1 :]]
+                total += abs((real(function(*neighbour)) - result) / result) / STEP
             return float(total)
     except NO_VALUE:
         return math.inf
 
 
-def identity_of(entry: Any, seen: frozenset[str] = frozenset()) -> str:
+def identity_of(entry: Any, outer: frozenset[str] = frozenset()) -> str:
     """What tells two versions of a function apart: its code, with that of the functions of this package it calls."""
     code = getattr(entry, "__code__", None)
-    if code is None or not entry.__module__.startswith(__package__) or entry.__qualname__ in seen:
-        named = getattr(entry, "__name__", type(entry).__name__)
-        return repr(entry) if isinstance(entry, (int, float, str, bytes, tuple, type(None))) else str(named)
-    seen |= {entry.__qualname__}
+    if code is None or not entry.__module__.startswith(__package__) or entry.__qualname__ in outer:
+        text = getattr(entry, "__name__", type(entry).__name__)
+        return repr(entry) if isinstance(entry, (int, float, str, bytes, tuple, type(None))) else str(text)
+    outer |= {entry.__qualname__}
     inner = [cell.cell_contents for cell in entry.__closure__ or ()]
-    called = [entry.__globals__[name] for name in code.co_names if name in entry.__globals__]
+    callees = [entry.__globals__[name] for name in code.co_names if name in entry.__globals__]
     constants = [part.co_code.hex() if hasattr(part, "co_code") else repr(part) for part in code.co_consts]
-    nested = [identity_of(part, seen) for part in [*inner, *called]]
+    nested = [identity_of(part, outer) for part in [*inner, *callees]]
     return " ".join([code.co_code.hex(), *code.co_names, *constants, *nested])
 
 
@@ -109,7 +109,7 @@ class ExactValues:
     def __len__(self) -> int:
         return next(int(exact.near.size) for exact in self.results if exact is not None)
 
-    def place(self, k: int) -> tuple[float, ...]:
+    def point(self, k: int) -> tuple[float, ...]:
         return tuple(float(values[k]) for values in self.arguments)
 
     def _stored(self) -> list[Exact | None]:
@@ -124,7 +124,7 @@ class ExactValues:
         for k in range(len(self.arguments[0])):
             for row, function in zip(rows, self.functions, strict=True):
                 if function is not None:
-                    row.append(exact_at(function, self.place(k)))
+                    row.append(exact_at(function, self.point(k)))
             if time.perf_counter() - start > seconds:
                 break
         return [Exact(*np.array(row).T) if row else None for row in rows]
@@ -143,7 +143,7 @@ class ExactValues:
         assert function is not None and exact is not None
         changed = False
         for k in points:
-            near, rest = exact_at(function, self.place(int(k)), MORE_BITS)
+            near, rest = exact_at(function, self.point(int(k)), MORE_BITS)
             same = near == exact.near[k] and abs(rest - exact.rest[k]) < 1e-3
             if not same and not (math.isnan(near) and math.isnan(exact.near[k])):
                 exact.near[k], exact.rest[k] = near, rest

@@ -100,16 +100,16 @@ class Tests:
 
     def taking(self, branch: str) -> list[int]:
         """The tests that take a branch. The first row of a file belongs to its collection, and is no test."""
-        found: list[int] = []
+        members: list[int] = []
         for numbers, rows, first in self._parts:
             number = numbers.get(branch)
             if number is not None:
                 column = rows[1:, number // 8] >> (7 - number % 8) & 1
-                found += (np.flatnonzero(column) + first + 1).tolist()
-        return found
+                members += (np.flatnonzero(column) + first + 1).tolist()
+        return members
 
     @cached_property
-    def taken(self) -> set[str]:
+    def all_branches(self) -> set[str]:
         """The names of all branches that are taken, also while modules are imported."""
         names: set[str] = set()
         for numbers, rows, _ in self._parts:
@@ -153,23 +153,23 @@ def function_of(name: str) -> str:
     return name.split("[")[0]
 
 
-def branches_around(path: str, place: Position) -> list[str]:
+def branches_around(path: str, position: Position) -> list[str]:
     """The branch of a place; for what runs at import, those of the declaration that it stands in."""
     branches = branches_of(path)
-    inside = innermost(branches, place)
-    if inside is not None:
-        return [inside.name]
-    first, last = lines_of(statement_at(path, place))
+    around = innermost(branches, position)
+    if around is not None:
+        return [around.name]
+    first, last = lines_of(statement_at(path, position))
     return [branch.name for branch in branches if first <= branch.line <= last]
 
 
-def statement_at(path: str, place: Position) -> ast.stmt:
+def statement_at(path: str, position: Position) -> ast.stmt:
     """The outermost statement with a place."""
     for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
         first, last = lines_of(node)
-        if first <= place[0] <= last:
+        if first <= position[0] <= last:
             return node
-    raise ValueError(f"{path} has no statement at line {place[0]}")
+    raise ValueError(f"{path} has no statement at line {position[0]}")
 
 
 def lines_of(node: Any) -> tuple[int, int]:
@@ -180,7 +180,7 @@ def lines_of(node: Any) -> tuple[int, int]:
 
 def declared_at(mutation: Mutation) -> str:
     """The name that the statement of a mutation declares, or adds a formula to; nothing if it does neither."""
-    match statement_at(mutation.path, mutation.place):
+    match statement_at(mutation.path, mutation.position):
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name
         case ast.FunctionDef(name="_", decorator_list=[ast.Call(func=ast.Attribute(value=ast.Name(id=name))), *_]):
@@ -196,10 +196,10 @@ def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
     A fault in a condition changes which side is taken: tests of the side that fewer take come first, behind those of
     the module's own file.
     """
-    for names in (branches_around(mutation.path, mutation.place), [b.name for b in branches_of(mutation.path)]):
+    for names in (branches_around(mutation.path, mutation.position), [b.name for b in branches_of(mutation.path)]):
         members = {member for name in names for member in tests.taking(name)}
         if members:
-            rare = rare_side(mutation.path, mutation.place, tests) & members
+            rare = rare_side(mutation.path, mutation.position, tests) & members
             ordered = tests.order(rare, mutation.path) + tests.order(members - rare, mutation.path)
             return sorted(ordered, key=lambda member: own_file(mutation.path) not in tests.names[member])
     return []
@@ -214,12 +214,12 @@ def needs_loops(mutation: Mutation, plain: Tests) -> bool:
     """Whether what a mutation changes takes part in the compiled form alone."""
     if LOOPS in mutation.old:
         return True
-    return not any(plain.taking(name) for name in branches_around(mutation.path, mutation.place))
+    return not any(plain.taking(name) for name in branches_around(mutation.path, mutation.position))
 
 
-def rare_side(path: str, place: Position, tests: Tests) -> set[int]:
+def rare_side(path: str, position: Position, tests: Tests) -> set[int]:
     """The tests that take the rarer side of the condition that a place stands in."""
-    sides = [set(tests.taking(branch.name)) for branch in branches_of(path) if branch.depends_on(place)]
+    sides = [set(tests.taking(branch.name)) for branch in branches_of(path) if branch.depends_on(position)]
     return min((side for side in sides if side), key=len, default=set())
 
 
@@ -230,20 +230,20 @@ def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], flo
         yield from (([name], LONGEST) for name in PLAIN_TWINS[mutation.path])
         return
     if package in OF_COMPILED:
-        own = f"tests/{package}/test_{Path(mutation.path).stem}.py"
-        if (ROOT / own).exists():
-            yield [f"{own}::*"], LONGEST
+        file = f"tests/{package}/test_{Path(mutation.path).stem}.py"
+        if (ROOT / file).exists():
+            yield [f"{file}::*"], LONGEST
         yield from (([name], LONGEST) for name in OF_COMPILED[package])
         return
     members = tests_for(mutation, tests)
     files = list(dict.fromkeys(tests.names[member].split("::")[0] for member in members))
     first = [member for member in members if tests.names[member].split("::")[0] in files[:FILES]]
     for number, seconds in enumerate(ROUNDS):
-        chosen = within(members if number else first, tests, seconds)
-        left = set(members) - set(chosen)
+        batch = within(members if number else first, tests, seconds)
+        left = set(members) - set(batch)
         members = [member for member in members if member in left]
-        if chosen:
-            yield [tests.names[member] for member in chosen], SLOWER * max(seconds, float(tests.seconds[chosen].sum()))
+        if batch:
+            yield [tests.names[member] for member in batch], SLOWER * max(seconds, float(tests.seconds[batch].sum()))
     functions = dict.fromkeys(function_of(tests.names[member]) for member in tests_for(mutation, tests))
     total = np.cumsum([tests.of_functions[name] for name in functions])
     siblings = [f"{name}[*" for name, seconds in zip(functions, total, strict=True) if seconds < SIBLINGS]
@@ -274,7 +274,7 @@ class Verdict:
     tests: int
 
 
-class Chosen:
+class Selection:
     """A plugin of pytest: of the tests of some files those with names, in their order; it notes the first that fails.
 
     A file with thousands of cases is collected once, where thousands of arguments would each be looked up.
@@ -287,10 +287,10 @@ class Chosen:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the named ones."""
-        chosen = in_order(self.names, {item.nodeid: item for item in items})
-        left = set(items) - set(chosen)
+        selection = in_order(self.names, {item.nodeid: item for item in items})
+        left = set(items) - set(selection)
         config.hook.pytest_deselected(items=list(left))
-        items[:] = chosen
+        items[:] = selection
 
     def _note(self, report: Any) -> None:
         if report.failed and not self.failed:
@@ -309,7 +309,7 @@ class Copy:
     def __init__(self, folder: Path, compiled: bool = False) -> None:
         self.folder, self.compiled = folder, compiled
         self.source = folder / "src"
-        self.said = folder / "failed.txt"
+        self.answer_file = folder / "failed.txt"
         self.collected: Collected | None = None
         #: Tests that found a fault, and whether they pass without one: those that fail find nothing.
         self.sound: dict[str, bool] = {}
@@ -330,10 +330,10 @@ class Copy:
         files = sorted({name.split("::")[0].removesuffix("*") for name in names if not name.startswith("-")})
 
         def tested() -> str:
-            chosen = Chosen(names)
-            status = self._run_pytest(files, chosen)
-            passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-            return "" if passed else chosen.failed or f"(pytest ends with {status})"
+            selection = Selection(names)
+            status = self._run_pytest(files, selection)
+            no_failure = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+            return "" if no_failure else selection.failed or f"(pytest ends with {status})"
 
         return self.in_fork(tested, limit + PATIENCE)
 
@@ -342,7 +342,7 @@ class Copy:
 
         The limit is one of processor time. Who waits for ever is ended after four times as long.
         """
-        self.said.write_text("", encoding="utf-8")
+        self.answer_file.write_text("", encoding="utf-8")
         child = os.fork()
         if not child:
             status = NOT_RUN
@@ -350,19 +350,19 @@ class Copy:
                 os.setsid()
                 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
                 resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
-                self.said.write_text(tested(), encoding="utf-8")
+                self.answer_file.write_text(tested(), encoding="utf-8")
                 status = 0
             except BaseException:
-                self.said.write_text(traceback.format_exc(), encoding="utf-8")
+                self.answer_file.write_text(traceback.format_exc(), encoding="utf-8")
             finally:
                 os._exit(status)
         ended = waited(child, 4 * limit)
-        said = self.said.read_text(encoding="utf-8")
+        answer = self.answer_file.read_text(encoding="utf-8")
         if ended == NOT_RUN:
-            raise RuntimeError(f"pytest does not run:\n{said}")
+            raise RuntimeError(f"pytest does not run:\n{answer}")
         if ended is None or ended == -signal.SIGXCPU:
             return "(no end)"
-        return said if ended == 0 else f"(exit status {ended})"
+        return answer if ended == 0 else f"(exit status {ended})"
 
     def _run_pytest(self, files: Sequence[str], plugin: Any) -> int:
         """Run pytest with a plugin; in a fork."""
@@ -392,21 +392,21 @@ class Copy:
         source = file.read_bytes()
         changed = mutation.apply(source)
         fault = (file, source, changed)
-        asked: list[tuple[Sequence[str], float]] = []
-        found = ""
+        runs: list[tuple[Sequence[str], float]] = []
+        failure = ""
         file.write_bytes(changed)
         try:
             for names, limit in rounds:
-                asked.append((names, limit))
-                found = self.sound_failure(partial(self.first_failure, fault), names, limit, fault)
-                if found:
+                runs.append((names, limit))
+                failure = self.sound_failure(partial(self.first_failure, fault), names, limit, fault)
+                if failure:
                     break
-            if self.collected and not found and asked:
-                found = self.sound_failure(self.run, *asked[0], fault)
+            if self.collected and not failure and runs:
+                failure = self.sound_failure(self.run, *runs[0], fault)
         finally:
             file.write_bytes(source)
-        number = sum(len(names) for names, _ in asked)
-        return Verdict(mutation.name, mutation.id, found, round(time.perf_counter() - start, 1), number)
+        number = sum(len(names) for names, _ in runs)
+        return Verdict(mutation.name, mutation.id, failure, round(time.perf_counter() - start, 1), number)
 
     def first_failure(self, fault: Fault, names: Sequence[str], limit: float) -> str:
         """The first test that fails with a fault, in the process that has collected them if that can run it."""
@@ -421,11 +421,11 @@ class Copy:
         file, source, changed = fault
         while True:
             left_out = [f"-{name}" for name, is_sound in self.sound.items() if not is_sound]
-            found = first_failure([*names, *left_out], limit)
-            if "::" not in found or self.sound.get(found):
-                return found
+            failure = first_failure([*names, *left_out], limit)
+            if "::" not in failure or self.sound.get(failure):
+                return failure
             file.write_bytes(source)
-            self.sound[found] = not self.first_failure((file, source, source), [found], 600.0)
+            self.sound[failure] = not self.first_failure((file, source, source), [failure], 600.0)
             file.write_bytes(changed)
 
 

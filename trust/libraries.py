@@ -35,13 +35,13 @@ def with_slopes(library: Any, function: Callable[..., Any], arguments: list[Any]
     for leaf, slope in zip(leaves, reference.slopes, strict=True):
         leaf.requires_grad_(slope is not None)
     result = function(*leaves, **reference.keywords)
-    wanted = [k for k, slope in enumerate(reference.slopes) if slope is not None]
+    indices = [k for k, slope in enumerate(reference.slopes) if slope is not None]
     slopes: list[Any] = [None] * len(leaves)
-    if wanted and result.requires_grad:
-        inputs = [leaves[k] for k in wanted]
+    if indices and result.requires_grad:
+        inputs = [leaves[k] for k in indices]
         with suppress(NotImplementedError, RuntimeError):
             gradients = library.autograd.grad(result, inputs, library.ones_like(result), allow_unused=True)
-            for k, slope in zip(wanted, gradients, strict=True):
+            for k, slope in zip(indices, gradients, strict=True):
                 slopes[k] = None if slope is None else slope.detach().numpy()
     return [result.detach().numpy(), *slopes]
 

@@ -95,16 +95,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.minutes:
             prepare(name)
         tests, variables, python = tested(name)
-        passed = 0
+        count = 0
         for part in tests:
             run = functools.partial(
                 suite.run, [part], variables, python, LEFT_OUT if name in emulation.MACHINES else ()
             )
             result = session.outcome(name, part, run)
             if result is not None:
-                passed += result.passed
+                count += result.passed
                 figures.findings += [f"{LABELS[name]}: {failure}" for failure in result.failures]
-        figures.rows[LABELS[name]] = passed
+        figures.rows[LABELS[name]] = count
     if options.long:
         figures.not_run.append(
             "Windows and macOS: the workflows in `.github/workflows` build and test there, and have never run."

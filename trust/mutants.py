@@ -88,36 +88,36 @@ class Results:
 
 def in_declarations(number: int, seed: int) -> list[Mutation]:
     """Mutations of declared rules, each in a rule of its own."""
-    drawn: dict[str, Mutation] = {}
+    mutations_by_name: dict[str, Mutation] = {}
     # the package itself is imported by the processes that judge
     rules = " ".join(runpy.run_path(str(PACKAGE / "rules" / "names.py"))["RULES"].values()).split()
     for mutation in mutations.draw(("rules",), 100 * number, seed, frozenset(equivalent())):
         name = declared_at(mutation)
-        if name in rules and mutation.kind in OF_FORMULAS and len(drawn) < number:
-            drawn.setdefault(name, mutation)
-    return list(drawn.values())
+        if name in rules and mutation.kind in OF_FORMULAS and len(mutations_by_name) < number:
+            mutations_by_name.setdefault(name, mutation)
+    return list(mutations_by_name.values())
 
 
-def judge_declarations(drawn: Sequence[Mutation]) -> list[Verdict]:
+def judge_declarations(sample: Sequence[Mutation]) -> list[Verdict]:
     """Judge mutations by the tests of the table, whose cases bear the names of rules."""
     verdicts = []
     with scratch() as folder:
         copy = Copy(Path(folder))
         copy.collect({TABLE_TESTS.split("::")[0]})
-        for mutation in drawn:
+        for mutation in sample:
             verdicts.append(copy.judge(mutation, [([f"{TABLE_TESTS}[{declared_at(mutation)}-*"], 120.0)]))
             print(line_of(verdicts[-1]), flush=True)
     return verdicts
 
 
-def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bool = False) -> list[Verdict]:
+def judge(sample: Sequence[Mutation], results: Results, minutes: float, again: bool = False) -> list[Verdict]:
     """The verdicts of those that can be judged within so many minutes, by the tests that take their branches.
 
     again: instead those that survived are judged once more, as there are new tests.
     """
     verdicts = results.read()
     survivors = {name for name, verdict in verdicts.items() if not verdict.found_by}
-    left = [each for each in drawn if (each.name in survivors if again else each.name not in verdicts)]
+    left = [each for each in sample if (each.name in survivors if again else each.name not in verdicts)]
     random.shuffle(left)  # runs beside each other seldom meet
     end = time.monotonic() + 60 * minutes
     if left and minutes > 0:
@@ -139,7 +139,7 @@ def judge(drawn: Sequence[Mutation], results: Results, minutes: float, again: bo
                     results.add(verdict)
                     print(line_of(verdict), flush=True)
     verdicts = results.read()
-    return [verdicts[mutation.name] for mutation in drawn if mutation.name in verdicts]
+    return [verdicts[mutation.name] for mutation in sample if mutation.name in verdicts]
 
 
 def runs_compiled(path: str) -> bool:
@@ -154,8 +154,8 @@ def files_of(tests: Iterable[Sequence[str]]) -> set[str]:
 
 def line_of(verdict: Verdict) -> str:
     """A verdict in one line."""
-    found = verdict.found_by or ("no test takes its branch" if not verdict.tests else "SURVIVES")
-    return f"{verdict.id} {verdict.seconds:5.1f} s  {found}\n    {verdict.name}"
+    outcome = verdict.found_by or ("no test takes its branch" if not verdict.tests else "SURVIVES")
+    return f"{verdict.id} {verdict.seconds:5.1f} s  {outcome}\n    {verdict.name}"
 
 
 def report(verdicts: Sequence[Verdict], survived_once: set[str], seed: int, recorder: Recorder) -> None:
@@ -197,21 +197,21 @@ def main(words: Sequence[str] | None = None) -> int:
     recorder = Recorder("make mutants", long=options.long)
     survived_once: set[str] = set()
     if options.only:
-        drawn = [mutation for mutation in mutations.all_mutations(COUNTED) if mutation.id in options.only.split(",")]
+        sample = [mutation for mutation in mutations.all_mutations(COUNTED) if mutation.id in options.only.split(",")]
         with scratch() as folder:
-            verdicts = judge(drawn, Results(Path(folder) / "only.jsonl"), options.minutes)
+            verdicts = judge(sample, Results(Path(folder) / "only.jsonl"), options.minutes)
     elif not options.long:
-        drawn = in_declarations(options.number or SHORT, seed)
-        verdicts = judge_declarations(drawn)
+        sample = in_declarations(options.number or SHORT, seed)
+        verdicts = judge_declarations(sample)
     else:
-        drawn = mutations.draw(COUNTED, options.number or LONG, seed, frozenset(equivalent()))
-        print(f"seed {seed}: {len(drawn)} mutations", flush=True)
+        sample = mutations.draw(COUNTED, options.number or LONG, seed, frozenset(equivalent()))
+        print(f"seed {seed}: {len(sample)} mutations", flush=True)
         results = Results(RESULTS / f"{seed}.jsonl")
-        verdicts = judge(drawn, results, options.minutes, options.again)
+        verdicts = judge(sample, results, options.minutes, options.again)
         survived_once = results.survived_once() & {verdict.name for verdict in verdicts}
-        if len(verdicts) < len(drawn):
-            print(f"{len(verdicts)} of {len(drawn)} are judged: call it again with --seed {seed} to go on")
-            recorder.figures.not_run = [f"{len(drawn) - len(verdicts)} of {len(drawn)} that were drawn"]
+        if len(verdicts) < len(sample):
+            print(f"{len(verdicts)} of {len(sample)} are judged: call it again with --seed {seed} to go on")
+            recorder.figures.not_run = [f"{len(sample) - len(verdicts)} of {len(sample)} that were drawn"]
     report(verdicts, survived_once, seed, recorder)
     survivors = [verdict for verdict in verdicts if not verdict.found_by]
     print(f"{len(verdicts) - len(survivors)} of {len(verdicts)} are found", *map(line_of, survivors), sep="\n")

@@ -28,12 +28,12 @@ class Mutation:
     """One change: bytes `first` to `last` of a module become `text`. `old` and `new` show its line before and after."""
 
     path: str
-    inside: str
+    scope: str
     kind: str
     first: int
     last: int
     text: str
-    place: Position
+    position: Position
     old: str
     new: str
     number: int = 1
@@ -42,7 +42,7 @@ class Mutation:
     def name(self) -> str:
         """What it is known by: changes elsewhere in the module leave it alone."""
         again = f" #{self.number}" if self.number > 1 else ""
-        return f"{self.path} {self.inside} [{self.kind}]: {self.old} → {self.new}{again}"
+        return f"{self.path} {self.scope} [{self.kind}]: {self.old} → {self.new}{again}"
 
     @property
     def id(self) -> str:
@@ -88,7 +88,7 @@ def is_text(node: ast.AST) -> bool:
     return isinstance(node, (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp))
 
 
-def called(node: ast.AST) -> str:
+def callee(node: ast.AST) -> str:
     """The last name of the function of a call, an empty text for other nodes."""
     if not isinstance(node, ast.Call):
         return ""
@@ -135,7 +135,7 @@ def _value(node: Any, around: Surroundings) -> Iterator[Change]:
 
 @kind("conjugate")
 def _conjugate(node: Any, around: Surroundings) -> Iterator[Change]:
-    if called(node) in ("conj", "conjugate", "conj_physical", "resolve_conj"):
+    if callee(node) in ("conj", "conjugate", "conj_physical", "resolve_conj"):
         argument = node.args[-1] if node.args else node.func.value
         yield node, f"({around.source(argument)})"
 
@@ -164,7 +164,7 @@ def _version(node: Any, around: Surroundings) -> Iterator[Change]:
     match node:
         case ast.Compare() if any("version" in name for name in of_names(node)):
             yield node, "False"
-        case ast.Expr(value=ast.Call()) if "version" in called(node.value):
+        case ast.Expr(value=ast.Call()) if "version" in callee(node.value):
             yield node, "pass"
         case ast.AugAssign() if any("version" in name for name in of_names(node.target)):
             yield node, "pass"
@@ -173,9 +173,9 @@ def _version(node: Any, around: Surroundings) -> Iterator[Change]:
 @kind("lock")
 def _lock(node: Any, around: Surroundings) -> Iterator[Change]:
     if isinstance(node, ast.With) and len(node.items) == 1 and node.items[0].optional_vars is None:
-        held = node.items[0].context_expr
-        if any("lock" in name or name == "_accumulation" for name in of_names(held)):
-            yield held, "__import__('contextlib').nullcontext()"
+        context = node.items[0].context_expr
+        if any("lock" in name or name == "_accumulation" for name in of_names(context)):
+            yield context, "__import__('contextlib').nullcontext()"
 
 
 OTHER_SIDE = {
@@ -199,7 +199,7 @@ def _comparison(node: Any, around: Surroundings) -> Iterator[Change]:
 @kind("sum_to_size")
 def _sum_to_size(node: Any, around: Surroundings) -> Iterator[Change]:
     summing = ("sum_to", "sum_to_size", "sum_to_shape", "project", "unbroadcast")
-    if called(node) in summing and node.args:
+    if callee(node) in summing and node.args:
         yield node, f"({around.source(node.args[0])})"
 
 
@@ -210,7 +210,7 @@ def _operands(node: Any, around: Surroundings) -> Iterator[Change]:
             op=ast.Sub() | ast.Div() | ast.Pow() | ast.MatMult() | ast.FloorDiv() | ast.Mod(), left=left, right=right
         ) if not is_text(node) and around.source(left) != around.source(right):
             yield node, f"(({around.source(right)}) {SIGNS[type(node.op)]} ({around.source(left)}))"
-        case ast.Call(args=[first, second, *_]) if called(node) not in SYMMETRIC:
+        case ast.Call(args=[first, second, *_]) if callee(node) not in SYMMETRIC:
             if not any(isinstance(each, (ast.Starred, ast.Constant, ast.Lambda)) for each in (first, second)):
                 rest = [around.source(each) for each in (second, first, *node.args[2:])]
                 rest += [f"{word.arg}={around.source(word.value)}" if word.arg else f"**{around.source(word.value)}"
@@ -270,29 +270,29 @@ class Walk:
         """All of them, each name once."""
         tree = ast.parse(self.source)
         numbers: Counter[str] = Counter()
-        made: list[Mutation] = []
-        for node, inside, parameters in self.walk(tree, "", ()):
+        results: list[Mutation] = []
+        for node, scope, parameters in self.walk(tree, "", ()):
             around = Surroundings(parameters, self.text)
             for name, function in KINDS.items():
                 for changed, text in function(node, around):
                     if text == self.text(changed):  # two operands that are the same
                         continue
-                    mutation = self.mutation(name, inside, changed, text)
+                    mutation = self.mutation(name, scope, changed, text)
                     numbers[mutation.name] += 1
                     object.__setattr__(mutation, "number", numbers[mutation.name])
-                    made.append(mutation)
-        return made
+                    results.append(mutation)
+        return results
 
-    def mutation(self, kind: str, inside: str, node: Any, text: str) -> Mutation:
+    def mutation(self, kind: str, scope: str, node: Any, text: str) -> Mutation:
         """The change of a node's text."""
         first, last = self.offsets(node)
         begin = self.source.rfind(b"\n", 0, first) + 1
         rest = self.source[last:].partition(b"\n")[0]
         before, after = self.source[begin:last], self.source[begin:first] + text.encode()
         old, new = (" ".join((each + rest).decode().split()) for each in (before, after))
-        return Mutation(self.path, inside, kind, first, last, text, (node.lineno, node.col_offset), old, new)
+        return Mutation(self.path, scope, kind, first, last, text, (node.lineno, node.col_offset), old, new)
 
-    def walk(self, node: ast.AST, inside: str, parameters: tuple[str, ...]) -> Iterator[Place]:
+    def walk(self, node: ast.AST, scope: str, parameters: tuple[str, ...]) -> Iterator[Place]:
         """The nodes that may be changed, with the name and the parameters of their function."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.Raise, ast.Import, ast.ImportFrom, ast.arg, ast.JoinedStr, ast.Assert)):
@@ -303,13 +303,13 @@ class Walk:
                 child.annotation = ast.Constant(None)
             if is_other_form(child):
                 continue
-            name, own = inside, parameters
+            name, names = scope, parameters
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                name = f"{inside}.{child.name}" if inside else child.name
+                name = f"{scope}.{child.name}" if scope else child.name
             if isinstance(child, (ast.FunctionDef, ast.Lambda)):
-                own = tuple(arg.arg for arg in (*child.args.posonlyargs, *child.args.args, *child.args.kwonlyargs))
-            yield child, name, own
-            yield from self.walk(child, name, own)
+                names = tuple(arg.arg for arg in (*child.args.posonlyargs, *child.args.args, *child.args.kwonlyargs))
+            yield child, name, names
+            yield from self.walk(child, name, names)
 
 
 def is_other_form(node: ast.AST) -> bool:

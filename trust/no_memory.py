@@ -208,9 +208,9 @@ def transforms() -> Scenario:
 def hooks() -> Scenario:
     x = leaf()
     y = x * 2
-    seen: list[Any] = []
+    calls: list[Any] = []
     y.register_hook(lambda g: g * 2)
-    x.register_post_accumulate_grad_hook(lambda t: seen.append(1))
+    x.register_post_accumulate_grad_hook(lambda t: calls.append(1))
     z = (y * y).sum()
     return z.backward, {"x": gradient(x)}
 
@@ -318,8 +318,8 @@ def left_behind() -> Iterator[str]:
     if engine._active_runs:
         yield "a pass counts as running"
     for lock in forks.locks():
-        held = lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked()
-        if held:
+        is_locked = lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked()
+        if is_locked:
             yield f"a lock is held: {lock!r}"
 
 
@@ -340,9 +340,9 @@ def looks(parts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
     return {name: look() for name, look in parts.items()}
 
 
-def may_be(seen: Any, before: Any) -> bool:
+def may_be(value: Any, before: Any) -> bool:
     """After a failure: a part is as before, or was written to in part, which its version says."""
-    return seen == before or (isinstance(seen, tuple) and seen[1] > before[1])
+    return value == before or (isinstance(value, tuple) and value[1] > before[1])
 
 
 class Sweep:
@@ -378,8 +378,8 @@ class Sweep:
         if error is not None and not isinstance(error, MemoryError):
             yield f"{type(error).__name__}: {error}"
         yield from left_behind()
-        for name, seen in looks(parts).items():
-            if seen == self.after[name] or (error is not None and may_be(seen, self.before[name])):
+        for name, value in looks(parts).items():
+            if value == self.after[name] or (error is not None and may_be(value, self.before[name])):
                 continue
             yield f"{name} is neither as before nor as after"
 
@@ -394,15 +394,15 @@ def plain(result: Any) -> Any:
     return result.tolist() if isinstance(result, adjoint.Tensor) else result
 
 
-def watch_unraisable(found: list[str]) -> None:
+def watch_unraisable(errors: list[str]) -> None:
     """Errors in finalizers are printed by Python, and otherwise lost; MemoryError there may be."""
 
     def note(unraisable: Any) -> None:
         if not isinstance(unraisable.exc_value, MemoryError | type(None)):
-            found.append(f"in a finalizer: {unraisable.exc_value!r}")
+            errors.append(f"in a finalizer: {unraisable.exc_value!r}")
 
     sys.unraisablehook = note
-    threading.excepthook = lambda arguments: found.append(f"in a thread: {arguments.exc_value!r}")
+    threading.excepthook = lambda arguments: errors.append(f"in a thread: {arguments.exc_value!r}")
 
 
 def keeps_lists(sweep: Sweep) -> bool:

@@ -25,13 +25,13 @@ class Notes:
         self.tests: list[str] = []
         self.seconds: list[float] = []
         self.rows: list[Any] = []
-        self.passed = True
+        self.no_failure = True
 
     def row(self) -> Any:
         """The branches taken since the last row, as bits."""
         bits = np.zeros(len(self.noting.numbers.names), bool)
-        bits[list(self.noting.taken)] = True
-        self.noting.taken.clear()
+        bits[list(self.noting.numbers_taken)] = True
+        self.noting.numbers_taken.clear()
         return np.packbits(bits)
 
     def write(self, file: Path) -> None:
@@ -60,12 +60,12 @@ def pytest_runtest_logstart(nodeid: str) -> None:
         notes.tests.append("")
         notes.seconds.append(0.0)
         notes.rows.append(notes.row())
-    notes.passed = True
+    notes.no_failure = True
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """A failing test says nothing about faults."""
-    notes.passed &= report.passed
+    notes.no_failure &= report.passed
     if report.when == "call":
         notes.duration = report.duration  # type: ignore[attr-defined]
 
@@ -73,7 +73,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_runtest_logfinish(nodeid: str) -> None:
     """A test ends."""
     row = notes.row()
-    if notes.passed:
+    if notes.no_failure:
         notes.tests.append(nodeid)
         notes.seconds.append(notes.duration)  # type: ignore[attr-defined]
         notes.rows.append(row)

@@ -47,8 +47,8 @@ class Reference(NamedTuple):
     @property
     def label(self) -> str:
         """The name of a row of the table."""
-        shown = ", ".join(f"{name}={value}" for name, value in self.keywords.items())
-        return self.rule + (f" ({shown})" if shown else "")
+        keywords = ", ".join(f"{name}={value}" for name, value in self.keywords.items())
+        return self.rule + (f" ({keywords})" if keywords else "")
 
 
 # formulas that mpmath has no function for -------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def nested(code: CodeType) -> list[CodeType]:
     return [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
-def own(code: CodeType) -> tuple[object, ...]:
+def behaviour(code: CodeType) -> tuple[object, ...]:
     """What code does by itself, whatever the functions within do, and wherever it stands."""
     values = tuple((type(each), each) for each in code.co_consts if not isinstance(each, CodeType))
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, repr(values)
@@ -40,9 +40,9 @@ def differing(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, Cod
     for one, other in pairs:
         within = list(differing(one, other))
         yield from within
-        if own(one) != own(other) and not is_function(one):
+        if behaviour(one) != behaviour(other) and not is_function(one):
             raise Unreplaceable("the body of a class has run")
-        if (within or own(one) != own(other)) and is_function(one):
+        if (within or behaviour(one) != behaviour(other)) and is_function(one):
             if one.co_freevars != other.co_freevars:
                 raise Unreplaceable("a closure has other variables")
             yield one, other
@@ -72,7 +72,7 @@ class Living:
     def replacements(self, file: str, source: bytes, changed: bytes) -> list[Replacement]:
         """The functions of a file that a change of its source concerns. Raises Unreplaceable for other changes."""
         before, after = [compile(text, file, "exec", dont_inherit=True) for text in (source, changed)]
-        if own(before) != own(after):
+        if behaviour(before) != behaviour(after):
             raise Unreplaceable("the module has run")
         codes = {place(one): other for one, other in differing(before, after)}
         functions = [(each, codes.get(place(each.__code__))) for each in self._functions[file]]

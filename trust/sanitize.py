@@ -75,8 +75,8 @@ def reports(text: str) -> Iterator[str]:
     >>> list(reports("src/a.h:3:5: runtime error: signed integer overflow: 1 + 1 cannot be represented"))
     ['src/a.h:3:5: signed integer overflow: 1 + 1 cannot be represented']
     """
-    for place, fault in re.findall(r"^(\S+): runtime error: (.*)$", text, re.MULTILINE):
-        yield f"{place.removeprefix(f'{ROOT}/')}: {fault}"
+    for location, fault in re.findall(r"^(\S+): runtime error: (.*)$", text, re.MULTILINE):
+        yield f"{location.removeprefix(f'{ROOT}/')}: {fault}"
     for fault in re.findall(r"^SUMMARY: AddressSanitizer: ((?!\d+ byte).*)$", text, re.MULTILINE):
         yield fault.replace(f"{ROOT}/", "")
     for leak in LEAK.findall(text):
@@ -106,19 +106,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.builds or (LABELS if options.long else ("sanitize",))
     parts = suite.parts(options.only) if options.long else SHORT
     session = suite.Session(
-        go_on=options.go_on, minutes=options.minutes, chosen=lambda name, part: name in names and part in parts
+        go_on=options.go_on, minutes=options.minutes, selects=lambda name, part: name in names and part in parts
     )
     for name in LABELS if options.long else names:
         if options.minutes and name in names:
             builds.make(name)
-        passed = 0
+        count = 0
         for part in suite.parts() if options.long else SHORT:
             result = session.outcome(name, part, lambda name=name, part=part: examine(name, [part]))  # type: ignore[misc]
             if result is not None:
-                passed += result.passed
+                count += result.passed
                 faults = (*result.failures, *result.reports)
                 recorder.figures.findings += [f"{LABELS[name]}: {fault}" for fault in faults]
-        recorder.figures.rows[f"tests under {LABELS[name]}"] = passed
+        recorder.figures.rows[f"tests under {LABELS[name]}"] = count
     return session.finish(recorder, LABELS)
 
 

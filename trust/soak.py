@@ -59,8 +59,8 @@ def run_loop(name: str, steps: int) -> dict[str, float] | str:
     return measured
 
 
-def run_loops(recorder: Recorder, chosen: Iterable[str], *, long: bool) -> None:
-    for name in chosen:
+def run_loops(recorder: Recorder, names: Iterable[str], *, long: bool) -> None:
+    for name in names:
         steps = loops()[name][long]
         measured = run_loop(name, steps)
         if isinstance(measured, str):
@@ -121,14 +121,14 @@ def sweep(library: str, name: str, kind: str, step: int) -> tuple[Counter[str], 
     return counts, faults
 
 
-def run_sweeps(recorder: Recorder, chosen: Iterable[str], *, step: int, workers: int) -> None:
+def run_sweeps(recorder: Recorder, names: Iterable[str], *, step: int, workers: int) -> None:
     if not can_preload():
         recorder.figures.not_run.append("allocators that fail: they are preloaded, and need Linux and a C compiler")
         return
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         library = str(no_memory.build(Path(folder)))
-        places = [(name, kind) for name in chosen for kind in no_memory.KINDS]
-        results = list(pool.map(lambda place: sweep(library, place[0], place[1], step), places))
+        places = [(name, kind) for name in names for kind in no_memory.KINDS]
+        results = list(pool.map(lambda program: sweep(library, program[0], program[1], step), places))
     counts: Counter[str] = sum((counts for counts, _ in results), Counter())
     if counts.pop(LOSES_LISTS, 0):
         recorder.figures.not_run.append(f"whether memory is given back after a failure: {LOSES_LISTS}")
@@ -149,12 +149,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
     recorder = Recorder("make soak", long=options.long, piece=bool(options.only))
-    wanted = set(options.only or [*loops(), *scenarios()])
-    run_loops(recorder, [name for name in loops() if name in wanted], long=options.long)
-    chosen = [name for name in scenarios() if name in wanted]
-    if chosen:
+    selection = set(options.only or [*loops(), *scenarios()])
+    run_loops(recorder, [name for name in loops() if name in selection], long=options.long)
+    names = [name for name in scenarios() if name in selection]
+    if names:
         step = options.step or (1 if options.long else 29)
-        run_sweeps(recorder, chosen, step=step, workers=options.workers)
+        run_sweeps(recorder, names, step=step, workers=options.workers)
     return recorder.report()
 
 

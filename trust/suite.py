@@ -103,38 +103,38 @@ def files(pattern: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern) if path.name != "__pycache__")
 
 
-def kept(name: str, part: str) -> Path:
+def file_of(name: str, part: str) -> Path:
     """The file that keeps the outcome of a part until the figures are written."""
     return FOLDER / "outcomes" / name / f"{re.sub(r'[^a-z_.]', '-', part)}.json"
 
 
 def load(name: str, part: str) -> Outcome | None:
     """The outcome that an earlier run kept."""
-    file = kept(name, part)
+    file = file_of(name, part)
     return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def store(name: str, part: str, result: Outcome) -> None:
     """Keep an outcome, and the text of its run beside it."""
-    file = kept(name, part)
+    file = file_of(name, part)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.with_suffix(".txt").write_text(result.text, encoding="utf-8")
     file.write_text(json.dumps(asdict(result) | {"text": ""}, indent=1), encoding="utf-8")
 
 
-def parts(chosen: Sequence[str] = ()) -> list[str]:
+def parts(folders: Sequence[str] = ()) -> list[str]:
     """The parts of the suite, or those of them that are chosen by folder."""
-    return [f"tests/{part}" for part in PARTS if not chosen or part.partition("/")[0] in chosen]
+    return [f"tests/{part}" for part in PARTS if not folders or part.partition("/")[0] in folders]
 
 
 class Session:
     """Runs parts one after the other until its time is over; what was run before counts if it goes on.
 
-    After `minutes` no part begins, and none that is not `chosen`. `left` has the parts that did not run, by build.
+    After `minutes` no part begins, and none that `selects` refuses. `left` has the parts that did not run, by build.
     """
 
-    def __init__(self, *, go_on: bool, minutes: float, chosen: Callable[[str, str], bool] = lambda *_: True) -> None:
-        self.go_on, self.chosen, self.left = go_on, chosen, defaultdict[str, list[str]](list)
+    def __init__(self, *, go_on: bool, minutes: float, selects: Callable[[str, str], bool] = lambda *_: True) -> None:
+        self.go_on, self.selects, self.left = go_on, selects, defaultdict[str, list[str]](list)
         self.earlier: list[Outcome] = []
         self._end = time.monotonic() + 60 * minutes
 
@@ -142,7 +142,7 @@ class Session:
         """The outcome of a part in a build, which is printed and kept; None if there is no time for it."""
         result = load(name, part) if self.go_on else None
         if result is None:
-            if time.monotonic() > self._end or not self.chosen(name, part):
+            if time.monotonic() > self._end or not self.selects(name, part):
                 self.left[name].append(part)
                 return None
             result = run()

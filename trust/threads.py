@@ -88,8 +88,10 @@ def run_scenarios(group: Group, names: Sequence[str], times: int) -> str | None:
     if ended.returncode == 0 and silent and [line for line in ended.stdout.splitlines() if line in lines] == lines:
         return None
     # the first without its line is the one that failed
-    done = ended.stdout.splitlines()
-    failed = next((name for name, line in zip(names, lines, strict=True) if line not in done), ", ".join(names))
+    lines_printed = ended.stdout.splitlines()
+    failed = next(
+        (name for name, line in zip(names, lines, strict=True) if line not in lines_printed), ", ".join(names)
+    )
     return f"{group.module}.{failed}: status {ended.returncode}: {(ended.stderr or ended.stdout)[-2000:]}"
 
 
@@ -111,9 +113,9 @@ def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow",
                "--quick", f"--parallel-threads={THREADS}", *folders]  # fmt: skip
     ended = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True, check=False)
-    passed, together = outcomes(ended.stdout)
+    total, together = outcomes(ended.stdout)
     recorder.figures.rows[f"tests of the suite in {THREADS} threads at once"] = together
-    recorder.figures.rows["tests of the suite alone, as they change what the process shares"] = passed - together
+    recorder.figures.rows["tests of the suite alone, as they change what the process shares"] = total - together
     failed = re.findall(r"^(?:PARALLEL )?(?:FAILED|ERROR|SUBFAILED\S*) (.*)", ended.stdout, re.MULTILINE)
     recorder.figures.findings += failed
     if ended.returncode and not failed:
@@ -126,9 +128,9 @@ def outcomes(output: str) -> tuple[int, int]:
     >>> outcomes("12 tests were not run in parallel because of use of thread-unsafe functionality\\n40 passed in 3s")
     (40, 28)
     """
-    passed = re.search(r"(\d+) passed", output)
+    match = re.search(r"(\d+) passed", output)
     alone = re.search(r"(\d+) tests? (?:was|were) not run in parallel", output)
-    n = int(passed[1]) if passed else 0
+    n = int(match[1]) if match else 0
     return n, n - (int(alone[1]) if alone else 0)
 
 
@@ -139,11 +141,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=2, help="so many processes at a time")
     options = parser.parse_args(arguments)
     recorder = Recorder("make threads", long=options.long, piece=bool(options.only))
-    chosen = options.only or [*(group.module for group in GROUPS), "suite"]
+    names = options.only or [*(group.module for group in GROUPS), "suite"]
     for group in GROUPS:
-        if group.module in chosen:
+        if group.module in names:
             run_group(recorder, group, group.long if options.long else group.short, options.workers)
-    if "suite" in chosen:
+    if "suite" in names:
         run_suite(recorder, [f"tests/{folder}" for folder in FOLDERS[options.long].split()])
     return recorder.report()
 

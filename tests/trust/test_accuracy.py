@@ -46,7 +46,7 @@ def test_errors_of_complex_numbers(reference: complex_accuracy.ComplexReference,
 
 def test_the_sides_of_a_cut_are_told_apart() -> None:
     root = next(reference for reference in complex_accuracy.REFERENCES if reference.rule == "sqrt")
-    points = complex_accuracy.drawn(root, "complex64", 1000)
+    points = complex_accuracy.points_of(root, "complex64", 1000)
     below = (points.imag == 0) & np.signbit(points.imag) & (points.real < 0)
     assert np.count_nonzero(below) > 10
     parts = complex_accuracy.beside_cuts(points)
@@ -84,7 +84,7 @@ def test_errors_are_units_in_the_last_place() -> None:
     exact = exact_square([3.0, 1e-200, 1e200, 5.0])
     wrong = np.array([9 + 4 * math.ulp(9.0), 0.0, math.inf, math.nan])
     errors = accuracy.errors_of(wrong, exact, 0, "float64")
-    assert errors is not None and (errors.worst, errors.lost, errors.place) == (4.0, 1, (5.0,))
+    assert errors is not None and (errors.worst, errors.lost, errors.point) == (4.0, 1, (5.0,))
     in_single = accuracy.errors_of(np.float32([0.1]) ** 2, exact_square([float(np.float32(0.1))]), 0, "float32")
     assert in_single is not None and 0 < in_single.worst <= 0.5
 

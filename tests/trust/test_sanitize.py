@@ -95,7 +95,7 @@ def test_a_run_in_pieces_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_not_chosen_is_said_not_to_have_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "FOLDER", tmp_path)
-    session = suite.Session(go_on=True, minutes=1, chosen=lambda name, part: (name, part) == ("checks", "tests/core"))
+    session = suite.Session(go_on=True, minutes=1, selects=lambda name, part: (name, part) == ("checks", "tests/core"))
     runs = [("checks", "tests/core"), ("checks", "tests/nn"), ("clang", "tests/core")]
     outcomes = [session.outcome(name, part, lambda: suite.Outcome(passed=3)) for name, part in runs]
     assert [each and each.passed for each in outcomes] == [3, None, None]

@@ -42,19 +42,19 @@ def stored(kind: str, seed: int) -> Run:
     return Run(**state, faults=faults)
 
 
-def of_figures(kind: str, seed: int, known: Figures | None) -> Run:
+def of_figures(kind: str, seed: int, earlier: Figures | None) -> Run:
     """The run of a kind that figures describe: which case comes next, the cases that failed, its share of the time.
 
     >>> faults = ["`--replay files:0:1`: x", "`--replay views:0:2`: y"]
     >>> of_figures("files", 0, Figures("make fuzz", True, {"spoilt files": 600}, faults))
     Run(kind='files', seed=0, next=2, seconds=0.0, faults={1: Fault(kind='', where='', what='x')})
     """
-    if known is None or not known.long or seed != LONG_SEED:
+    if earlier is None or not earlier.long or seed != LONG_SEED:
         return Run(kind, seed)
-    found = [re.match(rf"`--replay {kind}:{seed}:(\d+)`: (.*)", text, re.DOTALL) for text in known.findings]
-    faults = {int(match[1]): Fault("", "", match[2]) for match in found if match is not None}
-    done = int(known.rows.get(KINDS[kind].label, 0)) // KINDS[kind].each
-    return Run(kind, seed, done, known.seconds / len(known.rows) if done else 0.0, faults)
+    matches = [re.match(rf"`--replay {kind}:{seed}:(\d+)`: (.*)", text, re.DOTALL) for text in earlier.findings]
+    faults = {int(match[1]): Fault("", "", match[2]) for match in matches if match is not None}
+    count = int(earlier.rows.get(KINDS[kind].label, 0)) // KINDS[kind].each
+    return Run(kind, seed, count, earlier.seconds / len(earlier.rows) if count else 0.0, faults)
 
 
 def store(run: Run) -> None:
@@ -97,12 +97,12 @@ def report(run: Run, torch: str | None) -> list[str]:
     cases.close()
     places = Counter((fault.kind, fault.where) for fault in run.faults.values())
     lines = []
-    for place, count in places.most_common():
-        there = [number for number, fault in run.faults.items() if (fault.kind, fault.where) == place]
+    for where, count in places.most_common():
+        there = [number for number, fault in run.faults.items() if (fault.kind, fault.where) == where]
         number = min(there, key=lambda number: len(texts[number]))
         name = f"`--replay {run.kind}:{run.seed}:{number}`"
         what = " ".join(run.faults[number].what.split())[:200]
-        lines.append(": ".join(filter(None, (name, " ".join(filter(None, place)), what))))
+        lines.append(": ".join(filter(None, (name, " ".join(filter(None, where)), what))))
         lines[-1] += f" ({count} cases)" if count > 1 else ""
         print(f"{lines[-1]}\n{texts[number]}\n", flush=True)
     return lines
@@ -141,10 +141,10 @@ def main(words: list[str]) -> int:
     if options.replay:
         return replay(options.replay, options.torch)
     recorder = Recorder("make fuzz", long=options.long)
-    chosen = options.only or [name for name, kind in KINDS.items() if kind.short and (options.torch or not kind.torch)]
+    kinds = options.only or [name for name, kind in KINDS.items() if kind.short and (options.torch or not kind.torch)]
     begin = time.monotonic()
-    for k, name in enumerate(chosen, 1):
-        share = 60 * options.minutes * k / len(chosen) if options.minutes else float("inf")
+    for k, name in enumerate(kinds, 1):
+        share = 60 * options.minutes * k / len(kinds) if options.minutes else float("inf")
         run = run_kind(name, options, begin + share)
         if not options.long:
             recorder.figures.rows[KINDS[name].label] = (run.next - options.first) * KINDS[name].each

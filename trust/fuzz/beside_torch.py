@@ -116,13 +116,13 @@ class Cases(compared.Cases):
     def __init__(self, seed: int, torch: str) -> None:
         super().__init__(seed, Peer(torch, "torch", {}))
 
-    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
+    def differences(self, case: Case, ours: Observations, other: Observations) -> Iterator[tuple[str, str]]:
         theirs = dict(other)
         if isinstance(theirs.get("value"), Error):
             return
         left_out = [observation for part, observation, _ in KNOWN if re.search(part, str(case))]
-        has_nan = any(is_value(name) and is_part_finite(one) for name, one in own)
-        for name, one in own:
+        has_nan = any(is_value(name) and is_part_finite(one) for name, one in ours)
+        for name, one in ours:
             if any(re.match(pattern, name) for pattern in left_out):
                 continue
             if has_nan and is_derivative(name) and is_part_finite(one):
@@ -137,7 +137,7 @@ class Cases(compared.Cases):
                 if not is_derivative(name) or (isinstance(one, Error) and answered(name, theirs)):
                     yield name, f"{apart(one, None)}, PyTorch has none"
             elif not alike(name, one, theirs[name], case.rounding) and not (
-                name.startswith("tangent") and transposed(own)
+                name.startswith("tangent") and transposed(ours)
             ):
                 yield name, apart(one, theirs[name])
 
@@ -177,10 +177,10 @@ def is_part_finite(values: Any) -> bool:
     return isinstance(values, np.ndarray) and not np.isfinite(values).all()
 
 
-def transposed(own: Observations) -> bool:
+def transposed(ours: Observations) -> bool:
     """Whether tangents and gradients of a call are each other's transpose, with the numbers of options.wave."""
-    tangents = [value for name, value in own if name.startswith("tangent")]
-    gradients = [value for name, value in own if name.startswith("gradient")]
+    tangents = [value for name, value in ours if name.startswith("tangent")]
+    gradients = [value for name, value in ours if name.startswith("gradient")]
     if not gradients or any(isinstance(value, Error) for value in [*tangents, *gradients]):
         return False
     forward, backward = (

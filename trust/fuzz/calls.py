@@ -336,17 +336,21 @@ class Target(NamedTuple):
 def parameters_of(function: Callable[..., Any], method: bool) -> tuple[tuple[tuple[str, bool, bool], ...], bool]:
     """The parameters of a function, as far as it tells."""
     try:
-        given = list(inspect.signature(function).parameters.values())
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return (("x", False, False), ("y", True, False), ("z", True, False)), True
-    if method and given and given[0].kind in (given[0].POSITIONAL_ONLY, given[0].POSITIONAL_OR_KEYWORD):
-        given = given[1:]
-    found = [
+    if (
+        method
+        and parameters
+        and parameters[0].kind in (parameters[0].POSITIONAL_ONLY, parameters[0].POSITIONAL_OR_KEYWORD)
+    ):
+        parameters = parameters[1:]
+    named_parameters = [
         (each.name, each.default is not each.empty, each.kind is each.KEYWORD_ONLY)
-        for each in given
+        for each in parameters
         if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
     ]
-    return tuple(found), any(each.kind is each.VAR_POSITIONAL for each in given)
+    return tuple(named_parameters), any(each.kind is each.VAR_POSITIONAL for each in parameters)
 
 
 def surface() -> list[Target]:
@@ -373,8 +377,8 @@ def surface() -> list[Target]:
             ):
                 continue
             text = f"A.{name}.{each}" if name else f"A.{each}"
-            found, more = parameters_of(value, method)
-            targets.append(Target(text, found, more))
+            parameters, more = parameters_of(value, method)
+            targets.append(Target(text, parameters, more))
     return targets
 
 
@@ -395,15 +399,15 @@ def right_calls() -> dict[str, list[tuple[list[str], dict[str, str]]]]:
             return f"A.{value.name}" if isinstance(value, adjoint.dtype) else f"A.device({str(value)!r})"
         return repr(value)
 
-    found: dict[str, list[tuple[list[str], dict[str, str]]]] = {}
+    calls: dict[str, list[tuple[list[str], dict[str, str]]]] = {}
     for name, make in support.CALLS.items():
         for dtype in ("float64", "complex128", "int64"):
             with contextlib.suppress(TypeError, ValueError, OverflowError):
                 args, kwargs = make(support.Maker(getattr(adjoint, dtype)))
                 texts = [text(value) for value in args], {key: text(value) for key, value in kwargs.items()}
                 if not any(part.startswith("<") or " at 0x" in part for part in [*texts[0], *texts[1].values()]):
-                    found.setdefault(name, []).append(texts)
-    return found
+                    calls.setdefault(name, []).append(texts)
+    return calls
 
 
 class Cases:
@@ -422,9 +426,9 @@ class Cases:
         target = draw.choice(self.targets)
         name = target.text[2:]
         if name in self.right and draw.random() < 0.75:
-            args, kwargs = self.changed(draw.choice(self.right[name]), target, values)
+            args, kwargs = self.changed_arguments(draw.choice(self.right[name]), target, values)
         else:
-            args, kwargs = self.made(target, values)
+            args, kwargs = self.random_arguments(target, values)
         if target.text.startswith(OVER_A_LIBRARY) and not any(
             part in value for value in [*args, *kwargs.values()] for part in TENSORS
         ):
@@ -451,7 +455,7 @@ class Cases:
         return ", ".join([*args, *(f"{key}={value}" for key, value in kwargs.items())])
 
     @staticmethod
-    def made(target: Target, values: Values) -> tuple[list[str], dict[str, str]]:
+    def random_arguments(target: Target, values: Values) -> tuple[list[str], dict[str, str]]:
         draw = values.draw
         args: list[str] = []
         kwargs: dict[str, str] = {}
@@ -473,11 +477,11 @@ class Cases:
         return args, kwargs
 
     @staticmethod
-    def changed(
-        given: tuple[list[str], dict[str, str]], target: Target, values: Values
+    def changed_arguments(
+        call: tuple[list[str], dict[str, str]], target: Target, values: Values
     ) -> tuple[list[str], dict[str, str]]:
         draw = values.draw
-        args, kwargs = list(given[0]), dict(given[1])
+        args, kwargs = list(call[0]), dict(call[1])
         args = [part.replace(", grad)", ", True)" if draw.random() < 0.5 else ")") for part in args]
         kwargs = {key: part.replace(", grad)", ", True)") for key, part in kwargs.items()}
         for _ in range(draw.choice((1, 1, 2, 3))):
@@ -486,15 +490,15 @@ class Cases:
             if more and draw.random() < 0.35:
                 kwargs[draw.choice(more)] = values.any()
             elif places:
-                place = draw.choice(places)
-                own = args[place] if isinstance(place, int) else kwargs[place]
-                new = values.tensor() if own.startswith("T(") and draw.random() < 0.6 else values.any()
-                if own.lstrip("-").isdigit() and draw.random() < 0.6:
+                slot = draw.choice(places)
+                old = args[slot] if isinstance(slot, int) else kwargs[slot]
+                new = values.tensor() if old.startswith("T(") and draw.random() < 0.6 else values.any()
+                if old.lstrip("-").isdigit() and draw.random() < 0.6:
                     new = draw.choice(values.integers)
-                if isinstance(place, int):
-                    args[place] = new
+                if isinstance(slot, int):
+                    args[slot] = new
                 else:
-                    kwargs[place] = new
+                    kwargs[slot] = new
         return args, kwargs
 
 
@@ -507,31 +511,32 @@ def names() -> dict[str, Any]:
 
     import adjoint
 
-    def given(values: Any, dtype: str, grad: bool = False) -> Any:
-        made = adjoint.tensor(values, dtype=getattr(adjoint, dtype))
-        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+    def from_values(values: Any, dtype: str, grad: bool = False) -> Any:
+        tensor = adjoint.tensor(values, dtype=getattr(adjoint, dtype))
+        return tensor.requires_grad_() if grad and tensor.is_floating_point() | tensor.is_complex() else tensor
 
-    def drawn(shape: tuple[int, ...], dtype: str, grad: bool = False) -> Any:
+    def from_numbers(shape: tuple[int, ...], dtype: str, grad: bool = False) -> Any:
         numbers = numpy.random.default_rng(3).uniform(-2, 2, shape)
-        made = adjoint.tensor(numbers).to(getattr(adjoint, dtype))
-        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+        tensor = adjoint.tensor(numbers).to(getattr(adjoint, dtype))
+        return tensor.requires_grad_() if grad and tensor.is_floating_point() | tensor.is_complex() else tensor
 
     def filled(shape: tuple[int, ...], value: float, dtype: str, grad: bool = False) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = adjoint.tensor(numpy.full(shape, value)).to(getattr(adjoint, dtype))
-        return made.requires_grad_() if grad and made.is_floating_point() | made.is_complex() else made
+            tensor = adjoint.tensor(numpy.full(shape, value)).to(getattr(adjoint, dtype))
+        return tensor.requires_grad_() if grad and tensor.is_floating_point() | tensor.is_complex() else tensor
 
     return {
-        "A": adjoint, "T": given, "R": drawn, "F": filled, "numpy": numpy, "inf": float("inf"), "nan": float("nan"),
+        "A": adjoint, "T": from_values, "R": from_numbers, "F": filled, "numpy": numpy,
+        "inf": float("inf"), "nan": float("nan"),
     }  # fmt: skip
 
 
-def carried_out(text: str, known: dict[str, Any]) -> None:
+def carried_out(text: str, space: dict[str, Any]) -> None:
     """Evaluate a call, and derive its result."""
     import adjoint
 
-    result = eval(text, dict(known))
+    result = eval(text, dict(space))
     parts = result if isinstance(result, (tuple, list)) else (result,)
     for part in parts[:2]:
         if isinstance(part, adjoint.Tensor) and part.requires_grad and part.numel() < 10**6:
@@ -546,13 +551,13 @@ def internal(error: BaseException) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
     if frames and frames[-1].filename == "<string>" and len(frames) > 2:
         return None  # an error of a function in the expression, which adjoint called
-    own = [
+    frames_here = [
         f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
         for frame in frames
         if f"{os.sep}adjoint{os.sep}" in frame.filename or frame.filename.startswith("src/adjoint")
     ]
     # what a library says of plain values, which only pass through, is its own answer
-    return own[-1] if own and not own[-1].startswith("namespaces.py") else None
+    return frames_here[-1] if frames_here and not frames_here[-1].startswith("namespaces.py") else None
 
 
 def tidied() -> None:

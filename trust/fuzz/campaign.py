@@ -38,13 +38,13 @@ class Worker:
 
     def __init__(self, run: Run, first: int, last: int, folder: Path, torch: str) -> None:
         self.run, self.first, self.next, self.last, self.torch = run, first, first, last, torch
-        self.place = folder / f"at_work_{first}"
+        self.progress = folder / f"at_work_{first}"
         self.output = folder / f"faults_{first}"
         self.errors = folder / f"errors_{first}"
         self.start()
 
     def start(self) -> None:
-        self.place.write_text(f"{self.next:12d}")
+        self.progress.write_text(f"{self.next:12d}")
         range_of_cases = [str(self.run.seed), str(self.next), str(self.last)]
         command = [
             sys.executable,
@@ -52,17 +52,17 @@ class Worker:
             "trust.fuzz.child",
             self.run.kind,
             *range_of_cases,
-            str(self.place),
+            str(self.progress),
             self.torch,
         ]
         with self.output.open("w") as output, self.errors.open("w") as errors:
             self.process = subprocess.Popen(
                 command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, env=environment()
             )
-        self.at, self.since, self.used = self.next, time.monotonic(), 0.0
+        self.at, self.since, self.processor_seconds = self.next, time.monotonic(), 0.0
 
     def number(self) -> int:
-        return int(self.place.read_text() or self.next)
+        return int(self.progress.read_text() or self.next)
 
     def processor_time(self) -> float:
         try:
@@ -71,7 +71,7 @@ class Worker:
             return 0.0
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def done(self) -> bool:
+    def is_finished(self) -> bool:
         """Look at the child; true when the range is finished."""
         if self.next >= self.last:
             return True
@@ -88,10 +88,10 @@ class Worker:
         return False
 
     def watch(self, number: int) -> None:
-        now, used = time.monotonic(), self.processor_time()
+        now, seconds = time.monotonic(), self.processor_time()
         if number != self.at:
-            self.at, self.since, self.used = number, now, used
-        elif used - self.used > SECONDS or now - self.since > SECONDS_ASLEEP + SECONDS:
+            self.at, self.since, self.processor_seconds = number, now, seconds
+        elif seconds - self.processor_seconds > SECONDS or now - self.since > SECONDS_ASLEEP + SECONDS:
             self.process.kill()
             self.process.wait()
             self.go_on_behind(number, Fault("hang", "", f"more than {SECONDS} s"))
@@ -123,7 +123,7 @@ def go_on(
                 running.append(Worker(run, first, min(first + at_once, last), Path(folder), torch))
                 first += at_once
             time.sleep(0.05)
-            running = [worker for worker in running if not worker.done()]
+            running = [worker for worker in running if not worker.is_finished()]
             run.next = min([worker.first for worker in running] or [min(first, last)])
             run.seconds = before + time.monotonic() - start
             save(run)

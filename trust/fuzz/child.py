@@ -15,7 +15,7 @@ from trust.fuzz.kinds import KINDS, limited_memory
 
 
 def main(arguments: list[str]) -> None:
-    kind, place, torch = arguments[0], Path(arguments[4]), arguments[5]
+    kind, progress, torch = arguments[0], Path(arguments[4]), arguments[5]
     seed, first, last = map(int, arguments[1:4])
     answers = os.fdopen(os.dup(1), "w")
     # cases may print
@@ -25,8 +25,8 @@ def main(arguments: list[str]) -> None:
 
     numpy.seterr(all="ignore")
     cases = KINDS[kind].cases(seed, torch or None)
-    at_work = os.open(place, os.O_WRONLY)
-    os.chdir(place.parent)
+    at_work = os.open(progress, os.O_WRONLY)
+    os.chdir(progress.parent)
     parent = os.getppid()
     with limited_memory():
         for number in range(first, last):

@@ -32,15 +32,15 @@ class Cases:
 
     def case(self, number: int) -> Case:
         draw = random.Random(f"{self.seed}:{number}")
-        own = draw.randrange(2**40)
+        seed = draw.randrange(2**40)
         if draw.random() < 0.5:
-            return options.call(own)
+            return options.call(seed)
         dtypes = draw.choice(DTYPES)
         layouts = ("plain",) if draw.random() < 0.5 else tuple(programs.LAYOUTS)
         n_lines = draw.randint(3, 12)
         return programs.program(
             adjoint,
-            own,
+            seed,
             programs.ANY,
             n_lines=n_lines,
             failing=0.05,
@@ -61,28 +61,28 @@ class Cases:
         if not difference:
             return None
         name, what = difference
-        place = case.text.partition("(")[0] if isinstance(case, Call) else "program"
-        return Fault(name.split(" ")[0], place, f"{name}: {what}")
+        where = case.text.partition("(")[0] if isinstance(case, Call) else "program"
+        return Fault(name.split(" ")[0], where, f"{name}: {what}")
 
     def close(self) -> None:
         self.peer.close()
 
     def compare(self, case: Case) -> tuple[str, str] | None:
         """The name of the first observation that differs, and how; None if there is none."""
-        own = observed(adjoint, case)
-        other = self.peer.seen(case)
+        ours = observed(adjoint, case)
+        other = self.peer.observe(case)
         if other is None:
             return None if self.others_may_end else ("end", "of the other process")
         theirs = dict(other)
 
         def again(shake: int) -> Observations:
-            return self.peer.seen(replace(case, shake=shake)) or []
+            return self.peer.observe(replace(case, shake=shake)) or []
 
-        for name, what in self.differences(case, own, other):
+        for name, what in self.differences(case, ours, other):
             if is_steady(name, theirs.get(name), again, case.rounding):
                 return name, what
         return None
 
-    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
+    def differences(self, case: Case, ours: Observations, other: Observations) -> Iterator[tuple[str, str]]:
         """The names of the observations that differ, and how."""
         raise NotImplementedError

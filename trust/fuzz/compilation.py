@@ -57,19 +57,19 @@ class Cases:
         self.seed = seed
 
     def text(self, number: int) -> str:
-        case = drawn(f"{self.seed}:{number}")
+        case = case_of(f"{self.seed}:{number}")
         if isinstance(case, Program) and fault(case):
             case = programs.shortened(case, lambda shorter: fault(shorter) is not None)
         return str(case)
 
     def fault(self, number: int) -> Fault | None:
-        return fault(drawn(f"{self.seed}:{number}"))
+        return fault(case_of(f"{self.seed}:{number}"))
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-def drawn(name: str) -> Program | Call:
+def case_of(name: str) -> Program | Call:
     """The program or call of a seed."""
     draw = random.Random(name)
     if draw.random() < OPTIONS:
@@ -93,10 +93,10 @@ def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
     copies = [] if program.seed % 2 else [f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"]
     lefts = [line.split(" = ")[0] for line in program.lines]
     results = [*dict.fromkeys(left for left in lefts if left[0] == "v" and left.isalnum())]
-    first, second, seen = names
-    body = [f"{seen} = {seen}_", *copies, *program.lines, f"return [{', '.join([*results, first, seen])}]"]
+    first, second, closure = names
+    body = [f"{closure} = {closure}_", *copies, *program.lines, f"return [{', '.join([*results, first, closure])}]"]
     space: dict[str, Any] = {"L": adjoint, "K": custom.functions(adjoint)}
-    exec("\n  ".join([f"def make({seen}_):\n def f({first}, {second}):", *body]) + "\n return f", space)
+    exec("\n  ".join([f"def make({closure}_):\n def f({first}, {second}):", *body]) + "\n return f", space)
     make: Callable[[Any], Callable[..., Any]] = space["make"]
     return make
 
@@ -108,16 +108,16 @@ def function_of_call(call: Call) -> Callable[..., Any]:
 
 def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
     """What can be seen of all calls."""
-    seen: list[Any] = []
+    closure: list[Any] = []
     if isinstance(case, Program):
-        seen = programs.made(adjoint, case)[2:]
-        call = wrap(function(case)(*seen))
+        closure = programs.inputs_of(adjoint, case)[2:]
+        call = wrap(function(case)(*closure))
     else:
         call = wrap(function_of_call(case))
     observations: Observations = []
     for k, (longer, mode) in enumerate(CALLS):
         adjoint.manual_seed(k)
-        for tensor in seen:
+        for tensor in closure:
             tensor.grad = None
         args = attempt(partial(arguments, case, k, longer))
         if isinstance(args, Error):
@@ -130,8 +130,8 @@ def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
             continue
         tensors = [result for result in results if isinstance(result, adjoint.Tensor)]
         observations += described(f"call {k} results", tensors)
-        observations += described(f"call {k} arguments", [*args, *seen])
-        observations += gradients(f"call {k}", tensors, [*args, *seen])
+        observations += described(f"call {k} arguments", [*args, *closure])
+        observations += gradients(f"call {k}", tensors, [*args, *closure])
     return observations
 
 
@@ -146,7 +146,7 @@ def arguments_of_program(program: Program, k: int, longer: int) -> list[Any]:
         (name, (shape[0] + longer, *shape[1:]) if shape else shape, *others) for name, shape, *others in program.inputs
     )
     values = replace(program, inputs=inputs, seed=program.seed + 1000 * (k + 1))  # type: ignore[arg-type]
-    return programs.made(adjoint, values)[:2]
+    return programs.inputs_of(adjoint, values)[:2]
 
 
 def arguments_of_call(call: Call, k: int, other: int) -> list[Any]:
@@ -210,15 +210,17 @@ def fault(case: Program | Call) -> Fault | None:
 
     tol = case.rounding
     plain, compiled = dict(as_it_is(0)), dict(observed(case, adjoint.compile))
-    refused = [name for name, seen in compiled.items() if isinstance(seen, Error) and seen.text in (HISTORY, CHANGED)]
+    refused = [
+        name for name, outcome in compiled.items() if isinstance(outcome, Error) and outcome.text in (HISTORY, CHANGED)
+    ]
     # a gradient with a history that is refused, and what would have been seen of it
     left_out = tuple(part for name in refused for part in (name, name.replace("gradient", "second order")))
     for name in [*plain, *(name for name in compiled if name not in plain)]:
         if name.startswith(left_out or ("none",)):
             continue
-        own, expected = compiled.get(name, MISSING), plain.get(name, MISSING)
-        if not alike(own, expected, tol) and is_steady(name, expected, as_it_is, tol):
-            what = f"{name}: {apart(own, expected)}"
+        result, expected = compiled.get(name, MISSING), plain.get(name, MISSING)
+        if not alike(result, expected, tol) and is_steady(name, expected, as_it_is, tol):
+            what = f"{name}: {apart(result, expected)}"
             return Fault(name.split(" ")[2] if name.count(" ") > 1 else "call", "compiled", what)
     return None
 

@@ -62,7 +62,7 @@ class Format(NamedTuple):
     """How files of one kind begin, are read, and fail."""
 
     corpus: Callable[[], list[bytes]]
-    read: Callable[[Path], Any]
+    reader: Callable[[Path], Any]
     errors: tuple[type[Exception], ...]
 
 
@@ -156,12 +156,12 @@ def databases() -> list[bytes]:
 def load(path: Path) -> None:
     """Read a file, and every element of what it has."""
     rest = [adjoint.load(path)]
-    seen: set[int] = set()
+    ids: set[int] = set()
     while rest:
         value = rest.pop()
-        if id(value) in seen:
+        if id(value) in ids:
             continue
-        seen.add(id(value))
+        ids.add(id(value))
         if isinstance(value, adjoint.Tensor):
             check_array(value)
         elif isinstance(value, dict):
@@ -227,8 +227,8 @@ def mutated(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
         end = min(n, start + len(middle))
     elif kind == 6:
         other = draw.choice(pool)
-        place = draw.randrange(len(other) + 1)
-        middle = other[place : place + draw.choice((2, 8, 40, 400))]
+        position = draw.randrange(len(other) + 1)
+        middle = other[position : position + draw.choice((2, 8, 40, 400))]
         end = start if draw.random() < 0.5 else min(n, start + len(middle))
     else:
         return data[:start]
@@ -319,7 +319,7 @@ class Cases:
             for data in self.corpora[name]:
                 self.path.write_bytes(data)
                 with contextlib.suppress(*form.errors):
-                    form.read(self.path)
+                    form.reader(self.path)
             self.edges[name] = set()
             for data in self.corpora[name]:
                 self.read(name, data)
@@ -342,8 +342,8 @@ class Cases:
         pool, edges = list(self.corpora[name]), set(self.edges[name])
         for _ in range(MUTATIONS):
             # newer files are drawn more often
-            place = max(draw.randrange(len(pool)), draw.randrange(len(pool)))
-            data = next_file(draw, pool[place], pool)
+            position = max(draw.randrange(len(pool)), draw.randrange(len(pool)))
+            data = next_file(draw, pool[position], pool)
             fault = self.read(name, data)
             if fault:
                 return name, data, fault
@@ -356,7 +356,7 @@ class Cases:
         self.path.write_bytes(data)
         try:
             with self.watch.over(self.path):
-                FORMATS[name].read(self.path)
+                FORMATS[name].reader(self.path)
         except FORMATS[name].errors as error:
             if self.watch.deeds:
                 return Fault("deed", name, f"{self.watch.deeds[0]} ({error})")

@@ -17,12 +17,12 @@ class Cases(compared.Cases):
     def __init__(self, seed: int) -> None:
         super().__init__(seed, Peer(sys.executable, "adjoint", {"ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": ""}))
 
-    def differences(self, case: Case, own: Observations, other: Observations) -> Iterator[tuple[str, str]]:
-        for (name, one), (other_name, two) in zip(own, other, strict=False):
+    def differences(self, case: Case, ours: Observations, other: Observations) -> Iterator[tuple[str, str]]:
+        for (name, one), (other_name, two) in zip(ours, other, strict=False):
             if name != other_name:
                 yield name, f"another observation: {other_name}"
                 return
             if not same(one, two, case.rounding):
                 yield name, apart(one, two)
-        if len(own) != len(other):
-            yield "number", f"of observations: {len(own)} against {len(other)}"
+        if len(ours) != len(other):
+            yield "number", f"of observations: {len(ours)} against {len(other)}"

@@ -21,7 +21,7 @@ OWN_AFFAIR = re.compile(
 )
 
 
-def seen(library: Any, program: Program) -> Observations:
+def observe(library: Any, program: Program) -> Observations:
     """What a library shows of a program."""
     library.manual_seed(0)
     library.set_grad_enabled(True)

@@ -72,17 +72,17 @@ class Cases:
         self.seed = seed
 
     def text(self, number: int) -> str:
-        nest = drawn(f"{self.seed}:{number}")
+        nest = nest_of(f"{self.seed}:{number}")
         return str(shortened(nest, lambda shorter: fault(shorter) is not None) if fault(nest) else nest)
 
     def fault(self, number: int) -> Fault | None:
-        return fault(drawn(f"{self.seed}:{number}"))
+        return fault(nest_of(f"{self.seed}:{number}"))
 
     def close(self) -> None:
         """Nothing is held."""
 
 
-def drawn(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
+def nest_of(name: str, deepest: int = 3, n_lines: int = 5) -> Nest:
     """The nest of a seed."""
     draw = random.Random(name)
     program, result = drawn_call(draw) if draw.random() < CALLS else drawn_program(draw, n_lines)
@@ -113,11 +113,11 @@ def drawn_program(draw: random.Random, n_lines: int) -> tuple[Program, str]:
     return program, names[-1] if draw.random() < 0.5 else all_of_them
 
 
-def made(nest: Nest) -> tuple[Any, list[Any], Function]:
+def parts_of(nest: Nest) -> tuple[Any, list[Any], Function]:
     """The argument, what the innermost function sees and may need a gradient of, and the function."""
     if isinstance(nest.program, Program):
-        x, *seen = programs.made(adjoint, nest.program)
-        return x, seen, function_of_program(nest.program, nest.result, seen)
+        x, *closure = programs.inputs_of(adjoint, nest.program)
+        return x, closure, function_of_program(nest.program, nest.result, closure)
     inputs = options.Inputs(adjoint, nest.program, options.leaf)
     options.evaluated(adjoint, nest.program, inputs)
     x = inputs.leaves[int(nest.result) % len(inputs.leaves)]
@@ -136,23 +136,23 @@ def function_of_call(call: Call, inputs: list[Any], argument: Any) -> Function:
     return f
 
 
-def function_of_program(program: Program, result: str, seen: list[Any]) -> Function:
+def function_of_program(program: Program, result: str, closure: list[Any]) -> Function:
     """A program of its first input. It starts from copies, since it may write to them."""
     names = [entry[0] for entry in program.inputs]
     copies = f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"
     body = "\n ".join([copies, *program.lines])
     space: dict[str, Any] = {"L": adjoint, "K": custom.functions(adjoint)}
     exec(f"def f({', '.join(names)}):\n {body}\n return {result}", space)
-    return lambda x: space["f"](x, *seen)
+    return lambda x: space["f"](x, *closure)
 
 
 def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
     """The result of a nest, and its gradients."""
-    x, seen, f = made(nest)
+    x, closure, f = parts_of(nest)
     for kind in nest.transforms:
         f = table[kind](adjoint, f)
     y = f(x)
-    leaves = [x, *([] if CLOSED & {*nest.transforms} else [t for t in seen if t.requires_grad])]
+    leaves = [x, *([] if CLOSED & {*nest.transforms} else [t for t in closure if t.requires_grad])]
     grads: Any = [None] * len(leaves)
     if y.requires_grad:
         grads = adjoint.autograd.grad(weighted(adjoint, y), leaves, allow_unused=True)
@@ -175,21 +175,21 @@ def fault(nest: Nest) -> Fault | None:
     plain = by_passes(0)
     if isinstance(plain, Error) or not is_finite(nest):
         return None  # the function itself cannot be differentiated
-    own = attempt(lambda: observed(nest, OWN))
-    place = " of ".join(reversed(nest.transforms))
-    if isinstance(own, Error):
-        return None if REFUSED.search(own.text) else Fault(own.kind, place, own.text)
-    for (name, one), (_, other) in zip(own, plain, strict=True):
+    results = attempt(lambda: observed(nest, OWN))
+    where = " of ".join(reversed(nest.transforms))
+    if isinstance(results, Error):
+        return None if REFUSED.search(results.text) else Fault(results.kind, where, results.text)
+    for (name, one), (_, other) in zip(results, plain, strict=True):
         if np.max(np.abs(other[np.isfinite(other)]), initial=0) > LARGEST:
             return None
         if not same(one, other, TOLERANCE) and is_steady(name, other, by_passes, TOLERANCE):
-            return Fault(name.split(" ")[0], place, f"{name}: {apart(one, other)}")
+            return Fault(name.split(" ")[0], where, f"{name}: {apart(one, other)}")
     return None
 
 
 def is_finite(nest: Nest) -> bool:
     """Whether the function has numbers where it is called."""
-    x, _, f = made(nest)
+    x, _, f = parts_of(nest)
     return bool(np.isfinite(array(f(x))).all())
 
 

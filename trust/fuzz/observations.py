@@ -100,14 +100,14 @@ def is_steady(name: str, one: Any, again: Callable[[int], Any], tol: float = 0.0
 def apart(one: Any, other: Any) -> str:
     """Two observations that differ, in words: of arrays the elements that differ most."""
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-        return f"{shown(one)} against {shown(other)}"
+        return f"{text_of(one)} against {text_of(other)}"
     if one.shape != other.shape or one.dtype != other.dtype or not one.size:
         return f"{one.shape} {one.dtype} against {other.shape} {other.dtype}"
     with np.errstate(all="ignore"):
         gap = np.nan_to_num(np.abs(one.astype(complex) - other.astype(complex)), nan=1e300)
-    place = np.unravel_index(np.argmax(gap), gap.shape)
-    return f"{one[place]!r} against {other[place]!r} at {[int(k) for k in place]} of {one.shape} {one.dtype}"
+    index = np.unravel_index(np.argmax(gap), gap.shape)
+    return f"{one[index]!r} against {other[index]!r} at {[int(k) for k in index]} of {one.shape} {one.dtype}"
 
 
-def shown(value: Any) -> str:
+def text_of(value: Any) -> str:
     return f"{value.kind}: {value.text:.200}" if isinstance(value, Error) else f"{value!r:.200}"

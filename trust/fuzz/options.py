@@ -96,7 +96,7 @@ class Inputs:
         self.count += 1
         return np.random.default_rng([self.call.seed, self.count])
 
-    def made(self, values: Any) -> Any:
+    def add(self, values: Any) -> Any:
         """An input that is differentiated; perhaps its elements do not lie one after another."""
         kind = random.Random(f"{self.call.seed} {self.count}").randrange(5) if self.call.layouts else 0
         dtype = getattr(self.library, self.call.dtype)
@@ -108,35 +108,35 @@ class Inputs:
             return values.to(dtype).reshape(part.shape)
 
         if kind == 1 and values.ndim > 1:
-            made = tensor(np.swapaxes(values, 0, -1)).transpose(0, -1)
+            tensor_with_layout = tensor(np.swapaxes(values, 0, -1)).transpose(0, -1)
         elif kind == 2 and values.ndim:
-            made = tensor(np.repeat(values, 2, -1))[..., ::2]
+            tensor_with_layout = tensor(np.repeat(values, 2, -1))[..., ::2]
         elif kind == 3 and values.ndim:
-            made = tensor(np.concatenate([values[:1], values]))[1:]
+            tensor_with_layout = tensor(np.concatenate([values[:1], values]))[1:]
         elif kind == 4 and values.ndim and values.shape[0] > 1 and not TIES.search(self.call.text):
             # elements that share memory become different ones where they are shaken
             repeated = values[:1] if not self.call.shake else np.broadcast_to(values[:1], values.shape)
-            made = tensor(repeated).expand(values.shape)
+            tensor_with_layout = tensor(repeated).expand(values.shape)
         else:
-            made = tensor(values)
-        leaf = self.wrap(made, len(self.leaves))
+            tensor_with_layout = tensor(values)
+        leaf = self.wrap(tensor_with_layout, len(self.leaves))
         self.leaves.append(leaf)
         self.all.append(leaf)
         return leaf
 
     def real(self, *shape: int) -> Any:
         rng = self.rng()
-        return self.made(self.drawn(rng, shape, 0.1, 1.2) * rng.choice([-1.0, 1.0], shape))
+        return self.add(self.uniform(rng, shape, 0.1, 1.2) * rng.choice([-1.0, 1.0], shape))
 
     def positive(self, *shape: int) -> Any:
-        return self.made(self.drawn(self.rng(), shape, 0.2, 1.2))
+        return self.add(self.uniform(self.rng(), shape, 0.2, 1.2))
 
     def definite(self, *shape: int) -> Any:
-        matrix = self.drawn(self.rng(), shape, -1, 1)
-        made = self.made(matrix @ np.swapaxes(matrix, -1, -2).conj() + np.diag(np.arange(1.0, shape[-1] + 1)))
-        return symmetric(made)
+        matrix = self.uniform(self.rng(), shape, -1, 1)
+        matrices = self.add(matrix @ np.swapaxes(matrix, -1, -2).conj() + np.diag(np.arange(1.0, shape[-1] + 1)))
+        return symmetric(matrices)
 
-    def drawn(self, rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float) -> Any:
+    def uniform(self, rng: np.random.Generator, shape: tuple[int, ...], low: float, high: float) -> Any:
         """Numbers of the inputs' kind."""
         real = np.asarray(rng.uniform(low, high, shape))
         return real + 1j * rng.uniform(-1, 1, shape) if self.call.dtype.startswith("complex") else real
@@ -148,8 +148,8 @@ class Inputs:
         return self.all[-1]
 
     def mask(self, *shape: int) -> Any:
-        drawn = self.rng().random(shape) < 0.6
-        self.all.append(self.library.tensor(drawn.tolist(), dtype=self.library.bool).reshape(shape))
+        values = self.rng().random(shape) < 0.6
+        self.all.append(self.library.tensor(values.tolist(), dtype=self.library.bool).reshape(shape))
         return self.all[-1]
 
 
@@ -195,14 +195,14 @@ def flattened(value: Any) -> list[Any]:
 def numbers(shape: tuple[int, ...], is_complex: bool, k: int) -> Any:
     """The numbers of a cotangent or a tangent."""
     rng = np.random.default_rng([len(shape), int(np.prod(shape)), k])
-    drawn = rng.uniform(-1, 1, shape)
-    return drawn + 1j * rng.uniform(-1, 1, shape) if is_complex else drawn
+    values = rng.uniform(-1, 1, shape)
+    return values + 1j * rng.uniform(-1, 1, shape) if is_complex else values
 
 
 def wave(library: Any, like: Any, k: int) -> Any:
-    drawn = np.asarray(numbers(tuple(like.shape), like.is_complex(), k))
+    values = np.asarray(numbers(tuple(like.shape), like.is_complex(), k))
     dtype = library.complex128 if like.is_complex() else library.float64
-    return library.tensor(drawn.tolist(), dtype=dtype).reshape(drawn.shape).to(like.dtype)
+    return library.tensor(values.tolist(), dtype=dtype).reshape(values.shape).to(like.dtype)
 
 
 def leaf(tensor: Any, k: int) -> Any:
@@ -216,13 +216,13 @@ def leaf_for(seed: int, share: float) -> Callable[[Any, int], Any]:
     return lambda tensor, k: tensor.requires_grad_(needs[k])
 
 
-def seen(library: Any, call: Call) -> Observations:
+def observe(library: Any, call: Call) -> Observations:
     """What a library shows: values, gradients and those of gradients, and tangents."""
     library.set_grad_enabled(True)
-    found = attempt(lambda: outputs(library, call, leaf))
-    if isinstance(found, Error):
-        return [("value", found)]
-    results, leaves = found
+    results_and_leaves = attempt(lambda: outputs(library, call, leaf))
+    if isinstance(results_and_leaves, Error):
+        return [("value", results_and_leaves)]
+    results, leaves = results_and_leaves
     observed: Observations = [(f"value {k}", array(result)) for k, result in enumerate(results)]
     ys = [y for y in results if y.requires_grad]
     if not ys:

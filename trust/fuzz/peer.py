@@ -45,7 +45,7 @@ class Peer:
             self.command, env=self.environment, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def seen(self, case: Program | Call) -> Observations | None:
+    def observe(self, case: Program | Call) -> Observations | None:
         """What the other library shows; None where its process ends."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
@@ -77,7 +77,7 @@ def receive(file: IO[bytes]) -> Any:
 
 def observed(library: Any, case: Program | Call) -> Observations:
     """What a library shows of a case of either kind."""
-    return lines.seen(library, case) if isinstance(case, Program) else options.seen(library, case)
+    return lines.observe(library, case) if isinstance(case, Program) else options.observe(library, case)
 
 
 def main(name: str) -> None:

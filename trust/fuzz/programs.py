@@ -121,11 +121,11 @@ LAYOUTS: dict[str, tuple[Callable[[tuple[int, ...]], tuple[int, ...]], Callable[
 def numbers(seed: int, k: int, shape: Sequence[int], is_complex: bool) -> np.ndarray[Any, Any]:
     """The values of input k: distinct, apart from each other, none near 0."""
     rng = np.random.default_rng([seed, k])
-    drawn = rng.uniform(0.1, 1.4, tuple(shape)) * rng.choice([-1.0, 1.0], tuple(shape))
-    return np.asarray(drawn + 1j * rng.uniform(0.1, 1.4, tuple(shape)) if is_complex else drawn)
+    values = rng.uniform(0.1, 1.4, tuple(shape)) * rng.choice([-1.0, 1.0], tuple(shape))
+    return np.asarray(values + 1j * rng.uniform(0.1, 1.4, tuple(shape)) if is_complex else values)
 
 
-def made(library: Any, program: Program, leaves: bool = True) -> list[Any]:
+def inputs_of(library: Any, program: Program, leaves: bool = True) -> list[Any]:
     """The inputs of a program, as tensors of a library."""
     tensors = []
     for k, (_, shape, dtype, grad, layout) in enumerate(program.inputs):
@@ -169,8 +169,8 @@ def program(
         (name, draw.choice(shapes), draw.choice(dtypes), name == "v0" or draw.random() < grads, draw.choice(layouts))
         for name in FIRST
     )
-    drawn = Program(inputs, (), seed)
-    space = names(library, drawn)
+    start = Program(inputs, (), seed)
+    space = names(library, start)
     lines: list[str] = []
     tries = 0
     before = library.is_grad_enabled()
@@ -184,24 +184,24 @@ def program(
                 cleaned(space, most)
     finally:
         library.set_grad_enabled(before)
-    return replace(drawn, lines=tuple(lines))
+    return replace(start, lines=tuple(lines))
 
 
-def names(library: Any, drawn: Program, leaves: bool = True) -> dict[str, Any]:
-    tensors = made(library, drawn, leaves)
+def names(library: Any, program: Program, leaves: bool = True) -> dict[str, Any]:
+    tensors = inputs_of(library, program, leaves)
     return {
         "L": library,
         "K": custom.functions(library),
-        **{entry[0]: tensor for entry, tensor in zip(drawn.inputs, tensors, strict=True)},
+        **{entry[0]: tensor for entry, tensor in zip(program.inputs, tensors, strict=True)},
     }
 
 
 def statement(draw: random.Random, weights: Weights, space: dict[str, Any], overlaps: bool = True) -> str:
     """A line whose operands exist. overlaps: what is written to may lie partly in the memory of what is read."""
     kind = draw.choices(list(weights), list(weights.values()))[0]
-    known = [name for name in space if name.startswith("v")]
-    recent = known[-4:] if draw.random() < 0.6 else known
-    x, y = draw.choice(recent), draw.choice(known)
+    tensors = [name for name in space if name.startswith("v")]
+    recent = tensors[-4:] if draw.random() < 0.6 else tensors
+    x, y = draw.choice(recent), draw.choice(tensors)
     if kind == "in place" and not overlaps and x != y and meet(space[x], space[y]):
         y = f"{y}.clone()"
     text = draw.choice(LINES[kind]).format(
@@ -210,7 +210,7 @@ def statement(draw: random.Random, weights: Weights, space: dict[str, Any], over
     )  # fmt: skip
     if kind in STATEMENTS:
         return text
-    number = 1 + max(int(name[1:]) for name in known)
+    number = 1 + max(int(name[1:]) for name in tensors)
     return f"v{number} = {text}"
 
 
@@ -252,10 +252,10 @@ def shortened(whole: Program, fails: Callable[[Program], bool]) -> Program:
         for k in reversed(range(len(lines))):
             shorter = replace(whole, lines=tuple(lines[:k] + lines[k + 1 :]))
             try:
-                kept = fails(shorter)
+                still_fails = fails(shorter)
             except NameError:
-                kept = False  # a line that others need
-            if kept:
+                still_fails = False  # a line that others need
+            if still_fails:
                 lines = list(shorter.lines)
                 changed = True
     return replace(whole, lines=tuple(lines))

@@ -106,11 +106,11 @@ def by_functional_vjp(L: Any, f: Function) -> Function:
 
 
 def with_memory_elsewhere(L: Any, f: Function) -> Function:
-    def kept(x: Any) -> Any:
+    def with_saving(x: Any) -> Any:
         with L.autograd.graph.save_on_cpu():
             return f(x)
 
-    return kept
+    return with_saving
 
 
 def by_dual(L: Any, f: Function) -> Function:

@@ -46,16 +46,16 @@ def at_once(functions: list[Callable[[], Any]]) -> list[Any]:
 @contextmanager
 def busy(function: Callable[[], Any]) -> Iterator[None]:
     """Another thread that calls a function all the time."""
-    ended, begun = threading.Event(), threading.Event()
+    ended, has_begun = threading.Event(), threading.Event()
 
     def work() -> None:
         while not ended.is_set():
             function()
-            begun.set()
+            has_begun.set()
 
     thread = threading.Thread(target=work)
     thread.start()
-    begun.wait()
+    has_begun.wait()
     try:
         yield
     finally:
@@ -83,8 +83,8 @@ def status_of(child: int) -> int | None:
     """How a child process ended; None if it had to be killed."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
             return status
         time.sleep(0.002)
     os.kill(child, signal.SIGKILL)
@@ -95,7 +95,7 @@ def status_of(child: int) -> int | None:
 def main(scenarios: Scenarios, names: list[str], times: int, expected: dict[str, int]) -> None:
     """Run scenarios so many times, each time in a fork of its own, which ends as a process ends."""
     for name in names:
-        for done in range(times):
+        for k in range(times):
             child = os.fork()
             if child == 0:
                 # returns, so that the interpreter ends as usual
@@ -103,7 +103,7 @@ def main(scenarios: Scenarios, names: list[str], times: int, expected: dict[str,
                 return
             status = status_of(child)
             if status is None or os.waitstatus_to_exitcode(status) != expected.get(name, 0):
-                raise SystemExit(f"{name}: time {done + 1}: " + ("no end" if status is None else f"status {status}"))
+                raise SystemExit(f"{name}: time {k + 1}: " + ("no end" if status is None else f"status {status}"))
         # a fork would write once more what is not yet written
         print(f"{name}: {times} times", flush=True)
 

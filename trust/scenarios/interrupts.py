@@ -112,15 +112,15 @@ ATTRIBUTES = [
     (engine, "_active_runs"), (formatting, "_options"), (MODEL, "weight"), (default_generator(), "_numpy"),
     *((adjoint.backends.cudnn, name) for name in ("enabled", "benchmark", "deterministic", "allow_tf32")),
 ]  # fmt: skip
-BEFORE = [copy.copy(getattr(*place)) if place[0] is engine else getattr(*place) for place in ATTRIBUTES]
+BEFORE = [copy.copy(getattr(*each)) if each[0] is engine else getattr(*each) for each in ATTRIBUTES]
 
 
 def check_modes() -> None:
     state = current()
     wrong = {name: getattr(state, name) for name, mode in MODES.items() if getattr(state, name) != mode.initial}
     others = [
-        place for place, value in zip(ATTRIBUTES, BEFORE, strict=True)
-        if getattr(*place) is not value and getattr(*place) != value
+        attribute for attribute, value in zip(ATTRIBUTES, BEFORE, strict=True)
+        if getattr(*attribute) is not value and getattr(*attribute) != value
     ]  # fmt: skip
     if CHECKED.tolist() != VALUES.tolist():
         others.append((CHECKED, "tolist"))
@@ -133,8 +133,8 @@ def check_modes() -> None:
 def start_anew() -> None:
     """Have the modes of a new thread, and what belongs to all threads as it was."""
     modes._local.__dict__.clear()
-    for place, value in zip(ATTRIBUTES, BEFORE, strict=True):
-        setattr(*place, copy.copy(value) if place[0] is engine else value)
+    for attribute, value in zip(ATTRIBUTES, BEFORE, strict=True):
+        setattr(*attribute, copy.copy(value) if attribute[0] is engine else value)
     CHECKED._array[...] = VALUES
 
 
@@ -166,8 +166,8 @@ def saved_tensors() -> Any:
             y = x * 1
             z = y.exp().sin()
             y.mul_(2)
-            found = gradient(x, z)
-    return found
+            grad = gradient(x, z)
+    return grad
 
 
 @program
@@ -189,8 +189,8 @@ def forward_mode() -> Any:
     x, t = adjoint.from_numpy(VALUES), adjoint.from_numpy(VALUES)
     with forward_ad.dual_level():
         y = forward_ad.make_dual(x, t).sin() ** 2
-        found = forward_ad.unpack_dual(y).tangent.tolist()
-    return [found, func.jvp(lambda x: x.exp() * x, (x,), (t,))[1].tolist()]
+        tangent = forward_ad.unpack_dual(y).tangent.tolist()
+    return [tangent, func.jvp(lambda x: x.exp() * x, (x,), (t,))[1].tolist()]
 
 
 @program
@@ -228,7 +228,7 @@ def views_in_place() -> Any:
 @program
 def passes_inside_passes() -> Any:
     """Deep enough for a thread of their own."""
-    found = []
+    results = []
 
     def deeper(depth: int) -> None:
         x = leaf()
@@ -236,14 +236,14 @@ def passes_inside_passes() -> Any:
 
         def hook(g: Any) -> None:
             with adjoint.enable_grad():
-                deeper(depth - 1) if depth else found.append(current().backward_depth)
+                deeper(depth - 1) if depth else results.append(current().backward_depth)
 
         y.register_hook(hook)
         y.sum().backward()
-        found.append(x.grad.tolist())
+        results.append(x.grad.tolist())
 
     deeper(32)
-    return found
+    return results
 
 
 RETAINED = leaf()
@@ -275,23 +275,23 @@ def settings() -> Any:
     with adjoint.random.fork_rng():
         adjoint.manual_seed(2)
         adjoint.rand(2)
-    called = func.functional_call(MODEL, {"weight": x * 2}, (x,)).item()
-    return [text, called, gradcheck(lambda x: x * x, (CHECKED,)), MODEL(x).item()]
+    result = func.functional_call(MODEL, {"weight": x * 2}, (x,)).item()
+    return [text, result, gradcheck(lambda x: x * x, (CHECKED,)), MODEL(x).item()]
 
 
 @program
 def hooks_everywhere() -> Any:
     x = leaf()
-    seen: list[Any] = []
+    grads: list[Any] = []
     y = x * 2
     y.register_hook(lambda g: g * 3)
     y.retain_grad()
     handle = x.register_hook(lambda g: g * 2)
-    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.tolist()))
+    x.register_post_accumulate_grad_hook(lambda t: grads.append(t.grad.tolist()))
     y.grad_fn.register_prehook(lambda g: None)
     (y * y).sum().backward()
     handle.remove()
-    return [x.grad.tolist(), y.grad.tolist(), seen]
+    return [x.grad.tolist(), y.grad.tolist(), grads]
 
 
 REPLAYED = adjoint.compile(lambda x: (x.sin() * x).exp())
@@ -301,9 +301,9 @@ REPLAYED = adjoint.compile(lambda x: (x.sin() * x).exp())
 def compiled_replays() -> Any:
     """Recorded before, with one more recording for another shape."""
     x, y = leaf(), adjoint.ones(2, 3, requires_grad=True)
-    found = [gradient(x, REPLAYED(x)) for _ in range(3)]
+    grads = [gradient(x, REPLAYED(x)) for _ in range(3)]
     adjoint.compile(lambda x: x.sin() * 2)(y).sum().backward()
-    return [found, y.grad.tolist()]
+    return [grads, y.grad.tolist()]
 
 
 @program
@@ -355,14 +355,14 @@ def switched_back() -> None:
 def calls_that_switch() -> Any:
     """A call that is struck has switched or not, and the next one switches back."""
     x = leaf()
-    found = []
+    results = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for switch, usual in SWITCHES:
             switch(not usual)
-            found.append((x * 2).requires_grad)
+            results.append((x * 2).requires_grad)
             switch(usual)
-    return found, gradient(x, x * 3)
+    return results, gradient(x, x * 3)
 
 
 #: What the user does after an interrupt, where it takes more than going on.
@@ -370,9 +370,9 @@ REMEDIES = {"calls_that_switch": switched_back}
 
 
 def duration(function: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     function()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def main(name: str, times: int) -> None:

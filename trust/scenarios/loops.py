@@ -136,13 +136,13 @@ def compiled_functions_of_ever_new_shapes() -> Any:
 @loop(short=2_000, long=200_000)
 def views_and_writes_in_place() -> Any:
     x = adjoint.ones(6, 4, requires_grad=True)
-    kept = adjoint.zeros(6, 4)
+    base = adjoint.zeros(6, 4)
 
     def step(k: int) -> None:
         y = x * 2
         y[k % 6].mul_(3)
         y.t()[1:3].add_(y[0, 0])
-        kept[k % 6] = y.detach()[0]
+        base[k % 6] = y.detach()[0]
         y.view(-1)[::2].sum().backward()
         x.grad = None
 
@@ -168,9 +168,9 @@ def hooks_added_and_removed() -> Any:
     y = x * 2
 
     def step(k: int) -> None:
-        own, other = x.register_hook(print), y.register_hook(print)
+        handle, other = x.register_hook(print), y.register_hook(print)
         other.remove()
-        own.remove()
+        handle.remove()
 
     return step
 
@@ -320,7 +320,7 @@ def measure_loop(make: Callable[[], Any], steps: int) -> dict[str, Any]:
     if isinstance(step, str):
         return {"left_out": step}
     times: list[float] = []
-    begun = 0
+    memory_at_start = 0
     size = max(1, steps // PARTS)
     for part in range(PARTS):
         start = time.process_time()
@@ -329,11 +329,11 @@ def measure_loop(make: Callable[[], Any], steps: int) -> dict[str, Any]:
         times.append((time.process_time() - start) / size)
         if part == PARTS // 10 - 1:
             gc.collect()
-            begun = resident()
+            memory_at_start = resident()
     gc.collect()
     fifth = PARTS // 5
     # the first part makes tables
-    return {"grown": resident() - begun, "first": min(times[1 : 1 + fifth]), "last": min(times[-fifth:])}
+    return {"grown": resident() - memory_at_start, "first": min(times[1 : 1 + fifth]), "last": min(times[-fifth:])}
 
 
 def measure_feat(function: Callable[[int], None], size: int) -> dict[str, Any]:

@@ -74,8 +74,8 @@ def helpers_cannot_be_started() -> None:
     # no room in the address space for a thread's stack
     threading.stack_size(1 << 30)
     with open("/proc/self/statm") as pages:
-        used = int(pages.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29),) * 2)
+        address_space = int(pages.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (address_space + (1 << 29),) * 2)
     assert right(softmax())
     assert helpers.n_helpers() == 0 if helpers.compiled else True
 
@@ -115,13 +115,13 @@ def fork_while_a_thread_has_helpers() -> None:
 def fork_while_every_lock_is_held() -> None:
     generator = adjoint.Generator()
     adjoint.rand(1)
-    locks, taken, over = forks.locks(), threading.Event(), threading.Event()
+    locks, all_taken, over = forks.locks(), threading.Event(), threading.Event()
 
     def hold() -> None:
         for lock in locks:
             lock.acquire()
         with generator._numpy.bit_generator.lock:
-            taken.set()
+            all_taken.set()
             over.wait()
         for lock in locks:
             lock.release()
@@ -135,7 +135,7 @@ def fork_while_every_lock_is_held() -> None:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    taken.wait()
+    all_taken.wait()
     check_child(check)
     over.set()
     thread.join()

@@ -87,10 +87,10 @@ def restored(file: Path, network: Any, optimizer: Any) -> int:
     return int(state["done"])
 
 
-def store(file: Path, network: Any, optimizer: Any, done: int) -> None:
+def store(file: Path, network: Any, optimizer: Any, steps: int) -> None:
     """Store the state: whoever is killed meanwhile leaves the earlier file."""
     beside = file.with_suffix(".new")
-    adjoint.save({"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": done}, beside)
+    adjoint.save({"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": steps}, beside)
     os.replace(beside, file)
 
 
@@ -108,15 +108,15 @@ def train(folder: Path, steps: int, what: str, seed: int) -> None:
     rank, ranks = world.Get_rank(), world.Get_size()
     network = model()
     optimizer = adjoint.optim.SGD(network.parameters(), lr=0.05, momentum=0.9)
-    done = restored(folder / "state", network, optimizer)
+    first = restored(folder / "state", network, optimizer)
     x, y = data()
-    own = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
+    rows = slice(rank * ROWS // ranks, (rank + 1) * ROWS // ranks)
     with GradientReducer(network.parameters(), bucket_bytes=100, timeout=TIMEOUT) as reducer:
         disturbance = Disturbance(what, seed, rank, ranks, steps)
-        for step in range(done, steps):
+        for step in range(first, steps):
             disturbance.strike(step, network)
             optimizer.zero_grad()
-            loss(network, x[own], y[own]).backward()
+            loss(network, x[rows], y[rows]).backward()
             reducer.wait()
             check(network, x, y)
             optimizer.step()
@@ -125,7 +125,7 @@ def train(folder: Path, steps: int, what: str, seed: int) -> None:
             time.sleep(0.01)
     if rank == 0:
         values = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
-        print(f"trained from {done}: {values.tobytes().hex()}", flush=True)
+        print(f"trained from {first}: {values.tobytes().hex()}", flush=True)
 
 
 if __name__ == "__main__":

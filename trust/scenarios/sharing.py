@@ -84,14 +84,14 @@ def every_method(seed: int) -> list[Any]:
     needed = {"softmax": (0,), "cumsum": (0,), "logsumexp": (0,), "flip": (0,), "roll": (1,), "topk": (1,),
               "renorm": (2, 0, 1.0)}  # fmt: skip
     y = x + adjoint.eye(2, dtype=adjoint.float64)
-    found = {}
+    results = {}
     for name in names:
         result = getattr(y, name)(*needed.get(name, ()))
         first = result[0] if isinstance(result, tuple) else result
-        found[name] = first.tolist()
+        results[name] = first.tolist()
         if first.requires_grad:
-            found[name] = [found[name], adjoint.autograd.grad(first.sum(), x)[0].tolist()]
-    return sorted(found.items())
+            results[name] = [results[name], adjoint.autograd.grad(first.sum(), x)[0].tolist()]
+    return sorted(results.items())
 
 
 @scenario
@@ -140,8 +140,8 @@ def shared_graph_of_second_order() -> None:
     expected = adjoint.autograd.grad(g.sum(), x, retain_graph=True)[0].tolist()
 
     def work() -> Any:
-        (own,) = adjoint.autograd.grad(y, x, create_graph=True)
-        return [adjoint.autograd.grad(z.sum(), x, retain_graph=True)[0].tolist() for z in (own, g)]
+        (gradient,) = adjoint.autograd.grad(y, x, create_graph=True)
+        return [adjoint.autograd.grad(z.sum(), x, retain_graph=True)[0].tolist() for z in (gradient, g)]
 
     assert at_once([work] * THREADS) == [[expected] * 2] * THREADS
 
@@ -267,7 +267,7 @@ def hooks_come_and_go() -> None:
 
     at_once([partial(register, k) for k in range(THREADS)])
     assert len(x._hooks) == 2000 * THREADS, len(x._hooks)
-    ids = [handle.id for own in handles for handle in own]
+    ids = [handle.id for handles_of_thread in handles for handle in handles_of_thread]
     assert len(set(ids)) == len(ids)
 
     def remove(k: int) -> None:
@@ -281,14 +281,14 @@ def hooks_come_and_go() -> None:
 @scenario
 def hooks_run_in_every_thread() -> None:
     x = leaf()
-    seen: list[int] = []
-    x.register_hook(lambda g: seen.append(threading.get_ident()) or g * 2)
+    thread_ids: list[int] = []
+    x.register_hook(lambda g: thread_ids.append(threading.get_ident()) or g * 2)
 
     def work() -> Any:
         return [adjoint.autograd.grad((x * 3).sum(), x)[0].tolist() for _ in range(50)]
 
     assert at_once([work] * THREADS) == [[[6.0] * 5] * 50] * THREADS
-    assert len(seen) == 50 * THREADS and len(set(seen)) == THREADS
+    assert len(thread_ids) == 50 * THREADS and len(set(thread_ids)) == THREADS
 
 
 # memory, numbers, generators ------------------------------------------------------------------------------------------
@@ -301,14 +301,14 @@ def allocator() -> None:
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
-        kept: list[tuple[Any, float]] = []
+        tensors: list[tuple[Any, float]] = []
         for k in range(300):
             value = float(seed * 1000 + k)
-            kept.append((adjoint.full((int(rng.integers(1, 60_000)),), value, dtype=adjoint.float64) + 0.0, value))
+            tensors.append((adjoint.full((int(rng.integers(1, 60_000)),), value, dtype=adjoint.float64) + 0.0, value))
             if rng.random() < 0.6:
-                tensor, expected = kept.pop(int(rng.integers(len(kept))))
+                tensor, expected = tensors.pop(int(rng.integers(len(tensors))))
                 assert (tensor.numpy() == expected).all()
-        assert all((tensor.numpy() == expected).all() for tensor, expected in kept)
+        assert all((tensor.numpy() == expected).all() for tensor, expected in tensors)
 
     def disturb() -> None:
         limit = adjoint.memory.get_cache_limit()
@@ -334,10 +334,10 @@ def a_generator_of_all_threads() -> None:
     """Threads get parts of one stream: each number once."""
     generator = adjoint.Generator().manual_seed(5)
     results = at_once([lambda: [adjoint.rand(7, generator=generator).tolist() for _ in range(100)]] * THREADS)
-    drawn = sorted(value for own in results for part in own for value in part)
+    numbers = sorted(value for parts in results for part in parts for value in part)
     stream = adjoint.Generator().manual_seed(5)
     expected = sorted(v for _ in range(100 * THREADS) for v in adjoint.rand(7, generator=stream).tolist())
-    assert drawn == expected
+    assert numbers == expected
 
 
 @scenario
@@ -368,7 +368,7 @@ def transforms() -> None:
         rows = adjoint.stack([x, x * 2])
         f = lambda x: (x.sin() * x).sum()
         for _ in range(5):
-            found = [
+            results = [
                 adjoint.func.vmap(adjoint.func.grad(f))(rows).tolist(),
                 adjoint.func.hessian(f)(x).tolist(),
                 adjoint.func.jvp(f, (x,), (x,))[1].tolist(),
@@ -376,7 +376,7 @@ def transforms() -> None:
                 adjoint.func.vmap(lambda a: adjoint.func.vmap(lambda b: a * b)(x))(x).tolist(),
             ]
         assert modes_are_initial()
-        return found
+        return results
 
     expected = [work(seed) for seed in range(3)]
     assert at_once([partial(work, seed) for seed in [0, 1, 2] * 2]) == expected * 2
@@ -387,11 +387,11 @@ def checkpoints_and_custom_functions() -> None:
     x = leaf()
 
     def work() -> Any:
-        found = []
+        grads = []
         for _ in range(20):
             y = checkpoint(lambda x: Square.apply(x.sin()).exp(), x, use_reentrant=False)
-            found.append(adjoint.autograd.grad(y.sum(), x)[0].tolist())
-        return found
+            grads.append(adjoint.autograd.grad(y.sum(), x)[0].tolist())
+        return grads
 
     expected = work()
     assert at_once([work] * THREADS) == [expected] * THREADS
