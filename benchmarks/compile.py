@@ -263,20 +263,20 @@ def as_arrays(results: Any) -> list[np.ndarray]:
 
 def check(name: str, who: str, results: Any, expected: Sequence[np.ndarray]) -> None:
     """Raise AssertionError unless the results agree."""
-    for own, other in zip(as_arrays(results), expected, strict=True):
+    for ours, other in zip(as_arrays(results), expected, strict=True):
         tolerance = 1e-3 if other.dtype == np.float32 else 1e-8
         largest = float(np.abs(other).max())
-        np.testing.assert_allclose(own, other, tolerance, tolerance * largest, err_msg=f"{name}: {who}")
+        np.testing.assert_allclose(ours, other, tolerance, tolerance * largest, err_msg=f"{name}: {who}")
 
 
 def block(step: Step) -> float:
     """Seconds for one call."""
     repeats = 1
     while True:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for _ in range(repeats):
             step()
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         if seconds > BLOCK or repeats > 10**5:
             return seconds / repeats
         repeats = max(repeats * 2, int(repeats * BLOCK / (seconds + 1e-9)))
@@ -289,9 +289,9 @@ def measure(workload: Workload, names: Sequence[str]) -> tuple[dict[str, float],
     expected: list[np.ndarray] = []
     for name in names:
         step = CONTENDERS[name](workload.function, [array.copy() for array in arrays])
-        begun = time.perf_counter()
+        start = time.perf_counter()
         results = step()
-        first[name] = time.perf_counter() - begun
+        first[name] = time.perf_counter() - start
         if name == "eager":
             expected = [np.array(part) for part in as_arrays(results)]
         for _ in range(2):

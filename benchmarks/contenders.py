@@ -83,10 +83,10 @@ def version_of(distribution: str, module: ModuleType) -> str:
 
 def load_all(names: Iterable[str]) -> tuple[list[Contender], dict[str, str]]:
     """The contenders among `names` that are there, in the table's order, and why each other one is not."""
-    wanted = set(names)
+    selection = set(names)
     present, absent = [], {}
     for library in LIBRARIES:
-        if library.name not in wanted:
+        if library.name not in selection:
             continue
         if importlib.util.find_spec(library.module) is None:
             absent[library.name] = "not installed"

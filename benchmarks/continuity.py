@@ -55,11 +55,11 @@ KINDS = ("forward", "backward", "NumPy")
 
 def sizes() -> list[int]:
     """Octaves, and quarters of octaves around each crossover."""
-    found = {1 << k for k in range(6, 22)}
-    for place in (crossovers.KEPT_MEMORY, crossovers.UNLOCKED, crossovers.THREADED, 2048):
-        found |= {int(place * 2 ** (k / 4)) for k in range(-2, 3)}
-        found |= {place - 8, place + 8}
-    return sorted(found)
+    results = {1 << k for k in range(6, 22)}
+    for crossover in (crossovers.KEPT_MEMORY, crossovers.UNLOCKED, crossovers.THREADED, 2048):
+        results |= {int(crossover * 2 ** (k / 4)) for k in range(-2, 3)}
+        results |= {crossover - 8, crossover + 8}
+    return sorted(results)
 
 
 def works(name: str, dtype: Any, n: int) -> dict[str, Callable[[], Any]]:
@@ -79,10 +79,10 @@ def works(name: str, dtype: Any, n: int) -> dict[str, Callable[[], Any]]:
 
 def seconds(work: Callable[[], Any], repeats: int, clock: Callable[[], float]) -> float:
     """Time of one call."""
-    begun = clock()
+    start = clock()
     for _ in range(repeats):
         work()
-    return (clock() - begun) / repeats
+    return (clock() - start) / repeats
 
 
 def times(name: str, dtype: Any, clock: Callable[[], float]) -> dict[str, list[dict[int, float]]]:
@@ -126,11 +126,11 @@ def main() -> None:
             per_element = everything[f"{name} {dtype}"] = times(name, dtype, clock)
             plain = steps(per_element["NumPy"])
             for kind in ("forward", "backward"):
-                own = steps(per_element[kind])
-                if not own:  # no work but that of the call: add hands its cotangent on
+                ours = steps(per_element[kind])
+                if not ours:  # no work but that of the call: add hands its cotangent on
                     continue
-                step, n = largest(own)
-                beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in own.items()})
+                step, n = largest(ours)
+                beyond, m = largest({size: ratio / max(1.0, plain.get(size, 1.0)) for size, ratio in ours.items()})
                 print(f"{name:<14}{dtype:<9}{kind:<10}{step:6.2f}  {n:8}  {beyond:12.2f}  {m:8}", flush=True)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

@@ -46,10 +46,10 @@ def rows(x: Any) -> Any:
 def seconds(work: Callable[[], Any], n: int) -> float:
     """Elapsed time of one call."""
     repeats = max(1, 300_000 // (n + 1000))
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(repeats):
         work()
-    return (time.perf_counter() - begun) / repeats
+    return (time.perf_counter() - start) / repeats
 
 
 def from_where(
@@ -77,15 +77,15 @@ def kept_memory(n: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 def programs(n: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
     x = np.random.default_rng(0).uniform(size=(max(1, n // 100), 100))
-    own = Fused(rows)
+    fused = Fused(rows)
     before = crossovers.set_large(1)
-    own.attempt([x], True)
+    fused.attempt([x], True)
     crossovers.set_large(before)
 
     def scheduled() -> Any:
         before = crossovers.set_large(1)
         try:
-            return own.attempt([x], True)
+            return fused.attempt([x], True)
         finally:
             crossovers.set_large(before)
 
@@ -97,11 +97,11 @@ def threads(function: Callable[..., Any]) -> Callable[[int], tuple[Callable[[], 
 
     def ways(work: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
         x = np.random.default_rng(0).uniform(size=work // cost)
-        own = Fused(function)
+        fused = Fused(function)
 
         def run(n: int) -> Any:
             set_num_threads(n)
-            return with_kept_memory(own.attempt, ([x], True))
+            return with_kept_memory(fused.attempt, ([x], True))
 
         return (lambda: run(1)), (lambda: run(usable_processors()))
 
@@ -118,10 +118,10 @@ def cost_of(ufunc: Any) -> float:
         arrays = [x[:n_elements]] * function.nin
         times = []
         for _ in range(ROUNDS):
-            begun = time.thread_time()
+            start = time.thread_time()
             for _ in range(200):
                 function(*arrays, out=out[:n_elements])
-            times.append(time.thread_time() - begun)
+            times.append(time.thread_time() - start)
         return min(times)
 
     return (least(ufunc, n) - least(ufunc, 1)) / (least(np.add, n) - least(np.add, 1))
@@ -144,8 +144,8 @@ def show_costs() -> None:
         print("    " + "  ".join(f"{ufunc}: {cost:.1f}" for ufunc, cost in costs.items()), flush=True)
 
 
-def show(name: str, constant: int, found: tuple[int | None, dict[int, float]]) -> None:
-    best, ratios = found
+def show(name: str, constant: int, measurement: tuple[int | None, dict[int, float]]) -> None:
+    best, ratios = measurement
     print(f"{name:<28} is {constant:>8}, best here: {best if best is not None else 'larger than measured'}")
     print("    " + "  ".join(f"{n}: {ratio:.2f}" for n, ratio in ratios.items()), flush=True)
 

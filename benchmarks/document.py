@@ -40,7 +40,7 @@ def page(facts: Mapping[str, str], results: Sequence[Result]) -> str:
             cells = [quantity(median(result.seconds[SUBJECT])), *(cell(result, peer) for peer in peers)]
             lines.append(f"| **{result.name}**: {result.title} | " + " | ".join(cells) + " |")
     for peer in peers:
-        ratios = [found[1].paired for found in (result.comparison(peer) for result in results) if found]
+        ratios = [comparison[1].paired for comparison in (result.comparison(peer) for result in results) if comparison]
         lines.append(f"\nGeometric mean, {peer}: **{exp(sum(map(log, ratios)) / len(ratios)):.2f}**.")
     lines += ["", NODES, *node_rows([name for name in (SUBJECT, "torch") if name in facts])]
     lines += ["", "## Taken with", "", *(f"- {name}: {fact}" for name, fact in facts.items()), ""]
@@ -49,17 +49,17 @@ def page(facts: Mapping[str, str], results: Sequence[Result]) -> str:
 
 def cell(result: Result, peer: str) -> str:
     """One ratio, or nothing where the peer has no time."""
-    found = result.comparison(peer)
-    return "" if found is None else f"{found[1].paired:.2f}"
+    comparison = result.comparison(peer)
+    return "" if comparison is None else f"{comparison[1].paired:.2f}"
 
 
 def write(path: Path, facts: Mapping[str, str], results: Sequence[Result]) -> None:
     """Write the page; the sections that other commands write stay."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = page(facts, results)
-    for kept in (
+    for section in (
         section_of(before),
         *(section_of(before, title) for title in (sparse.TITLE, compile.TITLE, TRAINING, taylor.TITLE)),
     ):
-        text = with_section(text, kept) if kept else text
+        text = with_section(text, section) if section else text
     path.write_text(text, encoding="utf-8")

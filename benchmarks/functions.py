@@ -509,9 +509,9 @@ class Step(NamedTuple):
     drivers: list[Any]
 
     def __call__(self) -> None:
-        found = self.call()
+        results = self.call()
         if self.drivers:
-            ends = [y for y in flat(found, self.library) if y.requires_grad]
+            ends = [y for y in flat(results, self.library) if y.requires_grad]
             self.library.autograd.grad(ends, self.leaves, self.drivers, allow_unused=True)
 
 
@@ -526,13 +526,13 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
             return {name: tensor(member) for name, member in value.items()}
         if not isinstance(value, Array):
             return value
-        made = library.tensor(value.in_type())
+        leaf = library.tensor(value.in_type())
         if not value.constant and value.values.dtype.kind in "fc":
-            leaves.append(made.requires_grad_())
-        return made
+            leaves.append(leaf.requires_grad_())
+        return leaf
 
-    made = [tensor(argument) for argument in arguments]
-    keywords = made.pop() if isinstance(made[-1], dict) else {}
+    tensors = [tensor(argument) for argument in arguments]
+    keywords = tensors.pop() if isinstance(tensors[-1], dict) else {}
     in_place = name.endswith("_") and not name.endswith("__")
     if in_place and name.startswith("nn.functional."):
         name, keywords = name[:-1], {**keywords, "inplace": True}
@@ -540,7 +540,7 @@ def step_of(library: ModuleType, name: str, arguments: tuple[Any, ...]) -> Step:
 
     def call() -> Any:
         # a leaf is not to be modified: its copy is, in both libraries
-        return function(made[0].clone(), *made[1:], **keywords) if in_place else function(*made, **keywords)
+        return function(tensors[0].clone(), *tensors[1:], **keywords) if in_place else function(*tensors, **keywords)
 
     drivers = [library.ones_like(y) for y in flat(call(), library) if y.requires_grad]
     return Step(call, library, leaves, drivers)

@@ -152,10 +152,10 @@ WORKLOADS: dict[str, Workload] = {
 
 def functions_of(torch: Any) -> Any:
     """torch's functions, or adjoint's."""
-    own = torch.nn.functional
+    functional = torch.nn.functional
     return SimpleNamespace(
-        tanh=torch.tanh, softmax=torch.softmax, swapaxes=torch.swapaxes, conv2d=own.conv2d, logsumexp=torch.logsumexp,
-        gelu=own.gelu,
+        tanh=torch.tanh, softmax=torch.softmax, swapaxes=torch.swapaxes, conv2d=functional.conv2d,
+        logsumexp=torch.logsumexp, gelu=functional.gelu,
     )  # fmt: skip
 
 
@@ -278,11 +278,11 @@ DRY = ("adjoint", "adjoint.compile")
 
 def seconds(step: Step, wait: Step, n: int) -> float:
     """The seconds of a step, of some in a row, until the device has finished."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(n):
         step()
     wait()
-    return (time.perf_counter() - begun) / n
+    return (time.perf_counter() - start) / n
 
 
 def measure(name: str, is_dry: bool = False) -> dict[str, Any]:
@@ -326,21 +326,21 @@ def page(results: pieces.Results, machine: str) -> str:
     rows, ratios, differs, failures = [], [], [], []
     for what, work in WORKLOADS.items():
         for size in work.sizes:
-            found = {who: results.get(f"{who}/{what}/{size}") for who in CONTENDERS}
-            times = {who: r["seconds"] for who, r in found.items() if r is not None and r["outcome"] == RIGHT}
+            entries = {who: results.get(f"{who}/{what}/{size}") for who in CONTENDERS}
+            times = {who: r["seconds"] for who, r in entries.items() if r is not None and r["outcome"] == RIGHT}
             rest = ["", ""]
             if {"adjoint", "torch"} <= set(times):
                 ratios.append(times["adjoint"] / times["torch"])
                 rest[0] = f"{ratios[-1]:.2f}"
             if "adjoint" in times and work.traffic is not None:
                 rest[1] = f"{work.traffic(size) / times['adjoint'] / 1e9:.0f}"
-            rows.append([f"**{what}**: {work.text}", f"{size:,}", *map(cell, found.values()), *rest])
-            sums = {who: r["sum"] for who, r in found.items() if r is not None and r["outcome"] == RIGHT}
+            rows.append([f"**{what}**: {work.text}", f"{size:,}", *map(cell, entries.values()), *rest])
+            sums = {who: r["sum"] for who, r in entries.items() if r is not None and r["outcome"] == RIGHT}
             if sums and max(sums.values()) - min(sums.values()) > 1e-2 * max(sums.values()):
                 differs.append(f"{what}, n = {size:,}: {sums}")
             failures += [
                 f"{who}, {what}, n = {size:,}: {r['why']}"
-                for who, r in found.items()
+                for who, r in entries.items()
                 if r is not None and r["outcome"] not in (RIGHT, ABSENT)
             ]
     head = ["workload", "n", *[f"{who}, ms" for who in CONTENDERS], "adjoint/torch", "GB/s"]

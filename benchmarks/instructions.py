@@ -138,10 +138,10 @@ def run_paths(names: Sequence[str]) -> None:
     """Run the paths between markers; this is what runs under callgrind."""
     import gc
 
-    known = paths()
+    all_paths = paths()
     gc.disable()
     for name in names:
-        path = known[name]
+        path = all_paths[name]
         for _ in range(WARM_UP):
             path()
         os.getppid()
@@ -164,10 +164,10 @@ def count(names: Sequence[str], folder: Path) -> dict[str, int]:
 
 def total_of(dump: Path) -> int:
     """The number of instructions in a file of callgrind's."""
-    found = re.search(r"^(?:summary|totals): (\d+)", dump.read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^(?:summary|totals): (\d+)", dump.read_text(), re.MULTILINE)
+    if match is None:
         raise ValueError(f"{dump} holds no counters: callgrind's format is not the one that is known here")
-    return int(found[1])
+    return int(match[1])
 
 
 def versions() -> dict[str, str]:
@@ -201,9 +201,9 @@ def show_profile(name: str, top: int) -> None:
     """Where the instructions of one path are, function by function."""
     with tempfile.TemporaryDirectory() as folder:
         total = count([name], Path(folder))[name]
-        own = own_counts(Path(folder, "out.2"))
+        counts = own_counts(Path(folder, "out.2"))
     print(f"{name}: {total} instructions")
-    for function, instructions in sorted(own.items(), key=lambda item: -item[1])[:top]:
+    for function, instructions in sorted(counts.items(), key=lambda item: -item[1])[:top]:
         print(f"{instructions / REPEATS:10.0f}  {function}")
 
 

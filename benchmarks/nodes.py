@@ -64,9 +64,9 @@ def rows(libraries: Sequence[str]) -> list[str]:
     sizes = " | ".join(f"{size:,} nodes" for size in SIZES)
     lines = [f"| | {sizes} | bytes per node |", "|---" * (len(SIZES) + 2) + "|"]
     for library in libraries:
-        found = [measured(library, size) for size in SIZES]
-        times = " | ".join(f"{1e6 * seconds:.2f} µs" for _, seconds in found)
-        lines.append(f"| {library} | {times} | {found[-2][0]:.0f} |")
+        measurements = [measured(library, size) for size in SIZES]
+        times = " | ".join(f"{1e6 * seconds:.2f} µs" for _, seconds in measurements)
+        lines.append(f"| {library} | {times} | {measurements[-2][0]:.0f} |")
     return lines
 
 

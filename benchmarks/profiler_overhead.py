@@ -58,10 +58,10 @@ def both(size: int) -> Callable[[], object]:
 
 def elapsed(step: Callable[[], object], repeats: int) -> float:
     """Microseconds for one step."""
-    begun = perf_counter_ns()
+    start = perf_counter_ns()
     for _ in range(repeats):
         step()
-    return (perf_counter_ns() - begun) / 1000 / repeats
+    return (perf_counter_ns() - start) / 1000 / repeats
 
 
 def measure(step: Callable[[], object], rounds: int, repeats: int, **options: bool) -> Result:
@@ -90,8 +90,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profiler_overhead", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200, help="blocks of each kind (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=4, help="steps in a block (default: %(default)s)")
-    given = parser.parse_args(arguments)
-    before, after = idle(both(1), given.rounds, given.repeats)
+    settings = parser.parse_args(arguments)
+    before, after = idle(both(1), settings.rounds, settings.repeats)
     print(f"never on: {before:.2f} us a step; on once, and off again: {after:.2f} us (ratio {after / before:.3f})")
     cases = {
         "forward, 1 element": (forward(1), {}),
@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{'case':<40}{'off, us/step':>14}{'on':>10}{'ratio':>8}{'calls':>8}{'added, us/call':>16}")
     over = False
     for name, (step, options) in cases.items():
-        result = measure(step, given.rounds, given.repeats, **options)
+        result = measure(step, settings.rounds, settings.repeats, **options)
         # with more elements the work itself varies more than what is added
         over |= not options and "1 element" in name and result.added > LIMIT_US
         print(

@@ -54,12 +54,12 @@ def residuals_of_rosenbrock(x: Any) -> Any:
     return adjoint.cat([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
 
 
-def bundle(cameras: int, points: int, seen: int) -> tuple[Callable[[Any], Any], dict[str, Any]]:
+def bundle(cameras: int, points: int, n_observations: int) -> tuple[Callable[[Any], Any], dict[str, Any]]:
     """The residuals of a bundle adjustment as in the data set "Bundle Adjustment in the Large", and parameters."""
     rng = np.random.default_rng(0)
-    who = rng.integers(0, cameras, seen)
-    what = np.concatenate([np.arange(points), rng.integers(0, points, seen - points)])
-    pictures = rng.standard_normal((seen, 2))
+    who = rng.integers(0, cameras, n_observations)
+    what = np.concatenate([np.arange(points), rng.integers(0, points, n_observations - points)])
+    pictures = rng.standard_normal((n_observations, 2))
 
     def residuals(p: Any) -> Any:
         camera, spot = p["cameras"][who], p["points"][what]
@@ -81,8 +81,8 @@ def rows() -> list[tuple[str, str]]:
     result = []
     leaf = adjoint.rand(N, dtype=adjoint.float64, requires_grad=True)
     for name, f in (("a stencil", banded), ("the residuals of Rosenbrock's function", residuals_of_rosenbrock)):
-        own, traced = seconds(lambda f=f: f(leaf)), seconds(lambda f=f: pattern(f, leaf, False))  # type: ignore[misc]
-        result.append((f"pattern of {name}, 10^6 variables, in times of f", f"{traced / own:.1f}"))
+        evaluation, traced = seconds(lambda f=f: f(leaf)), seconds(lambda f=f: pattern(f, leaf, False))  # type: ignore[misc]
+        result.append((f"pattern of {name}, 10^6 variables, in times of f", f"{traced / evaluation:.1f}"))
     small = np.ones(1000)
     info = adjoint.sparse.jacobian(lambda x: x[2:] - 2 * x[1:-1] + x[:-2], small, full_output=True)[1]
     result.append(("products of a tridiagonal Jacobian", str(info["passes"])))
@@ -114,9 +114,9 @@ def product_ratio() -> float:
     A = scipy_sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(N, N)).tocsr()
     transposed = A.T
     x, g = adjoint.rand(N, dtype=adjoint.float64, requires_grad=True), adjoint.ones(N, dtype=adjoint.float64)
-    own = seconds(lambda: (A @ x).backward(g), 9)
+    ours = seconds(lambda: (A @ x).backward(g), 9)
     plain, ones = x.detach().numpy(), g.numpy()
-    return own / seconds(lambda: (A @ plain, transposed @ ones), 9)
+    return ours / seconds(lambda: (A @ plain, transposed @ ones), 9)
 
 
 def main() -> None:

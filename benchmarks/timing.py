@@ -51,9 +51,9 @@ def wait_for_idle_threads(slice_seconds: float = 0.01, most_slices: int = 100) -
     away from whoever is timed next.
     """
     for _ in range(most_slices):
-        started = time.process_time()
+        start = time.process_time()
         time.sleep(slice_seconds)
-        if time.process_time() - started < slice_seconds / 10:
+        if time.process_time() - start < slice_seconds / 10:
             return True
     return False
 
@@ -62,10 +62,10 @@ def repeats_for(step: Callable[[], object], seconds: float, clock: Clock = time.
     """How many times `step` fits into `seconds`, at least once; running it to find out warms it up."""
     repeats = 1
     while True:
-        started = clock()
+        start = clock()
         for _ in range(repeats):
             step()
-        elapsed = clock() - started
+        elapsed = clock() - start
         if elapsed >= seconds / 2:
             return max(1, round(repeats * seconds / elapsed))
         repeats *= 2
@@ -81,10 +81,10 @@ def block_of(step: Callable[[], object], seconds: float, clock: Clock = time.per
         with collector_paused():
             for _ in range(untimed):  # caches and threads still know only the contender before this one
                 step()
-            started = clock()
+            start = clock()
             for _ in range(repeats):
                 step()
-            return (clock() - started) / repeats
+            return (clock() - start) / repeats
 
     return block
 
@@ -101,9 +101,9 @@ def run_rounds(
         for block in blocks.values():
             block()
     seconds: dict[str, list[float]] = {name: [] for name in blocks}
-    started = clock()
-    for done in range(rounds):
-        if done >= FEWEST_ROUNDS and clock() - started > budget:
+    start = clock()
+    for k in range(rounds):
+        if k >= FEWEST_ROUNDS and clock() - start > budget:
             break
         for name, block in blocks.items():
             seconds[name].append(block())

@@ -42,29 +42,29 @@ def statements(tree: ast.Module, path: str) -> Iterator[tuple[str, ast.Raise]]:
     """The raise statements of a module that name an exception, with keys that survive changes elsewhere in it."""
     numbers: Counter[str] = Counter()
 
-    def walk(node: ast.AST, inside: str) -> Iterator[tuple[str, ast.Raise]]:
+    def walk(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.Raise]]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                yield from walk(child, f"{inside}.{child.name}" if inside else child.name)
+                yield from walk(child, f"{scope}.{child.name}" if scope else child.name)
                 continue
             if isinstance(child, ast.Raise) and child.exc is not None:
-                key = f"{path} {inside}: {ast.unparse(child.exc)[:90]}"
+                key = f"{path} {scope}: {ast.unparse(child.exc)[:90]}"
                 numbers[key] += 1
                 yield (key if numbers[key] == 1 else f"{key} #{numbers[key]}"), child
-            yield from walk(child, inside)
+            yield from walk(child, scope)
 
     yield from walk(tree, "")
 
 
 def all_statements() -> dict[str, str]:
     """The keys of all raise statements of the package, with the places where they stand now."""
-    found = {}
+    locations = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         if not name.startswith("demo/"):
             for key, node in statements(ast.parse(path.read_text()), name):
-                found[key] = f"{name}:{node.lineno}"
-    return found
+                locations[key] = f"{name}:{node.lineno}"
+    return locations
 
 
 class NotingLoader(SourceFileLoader):
@@ -93,11 +93,11 @@ class NotingFinder:
         """The spec of a module of the package, None for all others."""
         if (name != "adjoint" and not name.startswith("adjoint.")) or name in left_compiled:
             return None
-        place = PACKAGE.joinpath(*name.split(".")[1:])
-        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        path_of_module = PACKAGE.joinpath(*name.split(".")[1:])
+        file = path_of_module / "__init__.py" if path_of_module.is_dir() else path_of_module.with_suffix(".py")
         if not file.exists():
             return None
-        search = [str(place)] if place.is_dir() else None
+        search = [str(path_of_module)] if path_of_module.is_dir() else None
         return spec_from_file_location(
             name, file, loader=NotingLoader(name, str(file)), submodule_search_locations=search
         )
@@ -134,22 +134,22 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--only", default="")
     options, arguments = parser.parse_known_args()
-    seen = run_suite(arguments, False)
+    exercised = run_suite(arguments, False)
     if not options.only or options.only.startswith(("runtime/", "arrays/", "core/")):
-        seen |= run_suite(OF_COMPILED, True)
+        exercised |= run_suite(OF_COMPILED, True)
     listed = json.loads(LISTED.read_text())
-    every = {key: place for key, place in all_statements().items() if key.startswith(options.only)}
-    missed = {key: place for key, place in every.items() if key not in seen}
-    new = {key: place for key, place in missed.items() if key not in listed}
+    every = {key: location for key, location in all_statements().items() if key.startswith(options.only)}
+    missed = {key: location for key, location in every.items() if key not in exercised}
+    new = {key: location for key, location in missed.items() if key not in listed}
     print(f"{len(every) - len(missed)} raise statements are exercised, {len(missed)} are not")
     if options.write:
-        kept = {key: listed.get(key, NOT_YET) for key in sorted(missed)}
-        LISTED.write_text(json.dumps(kept, indent=1) + "\n")
+        entries = {key: listed.get(key, NOT_YET) for key in sorted(missed)}
+        LISTED.write_text(json.dumps(entries, indent=1) + "\n")
         return 0
-    for key in sorted(listed.keys() & seen):
+    for key in sorted(listed.keys() & exercised):
         print(f"exercised by now, take it off the list: {key}")
-    for key, place in new.items():
-        print(f"neither exercised nor listed: {place}\n    {key}")
+    for key, location in new.items():
+        print(f"neither exercised nor listed: {location}\n    {key}")
     return 1 if new else 0
 
 

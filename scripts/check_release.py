@@ -91,7 +91,7 @@ class Release:
 
         They are built in a new copy of the repository's files as they were at the first build.
         """
-        files, tree, built = self.folder / "files", self.folder / f"tree-{name}", self.folder / f"dist-{name}"
+        files, tree, output = self.folder / "files", self.folder / f"tree-{name}", self.folder / f"dist-{name}"
         if not files.exists():
             self.moment = self.run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip()
             for line in self.run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines():
@@ -100,8 +100,8 @@ class Release:
                     shutil.copy2(ROOT / line, files / line)
         shutil.copytree(files, tree)
         variables = {"SOURCE_DATE_EPOCH": self.moment, "ADJOINT_REQUIRE_EXT": "1"}
-        self.run(sys.executable, "-m", "build", "--outdir", built, cwd=tree, **variables)
-        return next(built.glob("*.tar.gz")), next(built.glob("*.whl"))
+        self.run(sys.executable, "-m", "build", "--outdir", output, cwd=tree, **variables)
+        return next(output.glob("*.tar.gz")), next(output.glob("*.whl"))
 
     def environment(self, name: str, python: str = sys.executable) -> Path:
         """The interpreter of a new environment."""
@@ -138,9 +138,9 @@ def check_versions(release: Release) -> str:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version()):
         raise Missing(f"the version is {version()}, not one of three numbers")
     for file, pattern in VERSIONS.items():
-        written = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
-        if written != [version()]:
-            raise Missing(f"{file} has the version {written}, src/adjoint/__init__.py {version()}")
+        versions = re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+        if versions != [version()]:
+            raise Missing(f"{file} has the version {versions}, src/adjoint/__init__.py {version()}")
     return version()
 
 
@@ -176,9 +176,9 @@ def check_source(release: Release) -> str:
     with tarfile.open(release.source) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     missing = [name for name in IN_SOURCE if not any(each == name or each.startswith(f"{name}/") for each in names)]
-    built = [name for name in names if name.endswith((".so", ".pyd", ".pyc")) or "__pycache__" in name]
-    if missing or built:
-        raise Missing(f"{release.source.name} lacks {missing}, and has {built} that were built")
+    artifacts = [name for name in names if name.endswith((".so", ".pyd", ".pyc")) or "__pycache__" in name]
+    if missing or artifacts:
+        raise Missing(f"{release.source.name} lacks {missing}, and has {artifacts} that were built")
     return f"{release.source.stat().st_size:,} bytes, {len(names)} files"
 
 
@@ -267,9 +267,9 @@ def check_plain(release: Release) -> str:
     wheel = next(folder.glob("*-none-any.whl"))
     python = release.environment("plain")
     release.install(python, wheel)
-    said = release.run(python, "-c", "import adjoint")
-    if said.count("RuntimeWarning: adjoint runs as plain Python") != 1:
-        raise Missing(f"the plain wheel does not say once that it is slow, but {said!r}")
+    output = release.run(python, "-c", "import adjoint")
+    if output.count("RuntimeWarning: adjoint runs as plain Python") != 1:
+        raise Missing(f"the plain wheel does not say once that it is slow, but {output!r}")
     return self_test(release, python, ADJOINT_DISABLE_EXT="1")
 
 

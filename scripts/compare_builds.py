@@ -48,16 +48,16 @@ def bits(values: Any) -> str:
     """A name for the bits of arrays; one for all NaN, whose sign and payload C leaves open."""
     import numpy
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for value in values:
         array = numpy.ascontiguousarray(value.detach()._array)
-        found.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(f"{array.dtype}{array.shape}".encode())
         if array.dtype.kind in "fcV":
             array = array.copy()
             parts = array.view(array.real.dtype) if array.dtype.kind == "c" and array.size else array
             parts[parts != parts] = numpy.nan
-        found.update(array.tobytes())
-    return found.hexdigest()[:16]
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]
 
 
 def of_calls() -> Iterator[tuple[str, str]]:
@@ -73,11 +73,11 @@ def of_calls() -> Iterator[tuple[str, str]]:
                 leaves = [leaf.requires_grad_() for leaf in problem.starts()]
                 results = problem.run(leaves)
                 yield f"{name} {dtype}", bits(results)
-                wanted = [y for y in results if y.requires_grad]
-                found = adjoint.autograd.grad(
-                    wanted, leaves, [adjoint.ones_like(y) for y in wanted], allow_unused=True
+                outputs = [y for y in results if y.requires_grad]
+                grads = adjoint.autograd.grad(
+                    outputs, leaves, [adjoint.ones_like(y) for y in outputs], allow_unused=True
                 )  # fmt: skip
-                yield f"{name} {dtype} gradient", bits([g for g in found if g is not None])
+                yield f"{name} {dtype} gradient", bits([g for g in grads if g is not None])
 
 
 def of_elementwise(kind: int | None) -> Iterator[tuple[str, str]]:
@@ -99,8 +99,8 @@ def of_elementwise(kind: int | None) -> Iterator[tuple[str, str]]:
                 leaves = [adjoint.tensor(each).to(getattr(adjoint, dtype)).requires_grad_() for each in values]
                 result = getattr(ops, name)(*leaves)
                 yield f"{name} long {dtype} kind {kind}", bits([result])
-                found = adjoint.autograd.grad(result, leaves, adjoint.ones_like(result), allow_unused=True)
-                yield f"{name} long {dtype} kind {kind} gradient", bits([g for g in found if g is not None])
+                grads = adjoint.autograd.grad(result, leaves, adjoint.ones_like(result), allow_unused=True)
+                yield f"{name} long {dtype} kind {kind} gradient", bits([g for g in grads if g is not None])
 
 
 def results() -> dict[str, str]:
@@ -114,18 +114,18 @@ def results() -> dict[str, str]:
     numpy.seterr(all="ignore")
     if not vector_ufuncs.compiled:
         raise SystemExit("this build has no compiled form")
-    found = dict(of_calls())
+    digests = dict(of_calls())
     for kind in vector_ufuncs.kinds():
         vector_ufuncs.use_kind(kind)
         vectors.use_kind(kind)
-        found |= dict(of_elementwise(kind))
-    return found
+        digests |= dict(of_elementwise(kind))
+    return digests
 
 
 # all builds ----------------------------------------------------------------------------------------------------------
 
 
-def built(folder: Path, setting: dict[str, str]) -> None:
+def build(folder: Path, setting: dict[str, str]) -> None:
     """A build of the working copy's sources in a folder."""
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(ROOT / "src", folder / "src", ignore=ignored)
@@ -142,11 +142,11 @@ def computed(folder: Path) -> dict[str, str]:
     """What the build in a folder computes."""
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "ADJOINT_REQUIRE_EXT": "1"}
     command = [sys.executable, __file__, "--results"]
-    done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
+    process = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(process.stdout.splitlines()[-1])  # type: ignore[no-any-return]
 
 
-def compared(names: list[str], place: Path) -> int:
+def compared(names: list[str], parent: Path) -> int:
     """Build and compare; the number of results that differ."""
     expected: dict[str, str] = {}
     n_different = 0
@@ -155,13 +155,13 @@ def compared(names: list[str], place: Path) -> int:
         if shutil.which(setting.get("CC", sys.executable)) is None:
             print(f"{name}: there is no {setting['CC']} here", flush=True)
             continue
-        folder = place / name.replace(" ", "_")
-        built(folder, setting)
-        found = computed(folder)
-        expected = expected or found
-        different = sorted(key for key in expected.keys() | found.keys() if expected.get(key) != found.get(key))
+        folder = parent / name.replace(" ", "_")
+        build(folder, setting)
+        digests = computed(folder)
+        expected = expected or digests
+        different = sorted(key for key in expected.keys() | digests.keys() if expected.get(key) != digests.get(key))
         n_different += len(different)
-        print(f"{name}: {len(found)} results, {len(different)} differ", *different[:50], sep="\n    ", flush=True)
+        print(f"{name}: {len(digests)} results, {len(different)} differ", *different[:50], sep="\n    ", flush=True)
     return n_different
 
 
@@ -171,13 +171,13 @@ def main() -> int:
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--keep", type=Path, help="a new folder in which the builds stay")
     parser.add_argument("--results", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.results:
+    options = parser.parse_args()
+    if options.results:
         print(json.dumps(results()))
         return 0
     with contextlib.ExitStack() as stack:
-        place = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        return 1 if compared(asked.settings, place) else 0
+        parent = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        return 1 if compared(options.settings, parent) else 0
 
 
 if __name__ == "__main__":

@@ -24,12 +24,12 @@ def draw_fit() -> None:
     adjoint.sparse.spy(names["J"], left)
     left.set(xlim=(-0.5, 119.5), ylim=(119.5, -0.5))
     left.collections[0].set_sizes([4])
-    shown = right.imshow(names["solution"](names["fit"].x).T, origin="lower", extent=(0, 1, 0, 1))
+    image = right.imshow(names["solution"](names["fit"].x).T, origin="lower", extent=(0, 1, 0, 1))
     sensors = names["sensors"]
     right.plot(names["x"][sensors // names["n"]], names["x"][sensors % names["n"]], "w.", label="sensors")
     right.legend()
     right.set_title("the solution", fontsize=9)
-    figure.colorbar(shown)
+    figure.colorbar(image)
     figure.savefig(IMAGES / "sparse-fit.png", dpi=80)
 
 

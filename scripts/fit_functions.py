@@ -34,14 +34,14 @@ def chebyshev(function: Callable[[Any], Any], left_out: float = LEFT_OUT) -> lis
     """The coefficients of a function on [-1, 1]."""
     angles = [mp.pi * (k + mp.mpf(1) / 2) / POINTS for k in range(POINTS)]
     values = [function(mp.cos(angle)) for angle in angles]
-    found = [
+    coefficients = [
         2 * mp.fsum([value * mp.cos(j * angle) for value, angle in zip(values, angles, strict=True)]) / POINTS
         for j in range(POINTS)
     ]
-    found[0] /= 2
+    coefficients[0] /= 2
     least = min(abs(value) for value in values)
-    kept = max(j for j in range(POINTS) if abs(found[j]) > left_out * least) + 1
-    return found[:kept]
+    count = max(j for j in range(POINTS) if abs(coefficients[j]) > left_out * least) + 1
+    return coefficients[:count]
 
 
 def powers(coefficients: list[Any]) -> list[Any]:
@@ -181,7 +181,7 @@ def parts() -> list[str]:
     logarithm = plain_powers(lambda x: mp.log(mp.erfc(x)), SMALL_ERF, LAST_SINGLE, SINGLE)
     parts.append(table("adj_erfc_log_single", "powers of x; log(erfc(x))", logarithm, single=True))
     for order in (0, 1):
-        small, large = [chebyshev(fit(order)) for fit in (below_eight, above_eight)]
+        small, large = [chebyshev(of_order(order)) for of_order in (below_eight, above_eight)]
         parts.append(table(f"adj_bessel_i{order}_small", "Chebyshev's polynomials, highest first", small[::-1]))
         parts.append(table(f"adj_bessel_i{order}_large", "the same", large[::-1]))
     return parts

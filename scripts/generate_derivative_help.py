@@ -116,16 +116,16 @@ def paragraph(name: str) -> str | None:
         return SPARSE_TEXT
     if name.startswith((*CONSTANT, *SPARSE_PARTS)) or name.endswith("_window"):
         return NONE
-    called = plain if plain in _CALLS else plain.removesuffix("_") if in_place else ""
-    if called not in _CALLS:
+    example = plain if plain in _CALLS else plain.removesuffix("_") if in_place else ""
+    if example not in _CALLS:
         return None
-    leaves, results = record(plain, called)
+    leaves, results = record(plain, example)
     return described(name, leaves, results)
 
 
-def record(name: str, called: str) -> tuple[list[Any], list[Any]]:
+def record(name: str, example: str) -> tuple[list[Any], list[Any]]:
     """The leaves and the results of a call; a function in place works on a copy of its first leaf."""
-    problem = Problem(called, _DTYPES.get(called, "float64"), _CALLS)
+    problem = Problem(example, _DTYPES.get(example, "float64"), _CALLS)
     leaves = [tensor_of(argument).requires_grad_() for argument in problem.leaves]
     arguments = [leaf.clone() for leaf in leaves[:1]] + leaves[1:] if name.endswith("_") else leaves
     call = problem.filled(arguments)
@@ -159,7 +159,7 @@ def described(name: str, leaves: list[Any], results: list[Any]) -> str:
     saved: dict[str, set[str]] = {}
     for node in nodes:
         saved.setdefault(operation_of(node), set()).update(saved_by(node))
-    return CHAIN + ", ".join(f"{operation}{_saves(own)}" for operation, own in saved.items()) + "."
+    return CHAIN + ", ".join(f"{operation}{_saves(names)}" for operation, names in saved.items()) + "."
 
 
 def of_one(rule: Rule, node: Any) -> str:
@@ -178,13 +178,13 @@ def _saves(names: set[str]) -> str:
 
 def nodes_behind(results: list[Any]) -> list[Any]:
     """The nodes of a graph in the order in which they were recorded."""
-    waiting, known = [result.grad_fn for result in results], {}
+    waiting, nodes = [result.grad_fn for result in results], {}
     while waiting:
         node = waiting.pop()
-        if node is not None and id(node) not in known:
-            known[id(node)] = node
+        if node is not None and id(node) not in nodes:
+            nodes[id(node)] = node
             waiting += [following for following, _ in node.next_functions]
-    return sorted(known.values(), key=lambda node: node._sequence_nr())
+    return sorted(nodes.values(), key=lambda node: node._sequence_nr())
 
 
 def operation_of(node: Any) -> str:
@@ -212,10 +212,10 @@ def _wrapped(text: str) -> Iterator[str]:
 
 def page() -> str:
     """The text of the file: each paragraph once, with the names of its functions."""
-    named: dict[str, list[str]] = {}
+    functions: dict[str, list[str]] = {}
     for name, text in paragraphs().items():
-        named.setdefault(text, []).append(name)
-    return HEAD + "".join(_entry(text, members) for text, members in named.items()) + FOOT
+        functions.setdefault(text, []).append(name)
+    return HEAD + "".join(_entry(text, members) for text, members in functions.items()) + FOOT
 
 
 def _entry(text: str, members: list[str]) -> str:

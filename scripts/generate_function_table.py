@@ -70,30 +70,30 @@ def declared_at(name: str) -> str:
     >>> print(declared_at("abs"))
     [rules/elementwise.py](../src/adjoint/rules/elementwise.py) `abs_`
     """
-    found = public(name)
-    rule = getattr(found, "rule", None) or (TABLE.get(name) if not inspect.isfunction(found) else None)
+    function = public(name)
+    rule = getattr(function, "rule", None) or (TABLE.get(name) if not inspect.isfunction(function) else None)
     if rule is not None:
         kernel = rule._kernel
-        path, own = (
+        path, declaration = (
             help.declaration_of(rule)[0],
             inspect.unwrap(kernel).__code__.co_name if callable(kernel) else rule.name,
         )
     else:
-        code = getattr(inspect.unwrap(getattr(found, "fget", found)), "__code__", None)
+        code = getattr(inspect.unwrap(getattr(function, "fget", function)), "__code__", None)
         # compiled operators have no code to look at, and other compiled functions know their files from src/ on
         file = (
             "adjoint/tensor/arithmetic.py" if code is None else f"adjoint/{code.co_filename.rpartition('/adjoint/')[2]}"
         )
-        path, own = file, name if code is None else code.co_name
-    return f"[{path.removeprefix('adjoint/')}](../src/{path}) `{own}`"
+        path, declaration = file, name if code is None else code.co_name
+    return f"[{path.removeprefix('adjoint/')}](../src/{path}) `{declaration}`"
 
 
 def public(name: str) -> object:
     """The public function of a name, or the method or attribute of Tensor; None for others."""
-    found: object = adjoint
+    function: object = adjoint
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found if callable(found) else getattr(adjoint.Tensor, name, None)
+        function = getattr(function, part, None)
+    return function if callable(function) else getattr(adjoint.Tensor, name, None)
 
 
 #: The families in the order of the page, and the modules of adjoint that hold them.
@@ -128,15 +128,15 @@ def family_of(name: str) -> str:
     >>> family_of("tanh"), family_of("linalg.inv"), family_of("double")
     ('Arithmetic and elementary functions', 'Linear algebra', 'Methods of Tensor')
     """
-    found: object = adjoint
+    function: object = adjoint
     for part in name.split("."):
-        found = getattr(found, part, None)
-    rule = getattr(found, "rule", None) or TABLE.get(name)
+        function = getattr(function, part, None)
+    rule = getattr(function, "rule", None) or TABLE.get(name)
     if rule is not None:
         return next((title for title in map(title_of, files_of(rule)) if title), next(iter(FAMILIES)))
     # functions have the names of their public modules
-    home = getattr(inspect.unwrap(found), "__globals__", {}).get("__name__", "") if callable(found) else ""
-    return title_of(home) or title_of(getattr(found, "__module__", "")) or METHODS
+    home = getattr(inspect.unwrap(function), "__globals__", {}).get("__name__", "") if callable(function) else ""
+    return title_of(home) or title_of(getattr(function, "__module__", "")) or METHODS
 
 
 def title_of(module: str | None) -> str | None:

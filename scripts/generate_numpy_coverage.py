@@ -35,10 +35,10 @@ requires grad. For other Tensors it computes with their arrays. So no result sil
 
 def functions() -> dict[str, list[str]]:
     """All functions that NumPy lets be overridden, by module."""
-    found = defaultdict(list)
+    names = defaultdict(list)
     for name in sorted({numpy_name(function) for function in overrides.get_overridable_numpy_array_functions()}):
-        found[name.rpartition(".")[0]].append(name)
-    return found
+        names[name.rpartition(".")[0]].append(name)
+    return names
 
 
 def listed(names: Iterable[str]) -> str:
@@ -50,10 +50,10 @@ def section(module: str, names: list[str]) -> str:
     title = f"numpy.{module}" if module else "numpy"
     if module in MODULES:
         return f"| {title} | none of {len(names)} | | all: {MODULES[module]} |"
-    own = [name for name in names if name in FUNCTIONS]
+    differentiable = [name for name in names if name in FUNCTIONS]
     discrete = [name for name in names if name in DISCRETE]
     left = [name for name in names if name not in FUNCTIONS and name not in DISCRETE]
-    return f"| {title} | {listed(own)} | {listed(discrete)} | {listed(left)} |"
+    return f"| {title} | {listed(differentiable)} | {listed(discrete)} | {listed(left)} |"
 
 
 def version() -> str:
@@ -62,29 +62,29 @@ def version() -> str:
 
 def text() -> str:
     """The whole page."""
-    found = functions()
-    numeric = [names for module, names in found.items() if module not in MODULES]
+    by_module = functions()
+    numeric = [names for module, names in by_module.items() if module not in MODULES]
     total = sum(map(len, numeric))
     covered = sum(name in FUNCTIONS for names in numeric for name in names)
     discrete = sum(name in DISCRETE for names in numeric for name in names)
     ufuncs = {u for u in overrides.get_overridable_numpy_ufuncs() if isinstance(u, numpy.ufunc)}
-    own = sorted({u.__name__ for u in ufuncs & UFUNCS.keys()})
+    with_derivatives = sorted({u.__name__ for u in ufuncs & UFUNCS.keys()})
     others = sorted({u.__name__ for u in ufuncs - UFUNCS.keys() if not u.__name__.startswith("_")})
     lines = [
         HEAD,
         f"NumPy {version()} has {total} overridable functions of numbers. {covered} of them are differentiated, and "
-        f"{discrete} have discrete results. {len(own)} ufuncs are supported, with the methods `reduce`, `accumulate`, "
-        "`reduceat`, `outer` and `at`, and the arguments `out=`, `where=` and `dtype=`.\n",
+        f"{discrete} have discrete results. {len(with_derivatives)} ufuncs are supported, with the methods `reduce`, "
+        "`accumulate`, `reduceat`, `outer` and `at`, and the arguments `out=`, `where=` and `dtype=`.\n",
         "## Functions\n",
         "| module | differentiated | discrete results | not differentiated |",
         "|---|---|---|---|",
-        *[section(module, names) for module, names in sorted(found.items())],
+        *[section(module, names) for module, names in sorted(by_module.items())],
         "\nThe reasons why functions are not differentiated:\n",
         "| function | reason: it |",
         "|---|---|",
         *[f"| `{name}` | {reason} |" for name, reason in sorted(REASONS.items())],
         "\n## Ufuncs\n",
-        f"Supported: {listed(own)}.\n",
+        f"Supported: {listed(with_derivatives)}.\n",
         f"Not supported (they work on strings or dates, or have no derivative): {listed(others)}.",
     ]
     return "\n".join(lines) + "\n"

@@ -169,13 +169,13 @@ def failure(call: Call, arrays: tuple[np.ndarray, ...]) -> str:
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
     expected = leaves(call(*arrays))
     try:
-        found = leaves(call(*tensors))
-        if not all(isinstance(part, adjoint.Tensor) and part.requires_grad for part in found):
+        results = leaves(call(*tensors))
+        if not all(isinstance(part, adjoint.Tensor) and part.requires_grad for part in results):
             return "the result is no Tensor with history"
-        grads = adjoint.autograd.grad(total(found), tensors, allow_unused=True, materialize_grads=True)
+        grads = adjoint.autograd.grad(total(results), tensors, allow_unused=True, materialize_grads=True)
     except (RuntimeError, TypeError, ValueError) as error:
         return type(error).__name__ + ": " + str(error).partition(".")[0].partition(": [")[0]
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(results, expected, strict=True):
         np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=1e-6, atol=1e-9)
     directions = [_RNG.normal(size=array.shape) for array in arrays]
     ahead, behind = (
@@ -200,9 +200,9 @@ def own_functions() -> list[str]:
     rows: dict[str, set[str]] = defaultdict(set)
     for name in FUNCTIONS:
         library, _, rest = name.partition(".")
-        module, _, own = rest.rpartition(".")
+        module, _, function = rest.rpartition(".")
         if library == "scipy":
-            rows[module].add(own)
+            rows[module].add(function)
     for module, names in (
         ("interpolate", {*interpolated(scipy.interpolate)}),
         ("optimize", {*REFINEMENTS, *fits(optimize), *linear_problems(optimize)}),
@@ -235,22 +235,22 @@ def own_functions() -> list[str]:
     ]
 
 
-def text(found: dict[str, str]) -> str:
+def text(failures: dict[str, str]) -> str:
     """The whole page."""
     works = defaultdict(list)
-    for name, why in found.items():
+    for name, why in failures.items():
         if not why:
-            package, _, own = name.partition(".")
-            works[package].append(f"`{own}`")
+            package, _, function = name.partition(".")
+            works[package].append(f"`{function}`")
     lines = [
         HEAD,
-        f"{sum(map(len, works.values()))} of {len(found)} functions are differentiated.\n",
+        f"{sum(map(len, works.values()))} of {len(failures)} functions are differentiated.\n",
         "| package | differentiated |",
         "|---|---|",
         *[f"| scipy.{package} | {', '.join(names)} |" for package, names in sorted(works.items())],
         "\n| not differentiated | because |",
         "|---|---|",
-        *[f"| `scipy.{name}` | {why} |" for name, why in sorted(found.items()) if why],
+        *[f"| `scipy.{name}` | {why} |" for name, why in sorted(failures.items()) if why],
         OWN,
         *own_functions(),
     ]

@@ -220,8 +220,8 @@ def public(module: ModuleType) -> list[str]:
 
 def stubs() -> dict[Path, str]:
     """All stubs, by path inside the package."""
-    named = re.findall(r"class (\w+)", "".join(results()))
-    shared = ", ".join(["Device", "Dims", "Dtype", "Operand", *named, "Tensor as Tensor"])
+    classes = re.findall(r"class (\w+)", "".join(results()))
+    shared = ", ".join(["Device", "Dims", "Dtype", "Operand", *classes, "Tensor as Tensor"])
     header = HEADER + f"from adjoint.tensor.tensor import {shared}\n"
     header += "from adjoint.tensor.types import tensortype as _tensortype\n"
     faces = {

@@ -31,8 +31,8 @@ def provide_compat() -> None:
         return
     for owner in OWNERS:
         spec = importlib.util.find_spec(owner)
-        for place in spec.submodule_search_locations or () if spec is not None else ():
-            for file in sorted(Path(place).rglob("array_api_compat/__init__.py")):
+        for folder in spec.submodule_search_locations or () if spec is not None else ():
+            for file in sorted(Path(folder).rglob("array_api_compat/__init__.py")):
                 shutil.copytree(file.parent, SITE / "array_api_compat")
                 print(f"array-api-compat is missing: the copy in {owner} is used")
                 return
@@ -48,7 +48,7 @@ def compile_in_place() -> bool:
             return False
         command = ["scripts/build_translated.py", "compile"]
     print("Compiling adjoint (only what has changed)", flush=True)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command],
         cwd=ROOT,
         env=os.environ | {"ADJOINT_REQUIRE_EXT": "1"},
@@ -56,14 +56,14 @@ def compile_in_place() -> bool:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    if done.returncode:
-        print(f"{done.stdout[-2000:]}\nthe modules could not be compiled: {PLAIN}")
-    return not done.returncode
+    if process.returncode:
+        print(f"{process.stdout[-2000:]}\nthe modules could not be compiled: {PLAIN}")
+    return not process.returncode
 
 
 def main() -> int:
     """Do one of the three; returns its exit status."""
-    begun = time.monotonic()
+    start = time.monotonic()
     what, *options = sys.argv[1:]
     if what == "sources":
         return subprocess.run([sys.executable, "scripts/build_translated.py", "write"], cwd=ROOT).returncode
@@ -77,7 +77,7 @@ def main() -> int:
     paths = [str(ROOT / "src"), str(ROOT / "tests"), str(SITE), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | form | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUNBUFFERED": "1"}
     if "--seconds" not in options:
-        options += ["--seconds", str(int(LIMIT - (time.monotonic() - begun)))]
+        options += ["--seconds", str(int(LIMIT - (time.monotonic() - start)))]
     module = {"tests": "gpu", "bench": "benchmarks.gpu"}[what]
     return subprocess.run([sys.executable, "-m", module, *options], cwd=ROOT, env=environment).returncode
 

@@ -57,8 +57,8 @@ def dask_gaps() -> dict[str, str]:
     # tests/distributed cannot be imported by a name that is also dask's
     library = runpy.run_path(str(TESTS / "distributed" / "test_dask.py"))["DASK"]
     with dask.config.set(scheduler="synchronous"):
-        found = {name: failure_of(library, rule) for name, rule in TABLE.items()}
-    return {name: why[:100].strip() for name, why in found.items() if why is not None}
+        failures = {name: failure_of(library, rule) for name, rule in TABLE.items()}
+    return {name: why[:100].strip() for name, why in failures.items() if why is not None}
 
 
 def cupy_gaps() -> dict[str, str]:
@@ -89,15 +89,15 @@ FINDERS = {
 }
 
 
-def differences(listed: dict[str, str], found: dict[str, str]) -> Iterator[str]:
+def differences(listed: dict[str, str], gaps: dict[str, str]) -> Iterator[str]:
     """What is to be changed in a list, in a line for each rule."""
-    for name in sorted(listed.keys() | found.keys()):
-        if name not in found:
+    for name in sorted(listed.keys() | gaps.keys()):
+        if name not in gaps:
             yield f"{name} works; it is listed: {listed[name]}"
         elif name not in listed:
-            yield f"{name} is not listed: {found[name]}"
-        elif listed[name] != found[name]:
-            yield f"{name} has another reason: {found[name]} (listed: {listed[name]})"
+            yield f"{name} is not listed: {gaps[name]}"
+        elif listed[name] != gaps[name]:
+            yield f"{name} has another reason: {gaps[name]} (listed: {listed[name]})"
 
 
 def main(arguments: list[str]) -> int:
@@ -113,18 +113,18 @@ def main(arguments: list[str]) -> int:
     wrong = 0
     for name in options.names or FINDERS:
         find, packages = FINDERS[name]
-        found = GapList(name, versions_of(packages), find())
+        gap_list = GapList(name, versions_of(packages), find())
         if not options.check:
-            found.write()
+            gap_list.write()
         else:
             listed = GapList.read(name)
-            lines = list(differences(listed.gaps, found.gaps))
+            lines = list(differences(listed.gaps, gap_list.gaps))
             wrong += len(lines)
             for line in lines:
                 print(f"{name}: {line}")
             if lines:
-                print(f"  listed with {listed.measured_with}, here are {found.measured_with}")
-        print(f"{len(TABLE) - len(found.gaps)} of {len(TABLE)} rules work on the arrays of {name}", flush=True)
+                print(f"  listed with {listed.measured_with}, here are {gap_list.measured_with}")
+        print(f"{len(TABLE) - len(gap_list.gaps)} of {len(TABLE)} rules work on the arrays of {name}", flush=True)
     if wrong:
         print("python scripts/list_array_gaps.py writes the lists anew")
     return int(wrong > 0)

@@ -20,10 +20,10 @@ UNLOADED = ("cupyx.scipy.linalg",)  # needs CUDA's libraries to be imported, so 
 
 def names() -> dict[str, dict[str, list[str] | None]]:
     """The public names of CuPy's modules, and all of its array class, each with its parameters if these are known."""
-    found = {name: importlib.import_module(name) for name in MODULES}
-    listed = {name: members(module, [n for n in dir(module) if n[0] != "_"]) for name, module in found.items()}
+    modules = {name: importlib.import_module(name) for name in MODULES}
+    listed = {name: members(module, [n for n in dir(module) if n[0] != "_"]) for name, module in modules.items()}
     listed |= {name: dict.fromkeys(imported(name)) for name in UNLOADED}
-    kind = found["cupy"].ndarray
+    kind = modules["cupy"].ndarray
     return listed | {"cupy.ndarray": members(kind, [n for n in dir(kind) if n not in dir(object)])}
 
 
@@ -37,10 +37,10 @@ def parameters(value: Any) -> list[str] | None:
     if not callable(value) or isinstance(value, type):
         return None
     try:
-        found = inspect.signature(value).parameters.values()
+        parameters = inspect.signature(value).parameters.values()
     except (ValueError, TypeError):
         return None
-    return None if any(p.kind is p.VAR_KEYWORD for p in found) else [p.name for p in found]
+    return None if any(p.kind is p.VAR_KEYWORD for p in parameters) else [p.name for p in parameters]
 
 
 def imported(package: str) -> list[str]:

@@ -68,7 +68,7 @@ def home(value: Any) -> str:
 if __name__ == "__main__":
     for module in FURTHER:
         importlib.import_module(f"torch.{module}")
-    found = {space: sorted(names(space)) for space in SPACES}
+    by_space = {space: sorted(names(space)) for space in SPACES}
     release = torch.__version__.split("+")[0]
-    LIST.write_text(json.dumps({"torch": release, "names": found}, indent=1) + "\n")
-    print({space: len(listed) for space, listed in found.items()})
+    LIST.write_text(json.dumps({"torch": release, "names": by_space}, indent=1) + "\n")
+    print({space: len(listed) for space, listed in by_space.items()})

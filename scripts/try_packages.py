@@ -99,17 +99,17 @@ def weighted(result: Any) -> Any:
 def by_differences(function: Any, point: Any) -> Any:
     """The gradient by central differences, extrapolated once."""
     gradient = np.zeros(point.shape)
-    for place in np.ndindex(point.shape):
+    for index in np.ndindex(point.shape):
         slopes = []
         for factor in (2.0, 1.0):
-            step = factor * 2e-5 * max(1.0, abs(point[place]))
+            step = factor * 2e-5 * max(1.0, abs(point[index]))
             ends = []
             for sign in (1, -1):
-                moved = np.array(point)
-                moved[place] += sign * step
-                ends.append(float(weighted(function(moved))))
+                neighbour = np.array(point)
+                neighbour[index] += sign * step
+                ends.append(float(weighted(function(neighbour))))
             slopes.append((ends[0] - ends[1]) / (2 * step))
-        gradient[place] = (4 * slopes[1] - slopes[0]) / 3
+        gradient[index] = (4 * slopes[1] - slopes[0]) / 3
     return gradient
 
 
@@ -171,17 +171,17 @@ def counts(outcomes: dict[Entry, Outcome]) -> str:
     for how in (PLAIN, PATCHED, FAILS):
         n = sum(outcome.how == how for outcome in outcomes.values())
         rows.append(f"| {how} | {n} ({100 * n / len(outcomes):.0f} %) |")
-    own = sum(entry.what == OWN for entry in outcomes)
+    replaced = sum(entry.what == OWN for entry in outcomes)
     packages = len({entry.package for entry in outcomes})
     rows.append(f"| all, of {packages} packages | {len(outcomes)} |")
-    return "\n".join([*rows, f"| of these: SciPy's functions of which `adjoint.scipy` has its own | {own} |"])
+    return "\n".join([*rows, f"| of these: SciPy's functions of which `adjoint.scipy` has its own | {replaced} |"])
 
 
 def section(title: str, outcomes: dict[Entry, Outcome]) -> str:
     """The table of one family, and the reasons of what does not work."""
     lines = [f"## {title}", "", "| package | function | |", "|---|---|---|"]
     lines += [
-        f"| {entry.package} {version(entry.package)} | {entry.shown()} | {outcome.how} |"
+        f"| {entry.package} {version(entry.package)} | {entry.cell()} | {outcome.how} |"
         for entry, outcome in outcomes.items()
     ]
     failed = [entry for entry, outcome in outcomes.items() if outcome.how == FAILS]
@@ -225,10 +225,10 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
-    chosen = [entry for entry in ENTRIES if options.only in f"{entry.package} {entry.name}"]
-    missing = sorted({entry.package for entry in chosen if version(entry.package) is None})
+    selection = [entry for entry in ENTRIES if options.only in f"{entry.package} {entry.name}"]
+    missing = sorted({entry.package for entry in selection if version(entry.package) is None})
     outcomes: dict[Entry, Outcome] = {}
-    for entry in chosen:
+    for entry in selection:
         if entry.package not in missing:
             outcomes[entry] = outcome(entry, options.trace)
             print(f"{outcomes[entry].how:16} {entry.package:22} {entry.name} {outcomes[entry].fault}", flush=True)

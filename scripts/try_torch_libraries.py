@@ -397,7 +397,7 @@ class Outcome(NamedTuple):
 
     version: str
     program: str
-    passed: int
+    of_adjoint: int
     of_torch: int
 
 
@@ -413,12 +413,12 @@ def environment(options: Any) -> dict[str, str]:
 def run(command: list[str], options: Any, folder: Path | None = None) -> tuple[int, str]:
     """The result and the output of a command."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, cwd=folder, env=environment(options), timeout=LONGEST
         )
     except subprocess.TimeoutExpired:
         return 1, f"not done after {LONGEST} s"
-    return done.returncode, done.stdout + done.stderr
+    return process.returncode, process.stdout + process.stderr
 
 
 def numbers(text: str) -> list[float]:
@@ -431,15 +431,15 @@ def try_program(entry: Entry, options: Any) -> str:
     margin = len(lines[0]) - len(lines[0].lstrip())
     text = PRELUDE + "\n".join(line[margin:] for line in lines)
     installed = "import adjoint.as_torch\nadjoint.as_torch.install()\n" + text
-    (failed, own), (torch_failed, reference) = (
+    (failed, output), (torch_failed, reference) = (
         run([str(python), "-c", program], options)
         for python, program in ((options.adjoint, installed), (options.torch, text))
     )
     if torch_failed:
         raise RuntimeError(f"{entry.name}: the program fails on PyTorch:\n{reference}")
     if failed:
-        return "stops: " + own.strip().splitlines()[-1]
-    mine, theirs = numbers(own), numbers(reference)
+        return "stops: " + output.strip().splitlines()[-1]
+    mine, theirs = numbers(output), numbers(reference)
     scale = max(map(abs, theirs))
     near = all(abs(a - b) <= 2e-4 * abs(b) + 1e-4 * scale for a, b in zip(mine, theirs, strict=False))
     return "same numbers" if near and len(mine) == len(theirs) else "other numbers"
@@ -451,8 +451,8 @@ def tests_passed(entry: Entry, options: Any, python: Path, module: list[str]) ->
     plugins = [word for name in ("jaxtyping", "typeguard", "torchtyping", "xdist") for word in ("-p", f"no:{name}")]
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *plugins, "-W", "ignore", *entry.tests.split()]
     _, output = run([str(python), *module, *pytest], options, folder)
-    found = re.findall(r"(\d+) passed", output)
-    return int(found[-1]) if found else 0
+    counts = re.findall(r"(\d+) passed", output)
+    return int(counts[-1]) if counts else 0
 
 
 def outcome(entry: Entry, options: Any) -> Outcome:
@@ -460,11 +460,11 @@ def outcome(entry: Entry, options: Any) -> Outcome:
     sys.path.insert(0, str(options.libraries))
     version = importlib.metadata.version(entry.name)
     program = try_program(entry, options)
-    passed = of_torch = 0
+    of_adjoint = of_torch = 0
     if entry.tests:
-        passed = tests_passed(entry, options, options.adjoint, ["-m", "adjoint.as_torch"])
+        of_adjoint = tests_passed(entry, options, options.adjoint, ["-m", "adjoint.as_torch"])
         of_torch = tests_passed(entry, options, options.torch, [])
-    return Outcome(version, program, passed, of_torch)
+    return Outcome(version, program, of_adjoint, of_torch)
 
 
 def page(outcomes: dict[str, Outcome], torch: str) -> str:
@@ -474,7 +474,7 @@ def page(outcomes: dict[str, Outcome], torch: str) -> str:
         if entry.name not in outcomes:
             continue
         one = outcomes[entry.name]
-        tests = f"{one.passed} | {one.of_torch}" if entry.tests else "– | –"
+        tests = f"{one.of_adjoint} | {one.of_torch}" if entry.tests else "– | –"
         rows.append(f"| {entry.name} {one.version} | {one.program.partition(':')[0]} | {tests} |")
         if one.program.startswith("stops"):
             reasons.append(f"- {entry.name}: {one.program.partition(': ')[2]}")
@@ -491,18 +491,18 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"torch": "", "outcomes": {}}
-    outcomes = {name: Outcome(*values) for name, values in kept["outcomes"].items()}
+    stored = json.loads(KEPT.read_text()) if KEPT.exists() else {"torch": "", "outcomes": {}}
+    outcomes = {name: Outcome(*values) for name, values in stored["outcomes"].items()}
     if not options.page:
         _, version = run([str(options.torch), "-c", "import torch; print(torch.__version__)"], options)
-        kept["torch"] = version.strip().partition("+")[0]
+        stored["torch"] = version.strip().partition("+")[0]
         for entry in ENTRIES:
             if options.only in entry.name:
                 outcomes[entry.name] = outcome(entry, options)
                 print(entry.name, outcomes[entry.name], flush=True)
-                kept["outcomes"] = outcomes
-                KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    PAGE.write_text(page(outcomes, kept["torch"]))
+                stored["outcomes"] = outcomes
+                KEPT.write_text(json.dumps(stored, indent=1) + "\n")
+    PAGE.write_text(page(outcomes, stored["torch"]))
     return 0
 
 

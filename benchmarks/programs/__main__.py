@@ -51,16 +51,16 @@ def child(options: argparse.Namespace) -> Iterator[Timing]:
     clock, threads = CLOCKS[options.clock]
     usual = QUICK if options.quick else THOROUGH
     effort = Effort(options.rounds or usual.rounds, usual.block_seconds, usual.budget)
-    chosen = [p for p in ALL if options.only is None or {p.name, p.field} & set(options.only)]
-    return measured(chosen, effort, clock, threads)
+    programs = [p for p in ALL if options.only is None or {p.name, p.field} & set(options.only)]
+    return measured(programs, effort, clock, threads)
 
 
 def in_process(clock: str, arguments: list[str]) -> list[Timing]:
     """The times by one clock, in a process of their own: libraries read the number of threads when they are loaded."""
     environment = os.environ | dict.fromkeys(THREADS, str(CLOCKS[clock][1]))
     command = [sys.executable, "-m", "benchmarks.programs", *arguments, "--clock", clock, "--child"]
-    found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return [Timing(**json.loads(line)) for line in found.stdout.splitlines()]
+    process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return [Timing(**json.loads(line)) for line in process.stdout.splitlines()]
 
 
 def main(arguments: list[str] | None = None) -> int:

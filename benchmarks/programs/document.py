@@ -41,8 +41,8 @@ def with_section(page: str, text: str) -> str:
     >>> with_section("# Page\\n\\n## Programs\\n\\nold\\n\\n## Next\\n", "## Programs\\n\\nnew\\n")
     '# Page\\n\\n## Programs\\n\\nnew\\n\\n## Next\\n'
     """
-    before, found, rest = page.partition(text.partition("\n")[0] + "\n")
-    if not found:
+    before, heading, rest = page.partition(text.partition("\n")[0] + "\n")
+    if not heading:
         return f"{page.rstrip()}\n\n{text}"
     _, following, after = rest.partition("\n## ")
     return before + text + following + after
@@ -54,8 +54,8 @@ def section_of(page: str, title: str = TITLE) -> str:
     >>> section_of("# Page\\n\\n## Programs\\n\\ntext\\n\\n## Next\\n")
     '## Programs\\n\\ntext\\n'
     """
-    _, found, rest = page.partition(title + "\n")
-    return found + rest.partition("\n## ")[0] if found else ""
+    _, heading, rest = page.partition(title + "\n")
+    return heading + rest.partition("\n## ")[0] if heading else ""
 
 
 def write_section(path: Path, timings: Mapping[str, Sequence[Timing]]) -> None:

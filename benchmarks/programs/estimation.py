@@ -21,8 +21,8 @@ def aligned_points(torch, draw):
         sign = torch.sign(torch.linalg.det(u @ vh)).detach()
         flip = torch.stack([torch.ones_like(sign), torch.ones_like(sign), sign])
         rotation = (u * flip) @ vh
-        moved = (points - centre) @ rotation + other
-        return ((moved - others) ** 2).sum(1).mean()
+        images = (points - centre) @ rotation + other
+        return ((images - others) ** 2).sum(1).mean()
 
     return with_gradients(torch, loss, [points])
 
@@ -32,7 +32,7 @@ def kalman_smoother(torch, draw):
     """Filter and smoother of 15 steps of a system of four states, of which two are observed."""
     observed, noise = draw.normal(15, 2), draw.leaf(4, scale=0.3)
     step = torch.eye(4, dtype=torch.float64) + 0.1 * torch.diag(torch.ones(2, dtype=torch.float64), 2)
-    seen = torch.eye(4, dtype=torch.float64)[:2]
+    observation = torch.eye(4, dtype=torch.float64)[:2]
 
     def loss():
         q, r = torch.diag(noise.exp()), 0.1 * torch.eye(2, dtype=torch.float64)
@@ -42,8 +42,8 @@ def kalman_smoother(torch, draw):
             mean, cov = step @ mean, step @ cov @ step.T + q
             predicted.append(mean)
             ahead.append(cov)
-            gain = torch.linalg.solve(seen @ cov @ seen.T + r, seen @ cov).T
-            mean, cov = mean + gain @ (y - seen @ mean), cov - gain @ seen @ cov
+            gain = torch.linalg.solve(observation @ cov @ observation.T + r, observation @ cov).T
+            mean, cov = mean + gain @ (y - observation @ mean), cov - gain @ observation @ cov
             means.append(mean)
             covs.append(cov)
         total = means[-1].square().sum()
@@ -106,9 +106,9 @@ def hierarchical_logits(torch, draw):
     def loss():
         scale = torch.nn.functional.softplus(spread)
         logits = x @ weights + (mean + scale * offsets)[group]
-        fit = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="sum")
+        misfit = torch.nn.functional.binary_cross_entropy_with_logits(logits, y, reduction="sum")
         prior = torch.distributions.Normal(0.0, 1.0).log_prob(offsets).sum() - scale - 0.5 * weights.square().sum()
-        return fit - prior
+        return misfit - prior
 
     return with_gradients(torch, loss, [weights, offsets, mean, spread])
 
@@ -124,14 +124,14 @@ def tree_of_species(torch, draw):
         moves = torch.log(
             torch.matrix_exp(torch.nn.functional.softplus(lengths)[:, None, None] * 0.1 * generator) + 1e-12
         )
-        known = torch.nn.functional.one_hot(tips, 4).double()
-        level, used = list((known + 1e-6).log()), 0
+        letters = torch.nn.functional.one_hot(tips, 4).double()
+        level, k = list((letters + 1e-6).log()), 0
         while len(level) > 1:
             above = []
             for i in range(0, len(level), 2):
-                left = torch.logsumexp(moves[used][None] + level[i][:, None, :], 2)
-                right = torch.logsumexp(moves[used + 1][None] + level[i + 1][:, None, :], 2)
-                used += 2
+                left = torch.logsumexp(moves[k][None] + level[i][:, None, :], 2)
+                right = torch.logsumexp(moves[k + 1][None] + level[i + 1][:, None, :], 2)
+                k += 2
                 above.append(left + right)
             level = above
         return -(torch.logsumexp(level[0], 1) - math.log(4)).sum()

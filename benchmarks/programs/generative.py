@@ -22,9 +22,9 @@ def variational_autoencoder(torch, draw):
         mean, logvar = functional.linear(hidden, heads).chunk(2, dim=1)
         code = mean + (0.5 * logvar).exp() * noise
         logits = functional.linear(functional.relu(functional.linear(code, dec, dec_b)), out, out_b)
-        fit = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum") / 32
+        misfit = functional.binary_cross_entropy_with_logits(logits, images, reduction="sum") / 32
         divergence = -0.5 * torch.sum(1 + logvar - mean.pow(2) - logvar.exp(), dim=1).mean()
-        return fit + divergence
+        return misfit + divergence
 
     return with_gradients(torch, loss, [enc, enc_b, heads, dec, dec_b, out, out_b])
 
@@ -41,10 +41,10 @@ def denoising_step(torch, draw):
         draw.leaf(10, 32, scale=0.2),
         draw.leaf(10),
     )
-    kept = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 100, dtype=torch.float64), 0)
+    signal = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 100, dtype=torch.float64), 0)
 
     def loss():
-        share = kept[times][:, None]
+        share = signal[times][:, None]
         noisy = share.sqrt() * x + (1 - share).sqrt() * noise
         frequencies = torch.exp(-math.log(1e4) * torch.arange(8, dtype=torch.float64) / 8)
         angles = times[:, None] * frequencies[None]

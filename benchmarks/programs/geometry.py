@@ -155,13 +155,13 @@ def chemical_equilibrium(torch, draw):
 def turned_cameras(torch, draw):
     """Cameras turned by quaternions see points: 100 observations by crosses, gathered from 8 cameras and 30 points."""
     turns, shifts, points = draw.leaf(8, 4), draw.leaf(8, 3), draw.leaf(30, 3, shift=3.0)
-    camera, point, seen = draw.whole(100, n=8), draw.whole(100, n=30), draw.normal(100, 2)
+    camera, point, targets = draw.whole(100, n=8), draw.whole(100, n=30), draw.normal(100, 2)
 
     def loss():
         unit = (turns / turns.norm(dim=-1, keepdim=True))[camera]
         w, v, x = unit[:, :1], unit[:, 1:], points[point]
         c = torch.cross(v, x, dim=1)
         x = x + 2 * (w * c + torch.cross(v, c, dim=1)) + shifts[camera]
-        return torch.nn.functional.huber_loss(x[:, :2] / (x[:, 2:] + 10), seen)
+        return torch.nn.functional.huber_loss(x[:, :2] / (x[:, 2:] + 10), targets)
 
     return with_gradients(torch, loss, [turns, shifts, points])

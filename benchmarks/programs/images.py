@@ -135,10 +135,10 @@ def registered_pyramid(torch, draw):
 
     def loss():
         field = functional.interpolate(shift, size=(24, 24), mode="bilinear", align_corners=True)
-        moved = functional.grid_sample(
+        warped = functional.grid_sample(
             one, identity + field.permute(0, 2, 3, 1), padding_mode="border", align_corners=False
         )
-        total, a, b = 0.0, moved, two
+        total, a, b = 0.0, warped, two
         for _ in range(3):
             total = total + functional.mse_loss(a, b)
             a, b = functional.avg_pool2d(a, 2), functional.avg_pool2d(b, 2)

@@ -149,11 +149,11 @@ def interpolation(torch, draw):
 @PROGRAMS
 def best_and_chosen(torch, draw):
     """Chosen elements of rows, sorted and added back to their places, and products of the best three of each row."""
-    x, chosen = draw.leaf(30, 20), draw.whole(30, 5, n=20)
+    x, indices = draw.leaf(30, 20), draw.whole(30, 5, n=20)
 
     def loss():
-        ordered = torch.sort(x.gather(1, chosen), 1, descending=True).values
-        added = torch.zeros(30, 20, dtype=torch.float64).scatter_add(1, chosen, ordered)
+        ordered = torch.sort(x.gather(1, indices), 1, descending=True).values
+        added = torch.zeros(30, 20, dtype=torch.float64).scatter_add(1, indices, ordered)
         return (added * x).sum() + torch.topk(x, 3, 1).values.prod(1).sum()
 
     return with_gradients(torch, loss, [x])

@@ -39,11 +39,11 @@ def power_iteration(torch, draw):
 @PROGRAMS
 def low_rank(torch, draw):
     """A product of two thin factors, fitted where entries are known."""
-    table, known = draw.normal(60, 50), draw.uniform(60, 50) < 0.3
+    table, mask = draw.normal(60, 50), draw.uniform(60, 50) < 0.3
     u, v = draw.leaf(60, 4), draw.leaf(50, 4)
 
     def loss():
-        error = torch.where(known, table - u @ v.mT, 0.0)
+        error = torch.where(mask, table - u @ v.mT, 0.0)
         return (error * error).sum() + 0.1 * (u.norm() ** 2 + v.norm() ** 2)
 
     return with_gradients(torch, loss, [u, v])

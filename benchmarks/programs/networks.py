@@ -204,10 +204,10 @@ def experts(torch, draw):
     x, gate, weights = draw.normal(30, 8), draw.leaf(6, 8), draw.leaf(6, 8, 8, scale=0.4)
 
     def loss():
-        scores, chosen = torch.topk(x @ gate.T, 2, dim=1)
+        scores, indices = torch.topk(x @ gate.T, 2, dim=1)
         shares = torch.softmax(scores, 1)
         outputs = torch.einsum("ni,eio->neo", x, weights)
-        picked = torch.gather(outputs, 1, chosen[:, :, None].expand(-1, -1, 8))
+        picked = torch.gather(outputs, 1, indices[:, :, None].expand(-1, -1, 8))
         return (shares[:, :, None] * picked).sum(1).square().mean()
 
     return with_gradients(torch, loss, [gate, weights])

@@ -162,7 +162,7 @@ def unrolled(torch, draw):
 def meta_learning(torch, draw):
     """Weights from which two steps of descent fit each of three functions: the gradient goes through the steps."""
     weights = [draw.leaf(1, 20), draw.leaf(20), draw.leaf(20, 1, scale=0.3), draw.leaf(1)]
-    known, asked = draw.normal(3, 10, 1), draw.normal(3, 10, 1)
+    support, query = draw.normal(3, 10, 1), draw.normal(3, 10, 1)
     mse_loss = torch.nn.functional.mse_loss
 
     def network(weights, x):
@@ -171,12 +171,12 @@ def meta_learning(torch, draw):
 
     def loss():
         total = 0.0
-        for x, y in zip(known, asked, strict=True):
-            own = weights
+        for x, y in zip(support, query, strict=True):
+            adapted = weights
             for _ in range(2):
-                slopes = torch.autograd.grad(mse_loss(network(own, x), torch.sin(x)), own, create_graph=True)
-                own = [weight - 0.05 * slope for weight, slope in zip(own, slopes, strict=True)]
-            total = total + mse_loss(network(own, y), torch.sin(y))
+                slopes = torch.autograd.grad(mse_loss(network(adapted, x), torch.sin(x)), adapted, create_graph=True)
+                adapted = [weight - 0.05 * slope for weight, slope in zip(adapted, slopes, strict=True)]
+            total = total + mse_loss(network(adapted, y), torch.sin(y))
         return total / 3
 
     return with_gradients(torch, loss, weights)

@@ -10,11 +10,11 @@ PROGRAMS = Field("signals")
 @PROGRAMS
 def filter_by_fourier(torch, draw):
     """A filter of 129 frequencies for eight signals of 256 samples."""
-    signals, wanted, gain = draw.normal(8, 256), draw.normal(8, 256), draw.leaf(129)
+    signals, targets, gain = draw.normal(8, 256), draw.normal(8, 256), draw.leaf(129)
 
     def loss():
         result = torch.fft.irfft(torch.fft.rfft(signals) * torch.sigmoid(gain), n=256)
-        return (result - wanted).pow(2).mean()
+        return (result - targets).pow(2).mean()
 
     return with_gradients(torch, loss, [gain])
 

@@ -141,12 +141,12 @@ def hidden_markov(torch, draw):
 @PROGRAMS
 def cox_regression(torch, draw):
     """Partial likelihood of 200 sorted survival times."""
-    x, seen, beta = draw.normal(200, 5), draw.uniform(200) < 0.7, draw.leaf(5)
+    x, events, beta = draw.normal(200, 5), draw.uniform(200) < 0.7, draw.leaf(5)
 
     def loss():
         risk = x @ beta
         log_sums = torch.logcumsumexp(risk.flip(0), 0).flip(0)
-        return -(risk - log_sums)[seen].mean()
+        return -(risk - log_sums)[events].mean()
 
     return with_gradients(torch, loss, [beta])
 
@@ -212,9 +212,9 @@ def evidence_bound(torch, draw):
     def loss():
         scale = torch.nn.functional.softplus(rho)
         w = mean + scale * noise
-        fit = -0.5 * (y - w @ x.T).pow(2).sum(1).mean()
+        log_likelihood = -0.5 * (y - w @ x.T).pow(2).sum(1).mean()
         divergence = 0.5 * (scale**2 + mean**2 - 1 - 2 * scale.log()).sum()
-        return divergence - fit
+        return divergence - log_likelihood
 
     return with_gradients(torch, loss, [mean, rho])
 
@@ -243,11 +243,11 @@ def coupled_flow(torch, draw):
     def loss():
         z, volume = x, 0.0
         for first, second in couplings:
-            kept, moved = z[:, :2], z[:, 2:]
-            numbers = torch.tanh(kept @ first) @ second
+            first_half, second_half = z[:, :2], z[:, 2:]
+            numbers = torch.tanh(first_half @ first) @ second
             logs = torch.tanh(numbers[:, :2])
             volume = volume + logs.sum(1)
-            z = torch.cat([moved * logs.exp() + numbers[:, 2:], kept], 1)
+            z = torch.cat([second_half * logs.exp() + numbers[:, 2:], first_half], 1)
         return (0.5 * (z**2).sum(1) - volume).mean()
 
     return with_gradients(torch, loss, [matrix for pair in couplings for matrix in pair])

@@ -65,8 +65,8 @@ def optimizer_step(torch: Any, name: str, size: int) -> Callable[[], Any]:
 
 def cells(times: dict[str, float]) -> str:
     """The times and their ratio as cells of a table."""
-    own, other = times["adjoint"], times["torch"]
-    return f"{own * 1e6:,.0f} µs | {other * 1e6:,.0f} µs | {other / own:.2f}"
+    ours, other = times["adjoint"], times["torch"]
+    return f"{ours * 1e6:,.0f} µs | {other * 1e6:,.0f} µs | {other / ours:.2f}"
 
 
 def main() -> None:
@@ -83,9 +83,9 @@ def main() -> None:
     libraries = {"adjoint": adjoint, "torch": torch}
     rows, reference = [], {}
     for name, program in PROGRAMS.items():
-        found, expected = (losses(library, name) for library in libraries.values())
+        results, expected = (losses(library, name) for library in libraries.values())
         reference[name] = expected
-        difference = max(abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True))
+        difference = max(abs(a - b) / abs(b) for a, b in zip(results, expected, strict=True))
         times = alternating({key: program(library) for key, library in libraries.items()}, 10)
         summary = (program.__doc__ or "").rstrip(".")
         rows.append(f"| **{name}**: {summary} | {cells(times)} | {expected[-1]:.4f} | {difference:.0e} |")

@@ -19,10 +19,10 @@ def gradients(torch, data, names, loss):
 
     def step():
         loss(*parameters).backward()
-        found = [parameter.grad for parameter in parameters]
+        grads = [parameter.grad for parameter in parameters]
         for parameter in parameters:
             parameter.grad = None
-        return found
+        return grads
 
     return step
 
@@ -67,12 +67,12 @@ def classifier_in_numpy(numpy, data):
         g = numpy.exp(logs)
         g[rows, labels] -= 1
         g /= BATCH
-        found = []
+        grads = []
         for k in (2, 1, 0):
-            found = [g.T @ states[k], g.sum(axis=0), *found]
+            grads = [g.T @ states[k], g.sum(axis=0), *grads]
             if k:
                 g = (g @ weights[k]) * (states[k] > 0)
-        return found
+        return grads
 
     return step
 

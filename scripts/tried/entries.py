@@ -25,7 +25,7 @@ class Entry(NamedTuple):
     reason: str = ""
     remedy: str = ""
 
-    def shown(self) -> str:
+    def cell(self) -> str:
         """The function as the page shows it."""
         return f"`{self.name}`{', ' if self.what else ''}{self.what}"
 
