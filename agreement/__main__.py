@@ -37,7 +37,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def chosen(options: argparse.Namespace) -> list[Entry]:
+def select(options: argparse.Namespace) -> list[Entry]:
     """The entries that the command line asks for."""
     return [
         entry for entry in all_entries().values()
@@ -94,10 +94,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if importlib.util.find_spec("torch") is None:
         print(NO_TORCH, file=sys.stderr)
         return 1
-    entries = chosen(options)
-    with progress(len(entries)) as done:
-        found = {verdicts.entry: Score(verdicts) for verdicts in run.run(entries, options.processes, done)}
-    scores = [found[entry.name] for entry in entries]
+    entries = select(options)
+    with progress(len(entries)) as advance:
+        scores_by_entry = {verdicts.entry: Score(verdicts) for verdicts in run.run(entries, options.processes, advance)}
+    scores = [scores_by_entry[entry.name] for entry in entries]
     report(scores, options.show)
     if options.document:
         write(options.document, facts(), scores)

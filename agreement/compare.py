@@ -78,8 +78,8 @@ class Trial:
         self.note("raises", difference_of_errors(theirs, ours))
         if theirs.error is not None:
             return
-        found = difference(theirs, ours, self.tolerance("value"))
-        self.note("value", found, judged=self.judged(forward, theirs, ours, found))
+        result = difference(theirs, ours, self.tolerance("value"))
+        self.note("value", result, judged=self.judged(forward, theirs, ours, result))
         if ours.error is None:
             self.note("dtype", unequal(theirs.dtypes, ours.dtypes))
             self.note("view", unequal(theirs.shared, ours.shared))
@@ -108,25 +108,25 @@ class Trial:
         if how is gradient and records_more(ours, theirs):
             self.note(aspect, ("no gradient is required", "has an answer"), unmeasured=True)
         elif theirs.arrays or ours.arrays or ours.error is not None or theirs.facts != ours.facts:
-            found = difference(theirs, ours, self.tolerance(aspect)) or unequal_dtypes(theirs, ours)
-            self.note(aspect, found, judged=self.judged(how, theirs, ours, found))
+            result = difference(theirs, ours, self.tolerance(aspect)) or unequal_dtypes(theirs, ours)
+            self.note(aspect, result, judged=self.judged(how, theirs, ours, result))
             if how is gradient and ours.error is None:
                 self.note("none", unequal(*([array is None for array in each.arrays] for each in (theirs, ours))))
 
-    def note(self, aspect: str, found: Difference, unmeasured: bool = False, judged: str = "") -> None:
-        if found is None:
+    def note(self, aspect: str, result: Difference, unmeasured: bool = False, judged: str = "") -> None:
+        if result is None:
             self.verdicts.right[aspect] += 1
         else:
-            finding = Finding(self.verdicts.entry, aspect, self.dtype, str(self.sample), *found, unmeasured, judged)
+            finding = Finding(self.verdicts.entry, aspect, self.dtype, str(self.sample), *result, unmeasured, judged)
             self.verdicts.findings.append(finding)
 
-    def judged(self, how: Observe, theirs: Observation, ours: Observation, found: Difference) -> str:
+    def judged(self, how: Observe, theirs: Observation, ours: Observation, result: Difference) -> str:
         """What speaks for adjoint, if there is a difference."""
-        return judge(how, self.torch, self.sample, self.dtype, theirs, ours) if found else ""
+        return judge(how, self.torch, self.sample, self.dtype, theirs, ours) if result else ""
 
     def tolerance(self, aspect: str) -> Tolerance:
-        used = {self.dtype, *re.findall(r"b?float\d+|complex\d+", self.sample.text)}
-        coarsest = next((dtype for dtype in COARSEST if dtype in used), "float64")
+        dtypes = {self.dtype, *re.findall(r"b?float\d+|complex\d+", self.sample.text)}
+        coarsest = next((dtype for dtype in COARSEST if dtype in dtypes), "float64")
         return Tolerance(SLACK[aspect], TOLERANCE[coarsest], poles=aspect in DERIVATIVES)
 
 
@@ -167,9 +167,9 @@ def difference(theirs: Observation, ours: Observation, tolerance: Tolerance) -> 
     if len(theirs.arrays) != len(ours.arrays):
         return f"{len(theirs.arrays)} arrays", f"{len(ours.arrays)} arrays"
     for left, right, dtype in zip(theirs.arrays, ours.arrays, theirs.dtypes, strict=True):
-        found = difference_of_arrays(left, right, tolerance.of(dtype), tolerance.poles)
-        if found:
-            return found
+        result = difference_of_arrays(left, right, tolerance.of(dtype), tolerance.poles)
+        if result:
+            return result
     return None
 
 

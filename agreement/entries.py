@@ -36,10 +36,10 @@ class Entry:
     def find(self, library: ModuleType) -> Any:
         """The function, or else the Tensor's method or property, of that name. Raises AttributeError."""
         name = self.base if self.name.startswith("nn.functional.") else self.name
-        found = attribute(library, name) or attribute(library.Tensor, name)
-        if found is None:
+        function = attribute(library, name) or attribute(library.Tensor, name)
+        if function is None:
             raise AttributeError(f"{library.__name__} has neither a function nor a method {name!r}")
-        return found
+        return function
 
 
 def attribute(value: Any, path: str) -> Any:

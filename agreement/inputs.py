@@ -28,7 +28,7 @@ EXTREME = (nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-30, 700.0)
 class Dtypes:
     """The sample's dtype, one that inputs are rounded to before, if any, and whether named inputs are contiguous."""
 
-    used: str
+    dtype: str
     rounded: str = ""
     contiguous: bool = False
 
@@ -37,7 +37,7 @@ class Inputs:
     """The constructors that samples call; each result is an input of its own, differentiated where its dtype allows."""
 
     def __init__(self, library: ModuleType, dtypes: Dtypes, seed: str, leaf: Leaf):
-        self.library, self.dtype, self.rounded, self.leaf = library, dtypes.used, dtypes.rounded, leaf
+        self.library, self.dtype, self.rounded, self.leaf = library, dtypes.dtype, dtypes.rounded, leaf
         self.random = np.random.default_rng(zlib.crc32(seed.encode()))
         self.leaves: list[Any] = []
 
@@ -118,10 +118,10 @@ class Scope:
     """Evaluates a sample in one library: every name it uses is looked up first, then the expression runs."""
 
     def __init__(self, library: ModuleType, sample: Sample, dtypes: Dtypes, leaf: Leaf):
-        self.library, self.dtype, self.contiguous = library, dtypes.used, dtypes.contiguous
+        self.library, self.dtype, self.contiguous = library, dtypes.dtype, dtypes.contiguous
         self.inputs = Inputs(library, dtypes, sample.text, leaf)
         self.names: dict[str, Any] = {}
-        self.call, _, self.shown = sample.text.partition(" => ")
+        self.call, _, self.comparison = sample.text.partition(" => ")
 
     def result(self) -> Any:
         """What the call returns."""
@@ -130,7 +130,7 @@ class Scope:
     def compared(self, result: Any) -> Any:
         """What is compared: the result, or what the sample makes of it."""
         self.names["r"] = result
-        return self.value(self.shown) if self.shown else result
+        return self.value(self.comparison) if self.comparison else result
 
     def value(self, expression: str) -> Any:
         for name in names_of(expression):
@@ -158,12 +158,12 @@ class Scope:
         return getattr(self.library, name)
 
     def of_dtype(self, expression: str, dtype: str) -> Any:
-        own = self.inputs.dtype, self.inputs.rounded
+        before = self.inputs.dtype, self.inputs.rounded
         self.inputs.dtype, self.inputs.rounded = dtype, ""
         try:
             return self.value(expression)
         finally:
-            self.inputs.dtype, self.inputs.rounded = own
+            self.inputs.dtype, self.inputs.rounded = before
 
 
 CODE: dict[str, CodeType] = {}
@@ -176,7 +176,7 @@ def compiled(expression: str) -> CodeType:
     return CODE[expression]
 
 
-def drawn(shape: Sequence[int], dtype: str, *seed: int) -> Array:
+def random_array(shape: Sequence[int], dtype: str, *seed: int) -> Array:
     """Cotangents and tangents: normal numbers, complex ones for complex dtypes."""
     random = np.random.default_rng(seed)
     real, imaginary = random.normal(size=(2, *shape))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import DIFFERENTIABLE, Array, Dtypes, Scope, drawn
+from .inputs import DIFFERENTIABLE, Array, Dtypes, Scope, random_array
 from .numbers import SMALLEST_SCALE, distance
 from .observe import (
     COTANGENT,
@@ -84,11 +84,11 @@ def rounds_less(case: Case) -> bool:
     return error < inf and error <= error_of(exact, case.theirs)
 
 
-def error_of(exact: Observation, seen: Observation) -> float:
+def error_of(exact: Observation, approximate: Observation) -> float:
     """The largest error of all arrays, relative to the largest number of each; infinite if shapes differ."""
-    if [shape_of(each) for each in exact.arrays] != [shape_of(each) for each in seen.arrays]:
+    if [shape_of(each) for each in exact.arrays] != [shape_of(each) for each in approximate.arrays]:
         return inf
-    pairs = zip(exact.arrays, seen.arrays, strict=True)
+    pairs = zip(exact.arrays, approximate.arrays, strict=True)
     return max((relative(one, other) for one, other in pairs if one is not None and other is not None), default=0.0)
 
 
@@ -96,9 +96,9 @@ def shape_of(array: Array | None) -> tuple[int, ...] | None:
     return None if array is None else array.shape
 
 
-def relative(exact: Array, seen: Array) -> float:
+def relative(exact: Array, approximate: Array) -> float:
     finite = np.abs(exact[np.isfinite(exact)])
-    return float(distance(exact, seen).max(initial=0.0) / max(finite.max(initial=0.0), SMALLEST_SCALE))
+    return float(distance(exact, approximate).max(initial=0.0) / max(finite.max(initial=0.0), SMALLEST_SCALE))
 
 
 def slopes_agree(case: Case) -> bool:
@@ -184,9 +184,9 @@ def coarsest(dtypes: list[str]) -> str:
     return next(dtype for dtype in ("complex64", "float32", "complex128", "float64") if dtype in dtypes)
 
 
-def along(how: Observe, seen: Observation) -> Observation:
+def along(how: Observe, observation: Observation) -> Observation:
     """The derivative in the direction of the tangents."""
-    return seen if how is jvp else Observation([pairing(seen.arrays, TANGENT)])
+    return observation if how is jvp else Observation([pairing(observation.arrays, TANGENT)])
 
 
 def pairing(arrays: Sequence[Array | None], seed: int) -> Array:
@@ -196,23 +196,23 @@ def pairing(arrays: Sequence[Array | None], seed: int) -> Array:
 
 def product(array: Array, *seed: int) -> float:
     """The real inner product with what is drawn for an array of this shape."""
-    return float(np.sum(np.conj(array) * drawn(array.shape, str(array.dtype), *seed)).real)
+    return float(np.sum(np.conj(array) * random_array(array.shape, str(array.dtype), *seed)).real)
 
 
-def moved(torch: Library, tensor: Any, step: float, *seed: int) -> Any:
+def displace(torch: Library, tensor: Any, step: float, *seed: int) -> Any:
     """A tensor some way along the numbers that are drawn for it."""
-    return tensor + step * torch.drawn(tensor, *seed)
+    return tensor + step * torch.random_like(tensor, *seed)
 
 
 def moved_results(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The results for inputs that are moved along their tangents."""
-    scope = Scope(torch.module, sample, dtypes, lambda tensor, number: moved(torch, tensor, step, TANGENT, number))
+    scope = Scope(torch.module, sample, dtypes, lambda tensor, number: displace(torch, tensor, step, TANGENT, number))
     return [as_numpy(tensor) for tensor in floating(scope.compared(scope.result()))]
 
 
 def moved_functional(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """What the gradient is the gradient of: the pairing of results and cotangents."""
-    outputs, _, _ = recorded(torch, sample, dtypes, lambda leaf, number: moved(torch, leaf, step, TANGENT, number))
+    outputs, _, _ = recorded(torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number))
     return [pairing([as_numpy(each) for each in outputs], COTANGENT)]
 
 
@@ -221,12 +221,12 @@ def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> 
 
     def at(aside: float) -> float:
         def leaf(tensor: Any, number: int) -> Any:
-            ahead = moved(torch, tensor, step, TANGENT, number)
-            return ahead + aside * torch.drawn(tensor, FUNCTIONAL, number)
+            ahead = displace(torch, tensor, step, TANGENT, number)
+            return ahead + aside * torch.random_like(tensor, FUNCTIONAL, number)
 
         outputs, leaves, _ = recorded(torch, sample, dtypes, leaf)
-        cotangents = (torch.drawn(each, COTANGENT, number) for number, each in enumerate(outputs))
-        ahead = [moved(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
+        cotangents = (torch.random_like(each, COTANGENT, number) for number, each in enumerate(outputs))
+        ahead = [displace(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
         pairs = zip(outputs, ahead, strict=True)
         return sum(float(np.sum(np.conj(as_numpy(other)) * as_numpy(each)).real) for each, other in pairs)
 
@@ -236,9 +236,11 @@ def moved_slope(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> 
 
 def moved_gradient(torch: Library, sample: Sample, dtypes: Dtypes, step: float) -> list[Array]:
     """The same by torch's own gradient, which may be another than its values' slope by choice."""
-    outputs, leaves, _ = recorded(torch, sample, dtypes, lambda leaf, number: moved(torch, leaf, step, TANGENT, number))
-    cotangents = (torch.drawn(each, COTANGENT, number) for number, each in enumerate(outputs))
-    ahead = [moved(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
+    outputs, leaves, _ = recorded(
+        torch, sample, dtypes, lambda leaf, number: displace(torch, leaf, step, TANGENT, number)
+    )
+    cotangents = (torch.random_like(each, COTANGENT, number) for number, each in enumerate(outputs))
+    ahead = [displace(torch, each, step, TANGENT, len(leaves) + j) for j, each in enumerate(cotangents)]
     grads = torch.module.autograd.grad(outputs, leaves, ahead, allow_unused=True)
     return [pairing([None if each is None else as_numpy(each) for each in grads], FUNCTIONAL)]
 

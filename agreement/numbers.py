@@ -46,9 +46,9 @@ def kinds(values: Array) -> Array:
 def where_they_differ(left: Array, right: Array) -> tuple[str, str]:
     """The numbers of the worst place."""
     apart = distance(left, right).ravel()
-    place = int(np.argmax(apart))
-    at = f" at {tuple(int(i) for i in np.unravel_index(place, left.shape))}" if left.shape else ""
-    return f"{left.ravel()[place]:.8g}{at}", f"{right.ravel()[place]:.8g}{at}"
+    position = int(np.argmax(apart))
+    at = f" at {tuple(int(i) for i in np.unravel_index(position, left.shape))}" if left.shape else ""
+    return f"{left.ravel()[position]:.8g}{at}", f"{right.ravel()[position]:.8g}{at}"
 
 
 def distance(left: Array, right: Array) -> Array:

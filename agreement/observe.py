@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import DIFFERENTIABLE, Array, Dtypes, Leaf, Scope, drawn
+from .inputs import DIFFERENTIABLE, Array, Dtypes, Leaf, Scope, random_array
 from .samples import Sample
 
 COTANGENT, FUNCTIONAL, TANGENT = 1, 2, 3  # seeds, followed by the number of the result or input
@@ -30,10 +30,10 @@ class Library:
         importlib.import_module(f"{self.name}.masked")
         self.module.set_num_threads(1)
 
-    def drawn(self, like: Any, *seed: int) -> Any:
+    def random_like(self, like: Any, *seed: int) -> Any:
         """A tensor of the same shape and dtype with the numbers that are drawn for a seed."""
         name = dtype_name(like)
-        return self.module.tensor(drawn(like.shape, name, *seed)).to(getattr(self.module, name))
+        return self.module.tensor(random_array(like.shape, name, *seed)).to(getattr(self.module, name))
 
 
 @dataclass
@@ -66,61 +66,63 @@ def forward(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The result without any gradient: values, dtypes, the memory it shares with inputs, how results are nested."""
     scope = Scope(library.module, sample, dtypes, leaf=itself)
     result = scope.result()
-    seen = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
+    observation = Observation(shared=[sharing(tensor, scope.inputs.leaves) for tensor in tensors(result)])
     compared = scope.compared(result)
-    seen.facts.append(nesting(compared))
+    observation.facts.append(nesting(compared))
     for value in flattened(compared):
         if hasattr(value, "requires_grad"):
-            seen.add(value)
+            observation.add(value)
         else:
-            seen.facts.append(plain(value))
+            observation.facts.append(plain(value))
     if sample.inplace:
         changed = scope.names["target"]
-        seen.facts.append(result is changed)
-        if not scope.shown:
-            seen.add(changed)
-    return seen
+        observation.facts.append(result is changed)
+        if not scope.comparison:
+            observation.add(changed)
+    return observation
 
 
 def gradient(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The gradients of all inputs with random cotangents, and which results require one."""
     outputs, leaves, flags = recorded(library, sample, dtypes)
-    seen = Observation(facts=flags)
+    observation = Observation(facts=flags)
     if outputs:
-        cotangents = [library.drawn(tensor, COTANGENT, number) for number, tensor in enumerate(outputs)]
+        cotangents = [library.random_like(tensor, COTANGENT, number) for number, tensor in enumerate(outputs)]
         for grad in library.module.autograd.grad(outputs, leaves, cotangents, allow_unused=True):
-            seen.add(grad)
-    return seen
+            observation.add(grad)
+    return observation
 
 
 def second(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The gradients of a random functional of the gradients, by inputs and by cotangents."""
     grad = library.module.autograd.grad
     outputs, leaves, flags = recorded(library, sample, dtypes)
-    seen = Observation(facts=flags)
+    observation = Observation(facts=flags)
     if outputs:
-        cotangents = [library.drawn(each, COTANGENT, number).requires_grad_() for number, each in enumerate(outputs)]
+        cotangents = [
+            library.random_like(each, COTANGENT, number).requires_grad_() for number, each in enumerate(outputs)
+        ]
         grads = grad(outputs, leaves, cotangents, allow_unused=True, create_graph=True)
         usable = {number: each for number, each in enumerate(grads) if each is not None and each.requires_grad}
-        weights = [library.drawn(each, FUNCTIONAL, number) for number, each in usable.items()]
+        weights = [library.random_like(each, FUNCTIONAL, number) for number, each in usable.items()]
         inputs = [*leaves, *cotangents]
         for each in grad([*usable.values()], inputs, weights, allow_unused=True) if usable else [None] * len(inputs):
-            seen.add(each)
-    return seen
+            observation.add(each)
+    return observation
 
 
 def jvp(library: Library, sample: Sample, dtypes: Dtypes) -> Observation:
     """The tangents of all results for random tangents of the inputs."""
 
     def dual(tensor: Any, number: int) -> Any:
-        return library.forward_ad.make_dual(tensor, library.drawn(tensor, TANGENT, number))
+        return library.forward_ad.make_dual(tensor, library.random_like(tensor, TANGENT, number))
 
-    seen = Observation()
+    observation = Observation()
     with library.forward_ad.dual_level():
         scope = Scope(library.module, sample, dtypes, leaf=dual)
         for tensor in floating(scope.compared(scope.result())):
-            seen.add(library.forward_ad.unpack_dual(tensor).tangent)
-    return seen
+            observation.add(library.forward_ad.unpack_dual(tensor).tangent)
+    return observation
 
 
 def itself(tensor: Any, number: int) -> Any:

@@ -67,9 +67,9 @@ class Worker:
 
 
 def run(
-    entries: Iterable[Entry], processes: int, done: Callable[[str], None] = lambda name: None
+    entries: Iterable[Entry], processes: int, advance: Callable[[str], None] = lambda name: None
 ) -> Iterator[Verdicts]:
-    """The verdicts on all entries as they come; `done` hears of each."""
+    """The verdicts on all entries as they come; `advance` gets the name of each."""
     waiting = deque(entry.name for entry in entries)
     workers = [Worker.start() for _ in range(min(processes, len(waiting)))]
     for worker in workers:
@@ -78,7 +78,7 @@ def run(
         ready = wait([worker.pipe for worker in workers], timeout=1.0)
         for worker in [each for each in workers if each.pipe in ready or time.monotonic() > each.deadline]:
             verdicts = received(worker)
-            done(worker.entry)
+            advance(worker.entry)
             yield verdicts
             workers.remove(worker)
             if waiting:

@@ -98,8 +98,8 @@ class Score:
 
     def wrong(self, aspect: str, which: str = ALL) -> int:
         """The number of samples that differ."""
-        found = self.open if which == OPEN else [each for findings in self.differing.values() for each in findings]
-        return sum(each.aspect in parts(aspect) and COUNTS[which](each) for each in found)
+        members = self.open if which == OPEN else [each for findings in self.differing.values() for each in findings]
+        return sum(each.aspect in parts(aspect) and COUNTS[which](each) for each in members)
 
 
 COUNTS: dict[str, Callable[[Finding], bool]] = {
@@ -160,8 +160,8 @@ def by_family(scores: Sequence[Score]) -> dict[str, list[Score]]:
 
 def by_reason(scores: Iterable[Score]) -> dict[Explanation, list[Finding]]:
     """The explained findings under their explanations, in the order of the file."""
-    found = {row: [finding for score in scores for finding in score.explained.get(row, ())] for row in explanations()}
-    return {row: findings for row, findings in found.items() if findings}
+    by_row = {row: [finding for score in scores for finding in score.explained.get(row, ())] for row in explanations()}
+    return {row: findings for row, findings in by_row.items() if findings}
 
 
 def counted(findings: Iterable[Finding]) -> Counter[str]:

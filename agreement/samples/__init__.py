@@ -57,7 +57,7 @@ class Line:
 
     def sample(self) -> Sample:
         """The expression of the call."""
-        arguments, shown = separated(self.text)
+        arguments, comparison = separated(self.text)
         if arguments.startswith("="):
             call = arguments[1:].strip()
         elif self.method:
@@ -65,11 +65,11 @@ class Line:
             call = f"({first}).{self.name}({rest})"
         else:
             call = f"{self.name}({arguments})"
-        return Sample(call + shown, self.dtypes)
+        return Sample(call + comparison, self.dtypes)
 
     def inplace(self, entry: Entry) -> Sample | None:
         """The same call in place on a copy `target` of the first argument; None where that is no Tensor."""
-        arguments, shown = separated(self.text)
+        arguments, comparison = separated(self.text)
         if arguments.startswith("="):
             return None
         first, rest = first_and_rest(arguments)
@@ -80,13 +80,13 @@ class Line:
             call = f"{entry.base}({', '.join(part for part in (copied, rest, 'inplace=True') if part)})"
         else:
             call = f"{copied}.{entry.name}({rest})"
-        return Sample(call + shown, self.dtypes, inplace=True)
+        return Sample(call + comparison, self.dtypes, inplace=True)
 
 
 def separated(text: str) -> tuple[str, str]:
     """The arguments, and what is shown of the result with its arrow."""
-    arguments, arrow, shown = text.partition(" => ")
-    return arguments.strip(), arrow + shown
+    arguments, arrow, comparison = text.partition(" => ")
+    return arguments.strip(), arrow + comparison
 
 
 def first_and_rest(arguments: str) -> tuple[str, str]:
@@ -111,8 +111,8 @@ def names_of(expression: str) -> tuple[str, ...]:
 def choices(text: str) -> Iterator[str]:
     """The text once for each combination of its choices {a|b}."""
     parts = CHOICE.split(text)
-    for chosen in itertools.product(*(part.split("|") for part in parts[1::2])):
-        yield "".join(itertools.chain.from_iterable(itertools.zip_longest(parts[::2], chosen, fillvalue="")))
+    for combination in itertools.product(*(part.split("|") for part in parts[1::2])):
+        yield "".join(itertools.chain.from_iterable(itertools.zip_longest(parts[::2], combination, fillvalue="")))
 
 
 def parse(lines: Iterable[str]) -> Iterator[Line | tuple[str, str]]:
@@ -127,8 +127,8 @@ def parse(lines: Iterable[str]) -> Iterator[Line | tuple[str, str]]:
         if text[0] == " ":
             filled = True
             for part in text.split(" ; "):
-                for chosen in choices(part.strip()):
-                    yield from (Line(name.lstrip("."), name.startswith("."), chosen, dtypes) for name in names)
+                for choice in choices(part.strip()):
+                    yield from (Line(name.lstrip("."), name.startswith("."), choice, dtypes) for name in names)
         elif " = " in text:
             left, right = text.split(" = ", 1)
             yield from ((name.strip(), right.strip()) for name in left.split(","))
@@ -145,20 +145,20 @@ def everything() -> tuple[dict[str, list[Line]], dict[str, str]]:
     samples: dict[str, list[Line]] = {}
     inputs: dict[str, str] = {}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
-        for found in parse(path.read_text(encoding="utf-8").splitlines()):
-            if isinstance(found, Line):
-                samples.setdefault(found.name, []).append(found)
-            elif inputs.setdefault(*found) != found[1]:
-                raise ValueError(f"{path.name}: the input {found[0]!r} is already {inputs[found[0]]}")
+        for entry in parse(path.read_text(encoding="utf-8").splitlines()):
+            if isinstance(entry, Line):
+                samples.setdefault(entry.name, []).append(entry)
+            elif inputs.setdefault(*entry) != entry[1]:
+                raise ValueError(f"{path.name}: the input {entry[0]!r} is already {inputs[entry[0]]}")
     return samples, inputs
 
 
 def samples_of(entry: Entry) -> list[Sample]:
     """The samples of an entry; those of an in-place variant are its function's, besides its own."""
     lines = everything()[0]
-    own = [line.sample() for line in lines.get(entry.name, ())]
+    plain = [line.sample() for line in lines.get(entry.name, ())]
     derived = [line.inplace(entry) for line in lines.get(entry.base, ())] if entry.inplace else []
-    return list(dict.fromkeys([*own, *filter(None, derived)]))
+    return list(dict.fromkeys([*plain, *filter(None, derived)]))
 
 
 def named_inputs() -> dict[str, str]:

@@ -27,13 +27,13 @@ def ill(rates, times=days):
     return odeint(change, np.array([boys - 3.0, 3.0]), times, rates)[:, 1]
 
 
-fit = adjoint.optimize.least_squares(lambda rates: ill(rates) - in_bed, np.array([1.0, 0.3]))
-infection, recovery = fit.x
-spread = np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)) * np.sum(fit.fun**2) / (len(days) - 2))
+solution = adjoint.optimize.least_squares(lambda rates: ill(rates) - in_bed, np.array([1.0, 0.3]))
+infection, recovery = solution.x
+spread = np.sqrt(np.diag(np.linalg.inv(solution.jac.T @ solution.jac)) * np.sum(solution.fun**2) / (len(days) - 2))
 print(f"infection {infection:.3f} +- {spread[0]:.3f} a day, recovery {recovery:.3f} +- {spread[1]:.3f} a day")
 print(f"one ill boy infects {infection / recovery:.2f} others")
 # Murray, Mathematical Biology I, section 10.2, gives 1.66 and 0.44 a day
-assert np.all(np.abs(fit.x - [1.66, 0.44]) < 2 * spread)
+assert np.all(np.abs(solution.x - [1.66, 0.44]) < 2 * spread)
 
 # %%
 # Final size: the share that is never infected solves s = exp(-R (1 - s)). Its derivative by R comes from the equation
@@ -46,7 +46,7 @@ print(f"never ill: {left:.4f} of all, changes by {slope:.5f} for each unit of R"
 assert np.isclose(slope, exact, rtol=1e-8)
 
 t = np.linspace(0, 13, 100)
-plt.plot(t, ill(fit.x, t), label="model")
+plt.plot(t, ill(solution.x, t), label="model")
 plt.plot(days, in_bed, "ko", label="boys in bed")
 plt.xlabel("day")
 plt.legend()

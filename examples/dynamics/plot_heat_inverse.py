@@ -55,14 +55,16 @@ direction = np.random.default_rng(0).normal(size=(n, n))
 difference = (loss(1e-5 * direction) - loss(-1e-5 * direction)) / 2e-5
 assert np.isclose(np.sum(adjoint.grad(loss)(start) * direction), difference, rtol=1e-6)
 
-fit = adjoint.optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 250, "ftol": 1e-16, "gtol": 1e-12})
-found = np.exp(fit.x)
-print(f"error of the conductivity {np.linalg.norm(found - truth) / np.linalg.norm(truth):.3f}")
-assert np.linalg.norm(found - truth) < 0.05 * np.linalg.norm(truth)
+solution = adjoint.optimize.minimize(
+    loss, start, method="L-BFGS-B", options={"maxiter": 250, "ftol": 1e-16, "gtol": 1e-12}
+)
+estimate = np.exp(solution.x)
+print(f"error of the conductivity {np.linalg.norm(estimate - truth) / np.linalg.norm(truth):.3f}")
+assert np.linalg.norm(estimate - truth) < 0.05 * np.linalg.norm(truth)
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(9.5, 3))
-pictures = {"temperature": measured.reshape(n, n), "conductivity, found": found, "conductivity, true": truth}
+pictures = {"temperature": measured.reshape(n, n), "conductivity, found": estimate, "conductivity, true": truth}
 for axis, (title, picture) in zip(axes, pictures.items(), strict=True):
     limits = {} if title == "temperature" else {"vmin": truth.min(), "vmax": truth.max()}
     figure.colorbar(axis.imshow(picture, cmap="viridis", **limits), ax=axis, shrink=0.8)

@@ -40,7 +40,7 @@ def true_flow(start):
 
 rng = np.random.default_rng(0)
 starts = np.array([[2.0, 0.0], [0.0, 1.2], [-1.0, -1.0], [0.5, 0.3]])
-shown = true_flow(starts)
+data = true_flow(starts)
 w = {
     "a": 0.3 * rng.normal(size=(2, 24)),
     "b": 0.1 * rng.normal(size=24),
@@ -50,25 +50,25 @@ w = {
 
 # %%
 # 122 weights: few enough for quasi-Newton steps. The loop over time is recorded once and replayed.
-fit = adjoint.optimize.minimize(
-    lambda w: np.mean((flow(starts, w) - shown) ** 2), w, method="L-BFGS-B", options={"maxiter": 400}, compile=True
+solution = adjoint.optimize.minimize(
+    lambda w: np.mean((flow(starts, w) - data) ** 2), w, method="L-BFGS-B", options={"maxiter": 400}, compile=True
 )
 other = np.array([[1.4, -0.6]])
-error = np.abs(flow(other, fit.x) - true_flow(other)).max()
-print(f"mean square {fit.fun:.1e}; on a way that was not shown, the largest error is {error:.3f}")
-assert fit.fun < 1e-3 and error < 0.15
+error = np.abs(flow(other, solution.x) - true_flow(other)).max()
+print(f"mean square {solution.fun:.1e}; on a way that was not shown, the largest error is {error:.3f}")
+assert solution.fun < 1e-3 and error < 0.15
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4))
 for k in range(len(starts)):
-    left.plot(*shown[:, k].T, "k.", ms=3)
-    left.plot(*flow(starts, fit.x)[:, k].T, color="C0")
+    left.plot(*data[:, k].T, "k.", ms=3)
+    left.plot(*flow(starts, solution.x)[:, k].T, color="C0")
 left.plot(*true_flow(other)[:, 0].T, "k:", lw=2, label="true way of another start")
-left.plot(*flow(other, fit.x)[:, 0].T, color="C1", label="by the network")
+left.plot(*flow(other, solution.x)[:, 0].T, color="C1", label="by the network")
 left.legend(loc="lower left")
 left.set_title("points that were shown, and solutions")
 grid = np.stack(np.meshgrid(np.linspace(-2, 2, 15), np.linspace(-2, 2, 15)), axis=-1)
-field, true_field = law(grid, fit.x), grid @ matrix.T
+field, true_field = law(grid, solution.x), grid @ matrix.T
 right.quiver(*grid.T, *true_field.T, color="0.6", label="true")
 right.quiver(*grid.T, *field.T, color="C0", alpha=0.8, label="network")
 right.set_title("the law of motion")

@@ -19,11 +19,11 @@ h = 1 / steps
 
 def drive(force, drag=0.0):
     """Positions and speeds, with the force constant in each step."""
-    place, speed, way = 0.0 * force[0], 0.0 * force[0], []
+    position, speed, way = 0.0 * force[0], 0.0 * force[0], []
     for k in range(steps):
         pull = force[k] - drag * speed * np.abs(speed)
-        place, speed = place + h * speed + 0.5 * h**2 * pull, speed + h * pull
-        way.append(np.stack([place, speed]))
+        position, speed = position + h * speed + 0.5 * h**2 * pull, speed + h * pull
+        way.append(np.stack([position, speed]))
     return np.stack(way)
 
 
@@ -34,9 +34,9 @@ def effort(force):
 solutions = {}
 for drag in (0.0, 3.0):
     arrive = NonlinearConstraint(lambda u, drag=drag: drive(u, drag)[-1], [1.0, 0.0], [1.0, 0.0])
-    fit = adjoint.optimize.minimize(effort, np.ones(steps), method="SLSQP", constraints=arrive, tol=1e-10)
-    solutions[drag] = fit.x
-    print(f"drag {drag}: effort {fit.fun:.4f}")
+    solution = adjoint.optimize.minimize(effort, np.ones(steps), method="SLSQP", constraints=arrive, tol=1e-10)
+    solutions[drag] = solution.x
+    print(f"drag {drag}: effort {solution.fun:.4f}")
 
 # %%
 # In steps the least effort is 12 / (1 - 1/n^2) exactly, and the force lies on the line.

@@ -38,19 +38,19 @@ def residual(w, x):
 rng = np.random.default_rng(0)
 start = {"a": rng.normal(size=12), "b": rng.normal(size=12), "c": 0.4 * rng.normal(size=(12, 12)), "d": np.zeros(12)}
 start["e"] = 0.3 * rng.normal(size=12)
-fit = adjoint.optimize.minimize(
+solution = adjoint.optimize.minimize(
     lambda w: np.mean((residual(w, points) - right_hand_side) ** 2), start, method="BFGS", options={"maxiter": 400}
 )
 
 # %%
 fine = np.linspace(0, 1, 200)
-error = np.abs(network(fit.x, fine) - exact(fine))
-print(f"loss {fit.fun:.1e}, largest error of the solution {error.max():.1e}")
+error = np.abs(network(solution.x, fine) - exact(fine))
+print(f"loss {solution.fun:.1e}, largest error of the solution {error.max():.1e}")
 assert error.max() < 2e-3
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4))
 left.plot(fine, exact(fine), lw=6, alpha=0.3, label="exact")
-left.plot(fine, network(fit.x, fine), color="C1", label="network")
+left.plot(fine, network(solution.x, fine), color="C1", label="network")
 left.plot(points, 0 * points, "k|", ms=5)
 left.legend()
 left.set_title("solution")

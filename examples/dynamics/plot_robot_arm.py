@@ -32,10 +32,10 @@ def reach(angles, lengths, target):
 # %%
 # Two joints: the law of cosines gives the elbow.
 lengths, target = np.array([1.0, 0.8]), np.array([0.9, 0.9])
-found = reach(np.array([0.2, 1.0]), lengths, target)
+solution = reach(np.array([0.2, 1.0]), lengths, target)
 elbow = np.arccos((target @ target - lengths @ lengths) / (2 * lengths[0] * lengths[1]))
-print(f"elbow {found[1]:.12f}, formula {elbow:.12f}")
-assert np.isclose(found[1], elbow, atol=1e-12)
+print(f"elbow {solution[1]:.12f}, formula {elbow:.12f}")
+assert np.isclose(solution[1], elbow, atol=1e-12)
 
 # %%
 # Three joints on a circle. How well the hand can move is the area of the ellipse that the Jacobian makes of a circle.

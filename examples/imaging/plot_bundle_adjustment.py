@@ -33,35 +33,36 @@ def project(cameras, points):
     return np.concatenate([x / z, y / z])
 
 
-seen = project(cameras, points)
+pictures = project(cameras, points)
 
 
 # %%
 # Scene and cameras together can be moved, turned and scaled without any change in the pictures. So the first camera
 # is held, and one coordinate of the second.
 def residuals(p):
-    held = np.zeros((n_cameras, 6))
-    held[0], held[1, 3] = 1, 1
-    placed = np.where(held > 0, cameras, p["cameras"])
-    return project(placed, p["points"]) - seen
+    fixed = np.zeros((n_cameras, 6))
+    fixed[0], fixed[1, 3] = 1, 1
+    placed = np.where(fixed > 0, cameras, p["cameras"])
+    return project(placed, p["points"]) - pictures
 
 
 start = {
     "cameras": cameras + 0.05 * rng.normal(size=cameras.shape),
     "points": points + 0.3 * rng.normal(size=points.shape),
 }
-fit = adjoint.optimize.least_squares(residuals, start, jac="sparse", ftol=1e-15, xtol=1e-15, gtol=1e-15)
-found = fit.x["points"]
-print(f"largest error in the pictures {np.abs(fit.fun).max():.1e}, of the points {np.abs(found - points).max():.1e}")
-assert np.abs(found - points).max() < 1e-6
+solution = adjoint.optimize.least_squares(residuals, start, jac="sparse", ftol=1e-15, xtol=1e-15, gtol=1e-15)
+estimate = solution.x["points"]
+error = np.abs(estimate - points).max()
+print(f"largest error in the pictures {np.abs(solution.fun).max():.1e}, of the points {error:.1e}")
+assert error < 1e-6
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
-left.spy(fit.jac, markersize=0.4, aspect="auto")
-left.set_title(f"the Jacobian, {fit.jac.shape[0]} x {fit.jac.shape[1]}")
+left.spy(solution.jac, markersize=0.4, aspect="auto")
+left.set_title(f"the Jacobian, {solution.jac.shape[0]} x {solution.jac.shape[1]}")
 right.plot(points[:, 0], points[:, 2], "o", mfc="none", label="true points")
 right.plot(start["points"][:, 0], start["points"][:, 2], ".", color="0.6", label="first guess")
-right.plot(found[:, 0], found[:, 2], "x", ms=4, label="found")
+right.plot(estimate[:, 0], estimate[:, 2], "x", ms=4, label="found")
 right.set_xlabel("x")
 right.set_ylabel("distance")
 right.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))

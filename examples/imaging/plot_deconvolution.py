@@ -45,19 +45,19 @@ def loss(x):
     return misfit(x) + 4e-4 * total_variation(x)
 
 
-fit = adjoint.optimize.minimize(loss, measured, method="L-BFGS-B", options={"maxiter": 150}, compile=True)
+solution = adjoint.optimize.minimize(loss, measured, method="L-BFGS-B", options={"maxiter": 150}, compile=True)
 
 
 def error(x):
     return np.linalg.norm(x - image) / np.linalg.norm(image)
 
 
-print(f"error of the blurred image {error(measured):.3f}, of the restored one {error(fit.x):.3f}")
-assert error(fit.x) < 0.73 * error(measured)
+print(f"error of the blurred image {error(measured):.3f}, of the restored one {error(solution.x):.3f}")
+assert error(solution.x) < 0.73 * error(measured)
 
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.3))
-for axis, picture, title in zip(axes, (measured, fit.x, image), ("measured", "restored", "true"), strict=True):
+for axis, picture, title in zip(axes, (measured, solution.x, image), ("measured", "restored", "true"), strict=True):
     axis.imshow(picture, cmap="gray", vmin=0, vmax=1)
     axis.set_title(title)
     axis.set_axis_off()

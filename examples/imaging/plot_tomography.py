@@ -21,13 +21,13 @@ phantom = 1.0 * disc - 0.6 * (np.hypot(x / 1.5, y + 6) < 7) + 0.8 * (np.hypot(x 
 
 rows, columns, weights = [], [], []
 for k, angle in enumerate(np.linspace(0, np.pi, n_angles, endpoint=False)):
-    place = x * np.cos(angle) + y * np.sin(angle) + n / 2 - 0.5
-    left = np.floor(place).astype(int)
-    for ray, weight in ((left, 1 - (place - left)), (left + 1, place - left)):
-        inside = (ray >= 0) & (ray < n)
-        rows.append((k * n + ray)[inside])
-        columns.append(np.arange(n * n).reshape(n, n)[inside])
-        weights.append(weight[inside])
+    position = x * np.cos(angle) + y * np.sin(angle) + n / 2 - 0.5
+    left = np.floor(position).astype(int)
+    for ray, weight in ((left, 1 - (position - left)), (left + 1, position - left)):
+        in_picture = (ray >= 0) & (ray < n)
+        rows.append((k * n + ray)[in_picture])
+        columns.append(np.arange(n * n).reshape(n, n)[in_picture])
+        weights.append(weight[in_picture])
 indices = np.concatenate(rows), np.concatenate(columns)
 rays = sparse.csr_array((np.concatenate(weights), indices), shape=(n_angles * n, n * n))
 rng = np.random.default_rng(0)
@@ -42,10 +42,10 @@ def residuals(root):
     return np.concatenate([rays @ pixels - measured, 0.7 * rough])
 
 
-fit = adjoint.optimize.minimize(
+solution = adjoint.optimize.minimize(
     lambda root: 0.5 * np.sum(residuals(root) ** 2), np.full(n * n, 0.5), method="L-BFGS-B", options={"maxiter": 200}
 )
-positive = (fit.x**2).reshape(n, n)
+positive = (solution.x**2).reshape(n, n)
 plain = lsqr(rays, measured, iter_lim=200)[0].reshape(n, n)
 
 

@@ -27,22 +27,22 @@ def time(inner):
 
 
 line = depth * x[1:-1] / width
-fit = adjoint.optimize.minimize(time, np.sqrt(line), method="L-BFGS-B", options={"maxiter": 2000, "gtol": 1e-10})
+solution = adjoint.optimize.minimize(time, np.sqrt(line), method="L-BFGS-B", options={"maxiter": 2000, "gtol": 1e-10})
 
 # %%
 # The cycloid through both points: :math:`x = r(\varphi - \sin\varphi)`, :math:`y = r(1 - \cos\varphi)`.
 end = optimize.brentq(lambda a: (a - np.sin(a)) / (1 - np.cos(a)) - width / depth, 0.1, 6)
 radius = depth / (1 - np.cos(end))
 exact = end * np.sqrt(radius / gravity)
-print(f"time {fit.fun:.5f} s, cycloid {exact:.5f} s, straight line {time(line):.5f} s")
-assert exact <= fit.fun < 1.001 * exact
+print(f"time {solution.fun:.5f} s, cycloid {exact:.5f} s, straight line {time(line):.5f} s")
+assert exact <= solution.fun < 1.001 * exact
 
 # %%
 angle = np.linspace(0, end, 200)
 plt.plot(
     radius * (angle - np.sin(angle)), -radius * (1 - np.cos(angle)), lw=6, alpha=0.3, label=f"cycloid, {exact:.3f} s"
 )
-plt.plot(x, -np.r_[0, fit.x, depth], ".-", color="C1", label=f"optimised, {fit.fun:.3f} s")
+plt.plot(x, -np.r_[0, solution.x, depth], ".-", color="C1", label=f"optimised, {solution.fun:.3f} s")
 plt.plot([0, width], [0, -depth], color="0.5", ls=":", label=f"straight, {time(line):.3f} s")
 plt.axis("equal")
 plt.legend()

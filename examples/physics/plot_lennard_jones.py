@@ -38,13 +38,13 @@ for _ in range(1500):
     value, slope = forces(x)
     v = 0.998 * (v - 0.5 * h * slope)
     energies.append(value)
-fit = adjoint.optimize.minimize(energy, x, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
-print(f"energy {fit.fun:.6f}")
-assert abs(fit.fun + 44.326801) < 1e-5  # Hoare and Pal, 1971
+solution = adjoint.optimize.minimize(energy, x, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+print(f"energy {solution.fun:.6f}")
+assert abs(solution.fun + 44.326801) < 1e-5  # Hoare and Pal, 1971
 
 # %%
 # Small vibrations: the eigenvalues of the Hessian. Six of them are zero, as moving and turning cost nothing.
-hessian = adjoint.hessian(energy)(fit.x).reshape(3 * n, 3 * n)
+hessian = adjoint.hessian(energy)(solution.x).reshape(3 * n, 3 * n)
 eigenvalues = np.linalg.eigvalsh(hessian)
 assert np.allclose(eigenvalues[:6], 0, atol=1e-6) and eigenvalues[6] > 1
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4))

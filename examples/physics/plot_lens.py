@@ -26,9 +26,9 @@ def trace(conic, h):
     """Where rays leave the lens, and their slopes behind it."""
     z = -sag(h, conic)
     steepness = h / np.sqrt(radius**2 - (1 + conic) * h**2)  # of the surface
-    inside = np.arctan(steepness)  # angle of the ray against the normal of the surface
-    outside = np.arcsin(index * np.sin(inside))
-    return z, np.tan(outside - inside)
+    angle = np.arctan(steepness)  # angle of the ray against the normal of the surface
+    outside = np.arcsin(index * np.sin(angle))
+    return z, np.tan(outside - angle)
 
 
 def spot(conic):
@@ -37,10 +37,12 @@ def spot(conic):
     return np.sum(miss**2)
 
 
-fit = adjoint.optimize.minimize(spot, 0.0, method="BFGS", options={"gtol": 1e-10})
-conic = fit.x[0]
-print(f"conic constant {conic:.6f}, Descartes {-(index**2):.6f}; misses {spot(0.0):.3g} before, {fit.fun:.3g} after")
-assert abs(conic + index**2) < 1e-4 and fit.fun < 1e-9
+solution = adjoint.optimize.minimize(spot, 0.0, method="BFGS", options={"gtol": 1e-10})
+conic = solution.x[0]
+print(
+    f"conic constant {conic:.6f}, Descartes {-(index**2):.6f}; misses {spot(0.0):.3g} before, {solution.fun:.3g} after"
+)
+assert abs(conic + index**2) < 1e-4 and solution.fun < 1e-9
 
 # %%
 figure, axes = plt.subplots(2, 1, sharex=True, figsize=(7, 5))

@@ -47,8 +47,8 @@ def loss(pulse):
 
 rng = np.random.default_rng(0)
 start = np.pi * np.c_[np.ones(slices), np.zeros(slices)] + 0.3 * rng.normal(size=(slices, 2))
-fit = adjoint.optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 300}, compile=True)
-errors = [infidelity(fit.x, d) for d in (1.0, 2.0, 3.0)]
+solution = adjoint.optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 300}, compile=True)
+errors = [infidelity(solution.x, d) for d in (1.0, 2.0, 3.0)]
 print("infidelities", np.array(errors))
 assert max(errors) < 1e-3
 
@@ -57,12 +57,12 @@ assert max(errors) < 1e-3
 assert infidelity(np.pi * np.c_[np.ones(slices), np.zeros(slices)], 1e-12) < 1e-12
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4))
 time = (np.arange(slices) + 0.5) * h
-left.step(time, fit.x, where="mid", label=["x", "y"])
+left.step(time, solution.x, where="mid", label=["x", "y"])
 left.set_title("pulse")
 left.set_xlabel("time")
 left.legend()
 detunings = np.linspace(-2, 6, 80)
-right.plot(detunings, [1 - infidelity(fit.x, d) for d in detunings], label="optimised")
+right.plot(detunings, [1 - infidelity(solution.x, d) for d in detunings], label="optimised")
 square = np.pi * np.c_[np.ones(slices), np.zeros(slices)]
 right.plot(detunings, [1 - infidelity(square, d) for d in detunings], label="constant pulse")
 right.set_title("probability of a flip")

@@ -21,22 +21,22 @@ def energy(x):
 KNOWN = {4: 3.674234614, 6: 9.985281374, 12: 49.165253058, 24: 223.347074052, 32: 412.261274651}
 rng = np.random.default_rng(2)
 points = {}
-for n, known in KNOWN.items():
+for n, energy_in_table in KNOWN.items():
     tries = [
         adjoint.optimize.minimize(
             energy, rng.normal(size=(n, 3)), method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}
         )
         for _ in range(3)
     ]
-    best = min(tries, key=lambda fit: fit.fun)
+    best = min(tries, key=lambda solution: solution.fun)
     points[n] = best.x / np.linalg.norm(best.x, axis=1, keepdims=True)
-    print(f"{n:3d} electrons: {best.fun:.9f}, known {known:.9f}")
-    assert abs(best.fun - known) < 1e-6  # Wales and Ulker, 2006
+    print(f"{n:3d} electrons: {best.fun:.9f}, known {energy_in_table:.9f}")
+    assert abs(best.fun - energy_in_table) < 1e-6  # Wales and Ulker, 2006
 
 # %%
 figure = plt.figure(figsize=(9, 3.2))
-for place, n in enumerate((6, 12, 32), 1):
-    axis = figure.add_subplot(1, 3, place, projection="3d")
+for column, n in enumerate((6, 12, 32), 1):
+    axis = figure.add_subplot(1, 3, column, projection="3d")
     p = points[n]
     for i in range(n):
         for j in np.argsort(np.linalg.norm(p - p[i], axis=1))[1:6]:

@@ -54,10 +54,10 @@ def read(path: Path, number: int) -> np.ndarray:
 
 def limit() -> bool:
     """Allow the process ALLOWED bytes of data more than it has; False where the system cannot."""
-    found = re.search(r"VmData:\s+(\d+) kB", STATUS.read_text()) if STATUS.exists() else None
-    if found is None:
+    match = re.search(r"VmData:\s+(\d+) kB", STATUS.read_text()) if STATUS.exists() else None
+    if match is None:
         return False
-    resource.setrlimit(resource.RLIMIT_DATA, (int(found[1]) * 1024 + ALLOWED, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_DATA, (int(match[1]) * 1024 + ALLOWED, resource.RLIM_INFINITY))
     return True
 
 

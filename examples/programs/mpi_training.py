@@ -77,8 +77,10 @@ def main() -> None:
 
 def check(parameters: list[adjoint.Tensor], vectors: np.ndarray, labels: np.ndarray) -> None:
     """Compare the averaged gradients with those of the whole data."""
-    wanted = adjoint.autograd.grad(loss_of(parameters, vectors, labels), parameters)
-    worst = max((p.grad - g).abs().max().item() / g.abs().max().item() for p, g in zip(parameters, wanted, strict=True))
+    expected = adjoint.autograd.grad(loss_of(parameters, vectors, labels), parameters)
+    worst = max(
+        (p.grad - g).abs().max().item() / g.abs().max().item() for p, g in zip(parameters, expected, strict=True)
+    )
     print(f"averaged gradient beside that of all {len(labels)} rows on one rank: relative difference {worst:.1e}")
     if worst > 1e-4:
         raise AssertionError("the averaged gradient is not that of the whole data")

@@ -60,13 +60,15 @@ def main() -> None:
 
     with Progress(transient=True) as progress:
         task = progress.add_task("shaping the beam", total=STEPS)
-        found = adjoint.optimize.minimize(
+        result = adjoint.optimize.minimize(
             loss, start, method="L-BFGS-B", callback=lambda _: progress.advance(task), options={"maxiter": STEPS}
         )
-    before, after = 1 - f.fun(f.x0), 1 - found.fun
-    power = (amplitude(adjoint.from_numpy(found.x)) ** 2).sum().item()
-    print(f"overlap with the picture: {before:.3f} before, {after:.3f} after {found.nit} steps; power kept {power:.3f}")
-    assert before < 0.5 and after > 0.9 and found.x.shape == (N, N)
+    before, after = 1 - f.fun(f.x0), 1 - result.fun
+    power = (amplitude(adjoint.from_numpy(result.x)) ** 2).sum().item()
+    print(
+        f"overlap with the picture: {before:.3f} before, {after:.3f} after {result.nit} steps; power kept {power:.3f}"
+    )
+    assert before < 0.5 and after > 0.9 and result.x.shape == (N, N)
 
 
 if __name__ == "__main__":

@@ -74,10 +74,10 @@ def main() -> None:
         return -((x * (matrix @ x)).sum(0) * weights).sum()
 
     solver = TrustRegions(verbosity=0, min_gradient_norm=1e-9)
-    found = solver.run(pymanopt.Problem(manifold, cost), initial_point=np.linalg.qr(rng.normal(size=(30, 3)))[0])
-    values = np.sum(found.point * (array @ found.point), axis=0)
+    result = solver.run(pymanopt.Problem(manifold, cost), initial_point=np.linalg.qr(rng.normal(size=(30, 3)))[0])
+    values = np.sum(result.point * (array @ result.point), axis=0)
     exact = np.linalg.eigvalsh(array)[:-4:-1]
-    print(f"Stiefel manifold, {found.iterations} steps: eigenvalues {values.round(6)}, LAPACK {exact.round(6)}")
+    print(f"Stiefel manifold, {result.iterations} steps: eigenvalues {values.round(6)}, LAPACK {exact.round(6)}")
     assert np.allclose(values, exact, rtol=1e-8)
 
     # two arguments: the best approximation of rank one

@@ -37,13 +37,13 @@ def main() -> None:
     def loss(p: Any) -> Any:
         return -log_likelihood(p[0] + p[1] * control, p[2], time, ended)
 
-    fit = adjoint.optimize.minimize(loss, [2.0, 0.0, 0.0], method="trust-exact", options={"gtol": 1e-10})
-    errors = np.sqrt(np.diag(np.linalg.inv(adjoint.optimize.scipy_function(loss).hess(fit.x))))
-    for (name, (value, error)), found, deviation in zip(PUBLISHED.items(), fit.x, errors, strict=True):
-        print(f"{name:>10}: {found:7.4f} ({deviation:.4f})   published {value:7.3f} ({error:.3f})")
-        assert abs(found - value) < 6e-4 and abs(deviation - error) < 6e-4
-    print(f"log-likelihood {-fit.fun:.2f}   published -106.6")
-    assert abs(-fit.fun + 106.6) < 0.06
+    solution = adjoint.optimize.minimize(loss, [2.0, 0.0, 0.0], method="trust-exact", options={"gtol": 1e-10})
+    errors = np.sqrt(np.diag(np.linalg.inv(adjoint.optimize.scipy_function(loss).hess(solution.x))))
+    for (name, (value, error)), estimate, deviation in zip(PUBLISHED.items(), solution.x, errors, strict=True):
+        print(f"{name:>10}: {estimate:7.4f} ({deviation:.4f})   published {value:7.3f} ({error:.3f})")
+        assert abs(estimate - value) < 6e-4 and abs(deviation - error) < 6e-4
+    print(f"log-likelihood {-solution.fun:.2f}   published -106.6")
+    assert abs(-solution.fun + 106.6) < 0.06
 
     # the treated alone, as SciPy fits them
     n = len(TREATED) + len(STILL_WELL)

@@ -29,8 +29,8 @@ def loss(b):
     return -np.sum((b * group - np.log(at_risk @ risk))[event])
 
 
-fit = adjoint.optimize.minimize(loss, 0.0, method="trust-exact")
-beta = fit.x[0]
+solution = adjoint.optimize.minimize(loss, 0.0, method="trust-exact")
+beta = solution.x[0]
 error = adjoint.hessian(loss)(beta) ** -0.5
 print(f"log hazard ratio {beta:.4f}, standard error {error:.4f}")
 assert abs(beta - 1.5092) < 1e-3 and abs(error - 0.4096) < 1e-3  # published, as in R's coxph(ties="breslow")
@@ -46,8 +46,8 @@ def kaplan_meier(t, e):
 
 
 for value, label in ((0, "drug"), (1, "placebo")):
-    chosen = group == value
-    times, survival = kaplan_meier(weeks[chosen], event[chosen])
+    members = group == value
+    times, survival = kaplan_meier(weeks[members], event[members])
     plt.step(times, survival, where="post", label=label)
     if value == 0:
         plt.step(times, survival ** np.exp(beta), where="post", ls="--", label="drug's curve, at the hazard of placebo")

@@ -29,21 +29,21 @@ def negative_log_likelihood(theta):
     return 0.5 * alpha @ alpha + np.sum(np.log(np.diagonal(lower))) + 0.5 * len(x) * np.log(2 * np.pi)
 
 
-fit = adjoint.optimize.minimize(negative_log_likelihood, np.log([1.0, 1.0, 0.1]), method="BFGS")
-print("amplitude, length scale, noise:", np.exp(fit.x).round(3))
+solution = adjoint.optimize.minimize(negative_log_likelihood, np.log([1.0, 1.0, 0.1]), method="BFGS")
+print("amplitude, length scale, noise:", np.exp(solution.x).round(3))
 
 # %%
 # The known answer: scikit-learn's optimum.
 theirs = GaussianProcessRegressor(ConstantKernel() * RBF() + WhiteKernel(0.1)).fit(x[:, None], y)
-print(f"log likelihood {-fit.fun:.6f}, scikit-learn {theirs.log_marginal_likelihood_value_:.6f}")
-assert np.isclose(-fit.fun, theirs.log_marginal_likelihood_value_, atol=1e-4)
+print(f"log likelihood {-solution.fun:.6f}, scikit-learn {theirs.log_marginal_likelihood_value_:.6f}")
+assert np.isclose(-solution.fun, theirs.log_marginal_likelihood_value_, atol=1e-4)
 
 # %%
 grid = np.linspace(0, 10, 300)
-covariance = kernel(x, x, fit.x) + np.exp(fit.x[2]) * np.eye(len(x))
-cross = kernel(grid, x, fit.x)
+covariance = kernel(x, x, solution.x) + np.exp(solution.x[2]) * np.eye(len(x))
+cross = kernel(grid, x, solution.x)
 mean = cross @ np.linalg.solve(covariance, y)
-spread = np.sqrt(np.exp(fit.x[0]) - np.sum(cross * np.linalg.solve(covariance, cross.T).T, axis=1))
+spread = np.sqrt(np.exp(solution.x[0]) - np.sum(cross * np.linalg.solve(covariance, cross.T).T, axis=1))
 plt.fill_between(grid, mean - 2 * spread, mean + 2 * spread, alpha=0.2, label="two standard deviations")
 plt.plot(grid, mean, label="mean of the process")
 plt.plot(x, y, "k.", label="data")

@@ -31,8 +31,8 @@ def loss(free):
     return -sum(beta**k * np.log(c) for k, c in enumerate(consumed))
 
 
-found = adjoint.optimize.minimize(loss, np.zeros(years), method="Newton-CG", options={"xtol": 1e-10}, compile=True)
-share = 1 / (1 + np.exp(-found.x))
+solution = adjoint.optimize.minimize(loss, np.zeros(years), method="Newton-CG", options={"xtol": 1e-10}, compile=True)
+share = 1 / (1 + np.exp(-solution.x))
 print("savings of the first years", share[:4].round(5), "theory", round(alpha * beta, 5))
 
 # %%

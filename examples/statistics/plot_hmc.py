@@ -38,9 +38,9 @@ for iteration in range(300):
         new = new + step * momentum
         momentum = momentum - step * (1.0 if k < n_steps - 1 else 0.5) * force(new)[1]
     change = each(q) + 0.5 * np.sum(p**2, axis=1) - each(new) - 0.5 * np.sum(momentum**2, axis=1)
-    taken = np.log(rng.uniform(size=n_chains)) < change
-    q = np.where(taken[:, None], new, q)
-    accepted += taken.mean() / 300
+    accepts = np.log(rng.uniform(size=n_chains)) < change
+    q = np.where(accepts[:, None], new, q)
+    accepted += accepts.mean() / 300
     if iteration >= 50:
         samples.append(q)
 samples = np.concatenate(samples)

@@ -34,22 +34,22 @@ def negative_bound(q):
 
 
 start = {"mean": np.zeros(2), "log_scale": np.zeros(2), "off": 0.0}
-found = adjoint.optimize.minimize(negative_bound, start, method="BFGS").x
-factor = np.array([[np.exp(found["log_scale"][0]), 0.0], [found["off"], np.exp(found["log_scale"][1])]])
+solution = adjoint.optimize.minimize(negative_bound, start, method="BFGS").x
+factor = np.array([[np.exp(solution["log_scale"][0]), 0.0], [solution["off"], np.exp(solution["log_scale"][1])]])
 
 # %%
 # The exact posterior.
 covariance = np.linalg.inv(x.T @ x / noise**2 + np.eye(2) / prior**2)
 mean = covariance @ x.T @ y / noise**2
-print("mean", found["mean"].round(4), "exact", mean.round(4))
-assert np.allclose(found["mean"], mean, atol=1e-4) and np.allclose(factor @ factor.T, covariance, atol=1e-4)
+print("mean", solution["mean"].round(4), "exact", mean.round(4))
+assert np.allclose(solution["mean"], mean, atol=1e-4) and np.allclose(factor @ factor.T, covariance, atol=1e-4)
 
 # %%
 circle = np.exp(1j * np.linspace(0, 2 * np.pi, 100))
 circle = np.c_[circle.real, circle.imag]
 for k in (1, 2):
     plt.plot(*(mean + k * circle @ np.linalg.cholesky(covariance).T).T, color="C0", lw=5, alpha=0.35)
-    plt.plot(*(found["mean"] + k * circle @ factor.T).T, color="C1", ls="--")
+    plt.plot(*(solution["mean"] + k * circle @ factor.T).T, color="C1", ls="--")
 plt.plot([], [], color="C0", lw=5, alpha=0.35, label="exact, one and two standard deviations")
 plt.plot([], [], color="C1", ls="--", label="variational")
 plt.xlabel("intercept")

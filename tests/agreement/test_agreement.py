@@ -272,7 +272,7 @@ def test_without_torch(monkeypatch, capsys):
 
 def test_choosing_entries():
     options = command.parse(["--entries", "fft.*", "masked", "--tier", "3"])
-    names = [entry.name for entry in command.chosen(options)]
+    names = [entry.name for entry in command.select(options)]
     assert "fft.hfft2" in names and "masked.sum" in names and "fft.fft" not in names and "sin" not in names
 
 
