@@ -129,8 +129,8 @@ def cost_of(ufunc: Any) -> float:
 
 def show_costs() -> None:
     """Print what steps of each kind cost beside their constant."""
-    special = [getattr(scipy.special, name) for name in ("erf", "gammaln", "psi", "xlogy")]
-    elementary = [vector_ufuncs.of(name) for name in ("exp", "log", "tanh", "sin", "power", "expit")]
+    special = [getattr(scipy.special, name) for name in ("xlogy", "j0", "j1", "log_ndtr")]
+    elementary = [vector_ufuncs.of(name) for name in ("exp", "log", "tanh", "sin", "power", "expit", "erf", "psi")]
     kinds = {
         "ARITHMETIC": (ARITHMETIC, [np.multiply, np.negative, np.divide, np.less]),
         "ELEMENTARY": (ELEMENTARY, [np.sqrt, *elementary]),

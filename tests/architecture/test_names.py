@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: The folders whose names are clear, each with the folders in it.
-FOLDERS = ("src/adjoint", "agreement", "benchmarks", "examples", "scripts", "trust")
+FOLDERS = ("src/adjoint", "agreement", "benchmarks", "examples", "scripts", "tests/support", "trust")
 #: Words that name nothing, in any use.
 REFUSED = {
     "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
@@ -31,6 +31,7 @@ EXCEPTIONS = {
     ("src/adjoint/tools/profiler/legacy.py", "entered"): "torch's attribute",
     ("src/adjoint/tools/profiler/profile.py", "entered"): "torch's attribute",
     ("src/adjoint/tools/profiler/ranges.py", "entered"): "torch's attribute",
+    ("tests/support/stand_in_cupy.py", "done"): "CuPy's attribute",
     ("trust/suite.py", "passed"): "pytest's word, and a key of stored outcomes",
 }
 FILES = sorted(file.relative_to(ROOT) for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))

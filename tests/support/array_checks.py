@@ -38,9 +38,9 @@ def is_inexact(leaf: Any) -> bool:
 
 def assert_same(result: Any, expected: Any) -> None:
     """The values, dtypes and shapes of NumPy's result."""
-    found, wanted = list(leaves(detach(result))), list(leaves(expected))
-    assert len(found) == len(wanted), (found, wanted)
-    for ours, theirs in zip(found, wanted, strict=True):
+    actual, targets = list(leaves(detach(result))), list(leaves(expected))
+    assert len(actual) == len(targets), (actual, targets)
+    for ours, theirs in zip(actual, targets, strict=True):
         if isinstance(theirs, (np.ndarray, np.generic, numbers.Number)):
             assert np.shape(ours) == np.shape(theirs), (ours, theirs)
             assert np.asarray(ours).dtype == np.asarray(theirs).dtype, (ours, theirs)
@@ -73,16 +73,16 @@ def differences(function: Function, arguments: list[Any], position: int, step: f
     argument = np.asarray(arguments[position])
     kind = np.complex128 if argument.dtype.kind == "c" else np.float64
     gradient = np.zeros(argument.shape, kind)
-    for place in np.ndindex(argument.shape):
+    for index in np.ndindex(argument.shape):
         for direction in (1.0, 1j) if argument.dtype.kind == "c" else (1.0,):
             ends = []
             for sign in (1, -1):
-                moved = argument.astype(kind)
-                moved[place] += sign * step * direction
+                neighbour = argument.astype(kind)
+                neighbour[index] += sign * step * direction
                 changed = [np.array(each) if isinstance(each, np.ndarray) else each for each in arguments]
-                changed[position] = moved if isinstance(arguments[position], np.ndarray) else kind(moved)
+                changed[position] = neighbour if isinstance(arguments[position], np.ndarray) else kind(neighbour)
                 ends.append(function(*changed))
-            gradient[place] += direction * (ends[0] - ends[1]) / (2 * step)
+            gradient[index] += direction * (ends[0] - ends[1]) / (2 * step)
     return gradient
 
 
@@ -92,8 +92,8 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
     expected = function(*plain)
     results: list[Any] = []
 
-    def loss(*given: Any) -> Any:
-        results.append(function(*given))
+    def loss(*values: Any) -> Any:
+        results.append(function(*values))
         return weighted(results[-1])
 
     gradients = adjoint.grad(loss, argnums=tuple(range(len(arguments))))(*arguments)
@@ -101,7 +101,7 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
     nonzero = 0
     for position, gradient in enumerate(gradients):
         assert gradient.dtype == np.asarray(arguments[position]).dtype
-        by_differences = differences(lambda *given: weighted(function(*given)), list(arguments), position, step)
+        by_differences = differences(lambda *inputs: weighted(function(*inputs)), list(arguments), position, step)
         np.testing.assert_allclose(gradient, by_differences, rtol=tolerance, atol=tolerance)
         nonzero += int(np.count_nonzero(by_differences))
     return nonzero
@@ -110,8 +110,8 @@ def check(function: Function, *arguments: Any, step: float = STEP, tolerance: fl
 def is_of_real_numbers(function: Function, *arguments: Any) -> bool:
     """True for a function of real numbers whose result is one array of real numbers."""
     result = function(*[np.array(each) if isinstance(each, np.ndarray) else each for each in arguments])
-    given = all(np.asarray(each).dtype.kind == "f" for each in arguments)
-    return given and isinstance(result, (np.ndarray, np.float64)) and result.dtype.kind == "f"
+    are_real = all(np.asarray(each).dtype.kind == "f" for each in arguments)
+    return are_real and isinstance(result, (np.ndarray, np.float64)) and result.dtype.kind == "f"
 
 
 def check_jacobian(function: Function, *arguments: Any) -> None:
@@ -120,7 +120,7 @@ def check_jacobian(function: Function, *arguments: Any) -> None:
     weights = weights_of(0, result.shape)
     every = tuple(range(len(arguments)))
     jacobians = adjoint.jacobian(function, argnums=every)(*arguments)
-    gradients = adjoint.grad(lambda *given: np.sum(function(*given) * weights), argnums=every)(*arguments)
+    gradients = adjoint.grad(lambda *values: np.sum(function(*values) * weights), argnums=every)(*arguments)
     for rows, gradient, argument in zip(jacobians, gradients, arguments, strict=True):
         assert rows.shape == (*result.shape, *np.shape(argument))
         np.testing.assert_allclose(np.tensordot(weights, rows, result.ndim), gradient, rtol=1e-10, atol=1e-10)

@@ -30,20 +30,20 @@ class World:
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(11)
-        self.seen: list[Any] = []
+        self.closure: list[Any] = []
 
     def numbers(self, shape: Any, dtype: str = "float64", lo: float = -2, hi: float = 2) -> Any:
         """An array of numbers between two bounds."""
-        drawn = self.rng.uniform(lo, hi, shape)
+        numbers = self.rng.uniform(lo, hi, shape)
         if dtype == "bool":
-            return drawn > 0
+            return numbers > 0
         if dtype.startswith("complex"):
-            return (drawn + 1j * self.rng.uniform(lo, hi, shape)).astype(dtype)
-        return np.asarray(drawn).astype(dtype)
+            return (numbers + 1j * self.rng.uniform(lo, hi, shape)).astype(dtype)
+        return np.asarray(numbers).astype(dtype)
 
     def keep(self, value: Any) -> Any:
         """Let a Tensor or an array be compared after each call."""
-        self.seen.append(value)
+        self.closure.append(value)
         return value
 
     def parameter(self, *shape: int, dtype: str = "float64") -> Any:
@@ -83,9 +83,9 @@ def tensor(*shape: int, grad: bool = True, dtype: str = "float64", lo: float = -
     """A Tensor; the third one has a longer first axis."""
 
     def make(world: World, k: int) -> Any:
-        own = (shape[0] + 1, *shape[1:]) if k == 2 and shape else shape
-        made = adjoint.tensor(world.numbers(own, dtype, lo, hi))
-        return made.requires_grad_() if grad else made
+        longer_or_same = (shape[0] + 1, *shape[1:]) if k == 2 and shape else shape
+        result = adjoint.tensor(world.numbers(longer_or_same, dtype, lo, hi))
+        return result.requires_grad_() if grad else result
 
     return make
 
@@ -130,7 +130,7 @@ def numbers_of(value: Any) -> Any:
     return value.detach().resolve_conj().resolve_neg().cpu().numpy()
 
 
-def shown(value: Any, strides: bool = True) -> Any:
+def snapshot(value: Any, strides: bool = True) -> Any:
     """What is compared of a value; of a gradient not the strides, which depend on how it is computed."""
     if isinstance(value, Tensor):
         assert type(value._array) is np.ndarray or value.is_cuda, "a recorded array came out"
@@ -166,7 +166,7 @@ def observe(case: Case, world: World, function: Callable[..., Any]) -> Iterator[
     for number, k in enumerate(FIRST_ROUND + SECOND_ROUND):
         where = f"call {number} of input {k}"
         if number < len(FIRST_ROUND):
-            for value in world.seen:
+            for value in world.closure:
                 if isinstance(value, Tensor):
                     value.grad = None
         if case.between is not None:
@@ -174,37 +174,37 @@ def observe(case: Case, world: World, function: Callable[..., Any]) -> Iterator[
         args = [make(world, k) for make in case.inputs]
         for seed in (adjoint.manual_seed, np.random.seed, random.seed):
             seed(number)
-        given = flatten(args)[0]
+        arguments = flatten(args)[0]
         result = attempt(function, *args)
-        for name, observation in after(case, world, given, result):
+        for name, observation in after(case, world, arguments, result):
             yield f"{where}: {name}", observation
 
 
-def after(case: Case, world: World, given: list[Any], result: Any) -> Iterator[tuple[str, Any]]:
+def after(case: Case, world: World, arguments: list[Any], result: Any) -> Iterator[tuple[str, Any]]:
     """What can be seen after a call: results, random numbers, memory, gradients."""
     leaves, structure = flatten(result) if not isinstance(result, Failure) else ([result], None)
     yield "structure", repr(structure)
     for k, leaf in enumerate(leaves):
-        yield f"result {k}", shown(leaf)
+        yield f"result {k}", snapshot(leaf)
     yield "random numbers", (adjoint.rand(1).item(), np.random.rand(), random.random())
-    known = [value for value in [*given, *world.seen] if isinstance(value, (Tensor, np.ndarray))]
-    yield "identities", [[leaf is value for value in known] for leaf in leaves]
-    yield "shared memory", memory([*leaves, *known])
-    yield from inputs_now("after the call", given, world)
+    values = [value for value in [*arguments, *world.closure] if isinstance(value, (Tensor, np.ndarray))]
+    yield "identities", [[leaf is value for value in values] for leaf in leaves]
+    yield "shared memory", memory([*leaves, *values])
+    yield from inputs_now("after the call", arguments, world)
     outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad and leaf.grad_fn is not None]
-    inputs = [v for v in known if isinstance(v, Tensor) and v.requires_grad]
+    inputs = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
     if outputs and inputs:
         yield from gradients(case, outputs, inputs, world)
-        yield from inputs_now("after the gradients", given, world)
+        yield from inputs_now("after the gradients", arguments, world)
 
 
-def inputs_now(when: str, given: list[Any], world: World) -> Iterator[tuple[str, Any]]:
+def inputs_now(when: str, arguments: list[Any], world: World) -> Iterator[tuple[str, Any]]:
     """The arguments, and what else the function sees, with their gradients."""
-    for name, listed in (("argument", given), ("seen", world.seen)):
+    for name, listed in (("argument", arguments), ("seen", world.closure)):
         for k, value in enumerate(listed):
-            yield f"{name} {k} {when}", shown(value)
+            yield f"{name} {k} {when}", snapshot(value)
             if isinstance(value, Tensor) and value.is_leaf:
-                yield f"gradient of {name} {k} {when}", shown(value.grad, False)
+                yield f"gradient of {name} {k} {when}", snapshot(value.grad, False)
 
 
 def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -> Iterator[tuple[str, Any]]:
@@ -237,11 +237,11 @@ def gradients(case: Case, outputs: list[Any], inputs: list[Any], world: World) -
                 value.grad = None
 
 
-def several(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+def several(name: str, result: Any) -> Iterator[tuple[str, Any]]:
     """Observations of each of some gradients, or of a failure."""
-    members = found if isinstance(found, (tuple, list)) and not isinstance(found, Failure) else [found]
+    members = result if isinstance(result, (tuple, list)) and not isinstance(result, Failure) else [result]
     for k, member in enumerate(members):
-        yield f"{name} {k}", shown(member, False)
+        yield f"{name} {k}", snapshot(member, False)
 
 
 # writes to results ----------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> It
     """What can be seen after the caller has written to one of the results, for each in turn, and each thrice."""
     number, n_results = 0, 1
     while number < 3 * n_results:
-        for value in world.seen:
+        for value in world.closure:
             if isinstance(value, Tensor):
                 value.grad = None
         args = [make(world, 0) for make in case.inputs]
@@ -259,19 +259,19 @@ def observe_writes(case: Case, world: World, function: Callable[..., Any]) -> It
             seed(number)
         leaves = flatten(attempt(function, *args))[0]
         n_results = max(len(leaves), 1)
-        written = leaves[number % n_results] if leaves else None
+        target = leaves[number % n_results] if leaves else None
         yield f"call {number}", len(leaves)
-        if isinstance(written, Tensor) and not any(written is value for value in [*flatten(args)[0], *world.seen]):
-            yield f"call {number}: write", _brief(attempt(_double, written))
+        if isinstance(target, Tensor) and not any(target is value for value in [*flatten(args)[0], *world.closure]):
+            yield f"call {number}: write", _brief(attempt(_double, target))
             for k, leaf in enumerate(leaves):
-                yield f"call {number}: result {k} after the write", _brief(attempt(shown, leaf, False))
-            inputs = [v for v in [*flatten(args)[0], *world.seen] if isinstance(v, Tensor) and v.requires_grad]
+                yield f"call {number}: result {k} after the write", _brief(attempt(snapshot, leaf, False))
+            inputs = [v for v in [*flatten(args)[0], *world.closure] if isinstance(v, Tensor) and v.requires_grad]
             outputs = [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.requires_grad]
             total = attempt(lambda outputs=outputs: sum([(y * y.detach()).sum().real for y in outputs]))
             if isinstance(total, Tensor) and inputs:
                 pulled = attempt(adjoint.autograd.grad, total, inputs, allow_unused=True)
-                own = _brief(pulled) if isinstance(pulled, Failure) else [shown(member, False) for member in pulled]
-                yield f"call {number}: gradients after the write", own
+                members = [] if isinstance(pulled, Failure) else [snapshot(member, False) for member in pulled]
+                yield f"call {number}: gradients after the write", members or _brief(pulled)
         number += 1
 
 
@@ -329,13 +329,13 @@ def compare(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        own, other = World(), World()
-        expected = list(observe(case, own, case.make(own)))
-        function = case.make(other)
+        plain_world, compiled_world = World(), World()
+        expected = list(observe(case, plain_world, case.make(plain_world)))
+        function = case.make(compiled_world)
         if budget is not None:
             function = region_activation_memory_budget(budget)(function)
         compiled = adjoint.compile(function)
-        actual = list(observe(case, other, compiled))
+        actual = list(observe(case, compiled_world, compiled))
     for (name, first), (name_too, second) in zip(expected, actual, strict=False):
         assert name == name_too, (name, name_too)
         if case.rounded and is_refused(first) and not is_refused(second):

@@ -465,7 +465,7 @@ def captured_with_writes(world: World) -> Any:
 
 def _weight(world: World, k: int) -> Any:
     """The Tensor that the function sees, as an argument."""
-    return world.seen[0]
+    return world.closure[0]
 
 
 @program(MAT, _weight)
@@ -552,7 +552,7 @@ def bound_method(world: World) -> Any:
 
 
 def _new_grad_mode(world: World, number: int) -> None:
-    for value in world.seen:
+    for value in world.closure:
         value.requires_grad_(number % 3 != 1)
 
 
@@ -563,7 +563,7 @@ def frozen_parameter(world: World) -> Any:
 
 
 def _new_array(world: World, number: int) -> None:
-    world.seen[0][...] = number
+    world.closure[0][...] = number
 
 
 @program(MAT, between=_new_array, recordings=8)
@@ -580,7 +580,7 @@ def captured_array_in_operation(world: World) -> Any:
 
 
 def _new_data(world: World, number: int) -> None:
-    world.seen[0].data = adjoint.full((4,), float(number), dtype=adjoint.float64)
+    world.closure[0].data = adjoint.full((4,), float(number), dtype=adjoint.float64)
 
 
 @program(MAT, between=_new_data)
@@ -714,11 +714,11 @@ def list_that_the_function_fills(world: World) -> Any:
 
 @program(MAT, recorded=False)
 def tensor_kept_for_later(world: World) -> Any:
-    kept: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
 
     def function(x: Any) -> Any:
-        before = kept.get("x")
-        kept["x"] = x.detach() * 2
+        before = stored.get("x")
+        stored["x"] = x.detach() * 2
         return x * 2 if before is None else x * 3
 
     return function

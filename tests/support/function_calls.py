@@ -43,7 +43,7 @@ class Maker:
         self.dtype = dtype
         self.rng = np.random.default_rng(7)
 
-    def _made(self, values: Any, dtype: str | None, constant: bool) -> Argument:
+    def _argument(self, values: Any, dtype: str | None, constant: bool) -> Argument:
         kind = self.dtype if dtype is None else getattr(adjoint, dtype)
         return Argument(np.asarray(values), kind, constant)
 
@@ -68,51 +68,53 @@ class Maker:
         """Numbers between lo and hi; nz: none near 0."""
         kind = self.dtype if dtype is None else getattr(adjoint, dtype)
         numbers = self._numbers(shape, lo, hi, kind)
-        return self._made(np.where(np.abs(numbers) < 0.3, 1, numbers) if nz else numbers, dtype, constant)
+        return self._argument(np.where(np.abs(numbers) < 0.3, 1, numbers) if nz else numbers, dtype, constant)
 
     def distinct(self, *shape: int, constant: bool = False) -> Argument:
         """Numbers of which no two are close."""
         n = int(np.prod(shape))
         spaced = (self.rng.permutation(n).reshape(shape) - n // 2) * (8 / n if self.dtype.is_floating_point else 1)
-        return self._made(spaced * (1 + 0.3j) if self.dtype.is_complex else spaced, None, constant)
+        return self._argument(spaced * (1 + 0.3j) if self.dtype.is_complex else spaced, None, constant)
 
-    def given(self, values: Any, dtype: str | None = None, constant: bool = False) -> Argument:
+    def array(self, values: Any, dtype: str | None = None, constant: bool = False) -> Argument:
         """These numbers."""
-        return self._made(values, dtype, constant)
+        return self._argument(values, dtype, constant)
 
     def places(self, *shape: int, n: int, lo: int = 0) -> Argument:
         """Indices from lo to n - 1."""
-        return self._made(self.rng.integers(lo, n, shape), "int64", True)
+        return self._argument(self.rng.integers(lo, n, shape), "int64", True)
 
     def permutation(self, n: int) -> Argument:
         """The numbers from 0 to n - 1 in any order."""
-        return self._made(self.rng.permutation(n), "int64", True)
+        return self._argument(self.rng.permutation(n), "int64", True)
 
     def mask(self, *shape: int) -> Argument:
         """Truth values."""
-        return self._made(self.rng.integers(0, 2, shape) > 0, "bool", True)
+        return self._argument(self.rng.integers(0, 2, shape) > 0, "bool", True)
 
     def _matrix(self, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         return self._numbers(shape, -1, 1, self.dtype)
 
     def regular(self, *shape: int) -> Argument:
         """Well-conditioned matrices."""
-        return self._made(self._matrix(shape) + 3 * np.eye(*shape[-2:]), None, False)
+        return self._argument(self._matrix(shape) + 3 * np.eye(*shape[-2:]), None, False)
 
     def hermitian(self, *shape: int) -> Argument:
         """Hermitian matrices."""
         matrix = self._matrix(shape)
-        return self._made(matrix + np.conj(np.swapaxes(matrix, -1, -2)), None, False)
+        return self._argument(matrix + np.conj(np.swapaxes(matrix, -1, -2)), None, False)
 
     def definite(self, *shape: int) -> Argument:
         """Positive definite Hermitian matrices."""
         matrix = self._matrix(shape)
-        return self._made(matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + shape[-1] * np.eye(shape[-1]), None, False)
+        return self._argument(
+            matrix @ np.conj(np.swapaxes(matrix, -1, -2)) + shape[-1] * np.eye(shape[-1]), None, False
+        )
 
     def triangular(self, *shape: int, upper: bool = False) -> Argument:
         """Triangular matrices with a large diagonal."""
         matrix = self._matrix(shape) + 3 * np.eye(shape[-1])
-        return self._made(np.triu(matrix) if upper else np.tril(matrix), None, False)
+        return self._argument(np.triu(matrix) if upper else np.tril(matrix), None, False)
 
 
 def dtype(name: str) -> adjoint.dtype:
@@ -120,10 +122,10 @@ def dtype(name: str) -> adjoint.dtype:
 
 
 def function(name: str) -> Callable[..., Any]:
-    found: Any = adjoint
+    value: Any = adjoint
     for part in name.split("."):
-        found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
+        value = getattr(value, part)
+    return value  # type: ignore[no-any-return]
 
 
 CALLS: dict[str, Callable[[Maker], Call]] = {
@@ -164,7 +166,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "argmax": lambda x: call(x.distinct(3, 4), dim=1),
     "argmin": lambda x: call(x.distinct(3, 4), dim=1),
     "argsort": lambda x: call(x.distinct(5, 5, 3)),
-    "argwhere": lambda x: call(x.given([1, 1, 1, 1, 1], constant=True)),
+    "argwhere": lambda x: call(x.array([1, 1, 1, 1, 1], constant=True)),
     "as_strided": lambda x: call(x(5, 5), (2, 2), (1, 2)),
     "as_strided_copy": lambda x: call(x(5, 5), (2, 2), (1, 2)),
     "as_strided_scatter": lambda x: call(x(5, 5), x(2, 2), (2, 2), (1, 2)),
@@ -195,7 +197,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "broadcast_shapes": lambda x: call((2, 1), (3,)),
     "broadcast_tensors": lambda x: call(x(5, 1), x(5, 5, constant=True)),
     "broadcast_to": lambda x: call(x(5, 1, 1), (5, 5, 5)),
-    "bucketize": lambda x: call(x(5), x.given([-2, -1, 0, 2], constant=True)),
+    "bucketize": lambda x: call(x(5), x.array([-2, -1, 0, 2], constant=True)),
     "byte": lambda x: call(x(5, 3)),
     "cartesian_prod": lambda x: call(x(3), x(2)),
     "cat": lambda x: call([x(5, 3), x(5, 3)], 0),
@@ -226,13 +228,13 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "corrcoef": lambda x: call(x(3, 5)),
     "cos": lambda x: call(x(5, lo=-3, hi=3)),
     "cosh": lambda x: call(x(5, lo=-3, hi=3)),
-    "cosine_embedding_loss": lambda x: call(x(2, 3), x(2, 3), x.given([1, -1], constant=True), 0.1, 1),
+    "cosine_embedding_loss": lambda x: call(x(2, 3), x(2, 3), x.array([1, -1], constant=True), 0.1, 1),
     "count_nonzero": lambda x: call(x(5, 5, 3, lo=-3, hi=3)),
     "cov": lambda x: call(x(3, 5)),
     "cpu": lambda x: call(x(3)),
     "cross": lambda x: call(x(5, 3), x(5, 3), dim=1),
     "ctc_loss": lambda x: call(
-        x(6, 2, 4), x.given([[1, 2, 1], [3, 3, 2]], dtype="int64", constant=True), (6, 6), (3, 3), 0, 1
+        x(6, 2, 4), x.array([[1, 2, 1], [3, 3, 2]], dtype="int64", constant=True), (6, 6), (3, 3), 0, 1
     ),
     "cummax": lambda x: call(x.distinct(3, 4), 1),
     "cummin": lambda x: call(x.distinct(3, 4), 1),
@@ -258,8 +260,8 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "dsplit": lambda x: call(x(6, 6, 6), 2),
     "dstack": lambda x: call([x(5, 5), x(5, 5)]),
     "einsum": lambda x: call("i,i", x(3), x(3)),
-    "embedding": lambda x: call(x(4, 3), x.given([1, 2, 1], dtype="int64", constant=True)),
-    "embedding_bag": lambda x: call(x(5, 3), x.places(6, n=5), x.given([0, 2], dtype="int64", constant=True)),
+    "embedding": lambda x: call(x(4, 3), x.array([1, 2, 1], dtype="int64", constant=True)),
+    "embedding_bag": lambda x: call(x(5, 3), x.places(6, n=5), x.array([0, 2], dtype="int64", constant=True)),
     "eq": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "equal": lambda x: call(x(5), x(5)),
     "erf": lambda x: call(x(5, lo=-3, hi=3)),
@@ -323,7 +325,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "gt": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "half": lambda x: call(x(3)),
     "heaviside": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
-    "hinge_embedding_loss": lambda x: call(x(3), x.given([1, -1, 1], constant=True), 1.0, 1),
+    "hinge_embedding_loss": lambda x: call(x(3), x.array([1, -1, 1], constant=True), 1.0, 1),
     "histc": lambda x: call(x(20, constant=True)),
     "histogram": lambda x: call(x(20, constant=True), 5),
     "histogramdd": lambda x: call(x(20, 2, constant=True), [3, 4]),
@@ -347,7 +349,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "is_neg": lambda x: call(x(3)),
     "isclose": lambda x: call(x(5), x(5)),
     "isfinite": lambda x: call(x(5, lo=-3, hi=3)),
-    "isin": lambda x: call(x.given([3, 2, 2, 3, 2], constant=True), x.given([3, 3, 0], constant=True)),
+    "isin": lambda x: call(x.array([3, 2, 2, 3, 2], constant=True), x.array([3, 3, 0], constant=True)),
     "isinf": lambda x: call(x(5, lo=-3, hi=3)),
     "isnan": lambda x: call(x(5, lo=-3, hi=3)),
     "isneginf": lambda x: call(x(5, lo=-3, hi=3)),
@@ -380,13 +382,13 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "linalg.ldl_factor": lambda x: call(x.hermitian(3, 3)),
     "linalg.ldl_factor_ex": lambda x: call(x.hermitian(3, 3)),
     "linalg.ldl_solve": lambda x: call(
-        x.given([[2.0, 0.0], [0.5, 3.0]]), x.given([1, 2], dtype="int32", constant=True), x(2, 1)
+        x.array([[2.0, 0.0], [0.5, 3.0]]), x.array([1, 2], dtype="int32", constant=True), x(2, 1)
     ),
     "linalg.lstsq": lambda x: call(x(4, 2), x(4, 2)),
     "linalg.lu": lambda x: call(x.regular(3, 3)),
     "linalg.lu_factor": lambda x: call(x.regular(3, 3)),
     "linalg.lu_factor_ex": lambda x: call(x.regular(3, 3)),
-    "linalg.lu_solve": lambda x: call(x.regular(3, 3), x.given([1, 2, 3], dtype="int32", constant=True), x(3, 2)),
+    "linalg.lu_solve": lambda x: call(x.regular(3, 3), x.array([1, 2, 3], dtype="int32", constant=True), x(3, 2)),
     "frobenius_norm": lambda x: call(x(3, 4), (0, 1)),
     "nuclear_norm": lambda x: call(x(3, 4)),
     "linalg.matrix_norm": lambda x: call(x(3, 4), "fro"),
@@ -429,11 +431,11 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "long": lambda x: call(x(5, 3)),
     "lt": lambda x: call(x(5, lo=-3, hi=3), x(5, lo=-3, hi=3, nz=False)),
     "lu": lambda x: call(x.regular(3, 3)),
-    "lu_solve": lambda x: call(x(3, 2), x.regular(3, 3), x.given([1, 2, 3], dtype="int32", constant=True)),
-    "lu_unpack": lambda x: call(x.regular(3, 3), x.given([2, 2, 3], dtype="int32", constant=True)),
+    "lu_solve": lambda x: call(x(3, 2), x.regular(3, 3), x.array([1, 2, 3], dtype="int32", constant=True)),
+    "lu_unpack": lambda x: call(x.regular(3, 3), x.array([2, 2, 3], dtype="int32", constant=True)),
     "mH": lambda x: call(x(5, 3)),
     "mT": lambda x: call(x(5, 3)),
-    "margin_ranking_loss": lambda x: call(x(3), x(3), x.given([1, -1, 1], constant=True), 0.1, 1),
+    "margin_ranking_loss": lambda x: call(x(3), x(3), x.array([1, -1, 1], constant=True), 0.1, 1),
     "masked.amax": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.amin": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.argmax": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
@@ -451,11 +453,11 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "masked.softmax": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.softmin": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.std": lambda x: call(
-        x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
+        x(3, 4), 0, True, mask=x.array([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
     ),
     "masked.sum": lambda x: call(x(3, 4), 0, mask=x.mask(3, 4)),
     "masked.var": lambda x: call(
-        x(3, 4), 0, True, mask=x.given([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
+        x(3, 4), 0, True, mask=x.array([[1, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 0]], dtype="bool")
     ),
     "masked_fill": lambda x: call(x(5, 5), x.mask(5, 5), 0),
     "masked_scatter": lambda x: call(x(5, 5), x.mask(5, 5), x(5, 5)),
@@ -520,13 +522,13 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.conv_transpose2d": lambda x: call(x(2, 4, 6, 5), x(4, 6, 3, 2), x(6)),
     "nn.functional.conv_transpose3d": lambda x: call(x(2, 4, 6, 5, 4), x(4, 6, 3, 2, 2), x(6)),
     "nn.functional.cosine_embedding_loss": lambda x: call(
-        x(5, 3), x(5, 3), x.given([-1.0, -1.0, -1.0, -1.0, 1.0], constant=True), margin=0, reduction="mean"
+        x(5, 3), x(5, 3), x.array([-1.0, -1.0, -1.0, -1.0, 1.0], constant=True), margin=0, reduction="mean"
     ),
     "nn.functional.cosine_similarity": lambda x: call(x(5, 3), x(5, 3), dim=-1),
     "nn.functional.cross_entropy": lambda x: call(x(3, 5), x.places(3, n=5), reduction="mean"),
     "nn.functional.ctc_loss": lambda x: call(
         x(6, 2, 4),
-        x.given([[1, 2, 1], [3, 3, 2]], dtype="int64"),
+        x.array([[1, 2, 1], [3, 3, 2]], dtype="int64"),
         (6, 6),
         (3, 3),
         reduction="mean",
@@ -560,7 +562,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.hardswish": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.hardtanh": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.hinge_embedding_loss": lambda x: call(
-        x(5), x.given([1.0, -1.0, 1.0, 1.0, -1.0], constant=True), reduction="mean"
+        x(5), x.array([1.0, -1.0, 1.0, 1.0, -1.0], constant=True), reduction="mean"
     ),
     "nn.functional.huber_loss": lambda x: call(x(5), x(5), reduction="mean"),
     "nn.functional.instance_norm": lambda x: call(x(2, 3, 4)),
@@ -577,17 +579,17 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.lp_pool2d": lambda x: call(x(1, 2, 4, 4, lo=0.5, hi=2), 2.0, 2),
     "nn.functional.lp_pool3d": lambda x: call(x(1, 1, 2, 2, 4, lo=0.5, hi=2), 2.0, 2),
     "nn.functional.margin_ranking_loss": lambda x: call(
-        x(5), x(5), x.given([1.0, 1.0, 1.0, -1.0, -1.0], constant=True), reduction="mean"
+        x(5), x(5), x.array([1.0, 1.0, 1.0, -1.0, -1.0], constant=True), reduction="mean"
     ),
     "nn.functional.max_pool1d": lambda x: call(x.distinct(1, 2, 6), 2),
     "nn.functional.max_pool2d": lambda x: call(x.distinct(1, 2, 4, 4), 2),
     "nn.functional.max_pool3d": lambda x: call(x.distinct(1, 2, 2, 4, 4), 2),
     "nn.functional.max_unpool1d": lambda x: call(
-        x(1, 2, 2), x.given([[[0, 3], [1, 2]]], dtype="int64", constant=True), 2
+        x(1, 2, 2), x.array([[[0, 3], [1, 2]]], dtype="int64", constant=True), 2
     ),
-    "nn.functional.max_unpool2d": lambda x: call(x(1, 1, 1, 2), x.given([[[[0, 3]]]], dtype="int64", constant=True), 2),
+    "nn.functional.max_unpool2d": lambda x: call(x(1, 1, 1, 2), x.array([[[[0, 3]]]], dtype="int64", constant=True), 2),
     "nn.functional.max_unpool3d": lambda x: call(
-        x(1, 1, 1, 1, 2), x.given([[[[[0, 9]]]]], dtype="int64", constant=True), 2
+        x(1, 1, 1, 1, 2), x.array([[[[[0, 9]]]]], dtype="int64", constant=True), 2
     ),
     "nn.functional.mish": lambda x: call(x(5, lo=-3, hi=3)),
     "nn.functional.mse_loss": lambda x: call(x(5), x(5), reduction="mean"),
@@ -596,7 +598,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     ),
     "nn.functional.multi_margin_loss": lambda x: call(x(3, 5), x.places(3, n=5), reduction="mean"),
     "nn.functional.multilabel_margin_loss": lambda x: call(
-        x(2, 4), x.given([[1, 3, -1, 2], [0, -1, 0, 0]], dtype="int64"), reduction="mean"
+        x(2, 4), x.array([[1, 3, -1, 2], [0, -1, 0, 0]], dtype="int64"), reduction="mean"
     ),
     "nn.functional.multilabel_soft_margin_loss": lambda x: call(x(3, 5), x(3, 5, lo=0, hi=1), reduction="mean"),
     "nn.functional.nll_loss": lambda x: call(x(3, 5), x.places(3, n=5), reduction="mean"),
@@ -632,8 +634,8 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "nn.functional.upsample": lambda x: call(x(1, 2, 3, 3), scale_factor=2),
     "nn.functional.upsample_bilinear": lambda x: call(x(2, 3, 4, 5), (7, 6)),
     "nn.functional.upsample_nearest": lambda x: call(x(2, 3, 4, 5), (7, 6)),
-    "nonzero": lambda x: call(x.given([1, 1, 1, 1, 1], constant=True)),
-    "nonzero_static": lambda x: call(x.given([1, 0, 0, 1, 0], constant=True), size=2),
+    "nonzero": lambda x: call(x.array([1, 1, 1, 1, 1], constant=True)),
+    "nonzero_static": lambda x: call(x.array([1, 0, 0, 1, 0], constant=True), size=2),
     "norm": lambda x: call(x(3, 4), 2, 1),
     "norm_except_dim": lambda x: call(x(2, 3), 2, 0),
     "normal": lambda x: call(x(3, constant=True), x(3, lo=0.5, hi=1, constant=True)),
@@ -653,7 +655,7 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "positive": lambda x: call(x(5, lo=-3, hi=3)),
     "pow": lambda x: call(x(3, lo=0.5, hi=3), x(3)),
     "prod": lambda x: call(x(3, 4), 1),
-    "put": lambda x: call(x(5, 5), x.given([1, 5, 24], dtype="int64"), x(3), False),
+    "put": lambda x: call(x(5, 5), x.array([1, 5, 24], dtype="int64"), x(3), False),
     "qr": lambda x: call(x(4, 3)),
     "quantile": lambda x: call(x(5, 5), 0.5),
     "rad2deg": lambda x: call(x(5, lo=-3, hi=3)),
@@ -684,18 +686,18 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "scatter": lambda x: call(
         x(5, 5),
         0,
-        x.given([[2, 4, 2, 1, 2], [3, 1, 1, 4, 0], [1, 2, 3, 0, 3], [0, 0, 4, 2, 1], [4, 3, 0, 3, 4]], dtype="int64"),
+        x.array([[2, 4, 2, 1, 2], [3, 1, 1, 4, 0], [1, 2, 3, 0, 3], [0, 0, 4, 2, 1], [4, 3, 0, 3, 4]], dtype="int64"),
         x(5, 5),
     ),
     "scatter_add": lambda x: call(
         x(5, 5),
         0,
-        x.given([[1, 2, 1, 1, 0], [2, 1, 2, 4, 2], [4, 4, 0, 0, 3], [0, 3, 3, 3, 4], [3, 0, 4, 2, 1]], dtype="int64"),
+        x.array([[1, 2, 1, 1, 0], [2, 1, 2, 4, 2], [4, 4, 0, 0, 3], [0, 3, 3, 3, 4], [3, 0, 4, 2, 1]], dtype="int64"),
         x(5, 5),
     ),
     "scatter_reduce": lambda x: call(x(5, 5), 0, x.places(3, 5, n=5), x(3, 5), "sum", include_self=True),
-    "searchsorted": lambda x: call(x.given([-2, -1, 0, 2], constant=True), x(5)),
-    "segment_reduce": lambda x: call(x(5, 2), "sum", lengths=x.given([2, 3], "int64", True)),
+    "searchsorted": lambda x: call(x.array([-2, -1, 0, 2], constant=True), x(5)),
+    "segment_reduce": lambda x: call(x(5, 2), "sum", lengths=x.array([2, 3], "int64", True)),
     "select": lambda x: call(x(5, 5), 0, 1),
     "select_copy": lambda x: call(x(3, 4), 0, 1),
     "select_scatter": lambda x: call(x(5, 3), x(3), 0, 1),
@@ -793,8 +795,8 @@ CALLS: dict[str, Callable[[Maker], Call]] = {
     "unflatten": lambda x: call(x(3, 4), 1, (2, 2)),
     "unfold": lambda x: call(x(5, 5), 0, 2, 1),
     "unfold_copy": lambda x: call(x(5, 5), 0, 2, 1),
-    "unique": lambda x: call(x.given([3, 2, 2, 3, 2, 3, 3, 0])),
-    "unique_consecutive": lambda x: call(x.given([3, 2, 2, 3, 2, 3, 3, 0])),
+    "unique": lambda x: call(x.array([3, 2, 2, 3, 2, 3, 3, 0])),
+    "unique_consecutive": lambda x: call(x.array([3, 2, 2, 3, 2, 3, 3, 0])),
     "unravel_index": lambda x: call(x.places(4, n=20), (4, 5)),
     "unsafe_chunk": lambda x: call(x(5, 5), 1),
     "unsafe_split": lambda x: call(x(5, 5), 1),

@@ -47,13 +47,13 @@ Record = dict[str, Any]
 def look_up(name: str) -> Callable[..., Any]:
     """A function by its name in torch, or the function form of a method or attribute of Tensor."""
     try:
-        found = function_calls.function(name)
+        function = function_calls.function(name)
     except AttributeError:
-        found = None
-    if found is not None and not isinstance(found, (adjoint.dtype, types.ModuleType)):
-        return found
-    own = getattr(Tensor, name)
-    return own if callable(own) else lambda tensor: getattr(tensor, name)
+        function = None
+    if function is not None and not isinstance(function, (adjoint.dtype, types.ModuleType)):
+        return function
+    member = getattr(Tensor, name)
+    return member if callable(member) else lambda tensor: getattr(tensor, name)
 
 
 class Problem:
@@ -68,7 +68,7 @@ class Problem:
 
     def _collect(self, value: Any) -> None:
         if isinstance(value, Argument):
-            if not any(value is known for known in self.arguments):
+            if not any(value is argument for argument in self.arguments):
                 self.arguments.append(value)
         elif isinstance(value, (list, tuple)):
             for member in value:
@@ -100,8 +100,8 @@ class Problem:
         within = function_calls.WITHIN.get(self.name)
         call = self.filled(tensors if within is None else [within(a) for a in tensors])
         result = (function or look_up(self.name))(*call.args, **call.kwargs, **more)
-        found = flat(result)
-        return [y.abs() for y in found] if self.name in function_calls.UP_TO_PHASE else found
+        tensors_out = flat(result)
+        return [y.abs() for y in tensors_out] if self.name in function_calls.UP_TO_PHASE else tensors_out
 
 
 def tensor_of(argument: Argument) -> Any:
@@ -147,34 +147,34 @@ class Derivatives:
         self.direction = [noise(a.shape, a.is_complex(), rng) for a in self.start]
         leaves = [a.detach().requires_grad_() for a in self.start]
         ys = problem.run(leaves)
-        self.chosen = [i for i, y in enumerate(ys) if y.requires_grad]
+        self.differentiable = [i for i, y in enumerate(ys) if y.requires_grad]
         # a result in low precision needs large steps; only conversions have one, and they are linear
-        self.coarse = any(adjoint.finfo(ys[i].dtype).bits < 64 for i in self.chosen)
-        self.weights = [noise(ys[i].shape, ys[i].is_complex(), rng) for i in self.chosen]
+        self.coarse = any(adjoint.finfo(ys[i].dtype).bits < 64 for i in self.differentiable)
+        self.weights = [noise(ys[i].shape, ys[i].is_complex(), rng) for i in self.differentiable]
         self.turn = [noise(a.shape, a.is_complex(), rng) for a in self.start]
 
-    def moved(self, step: float) -> list[Any]:
+    def displace(self, step: float) -> list[Any]:
         return [a + cast(step * v, a) for a, v in zip(self.start, self.direction, strict=True)]
 
     def value(self, leaves: list[Any]) -> float:
         ys = self.problem.run(leaves)
-        return inner(self.weights, [array(ys[i]) for i in self.chosen])
+        return inner(self.weights, [array(ys[i]) for i in self.differentiable])
 
     def gradient(self, leaves: list[Any], create_graph: bool = False) -> list[Any]:
         leaves = [a if a.requires_grad else a.detach().requires_grad_() for a in leaves]
         ys = self.problem.run(leaves)
-        ends = [ys[i] for i in self.chosen]
+        ends = [ys[i] for i in self.differentiable]
         drivers = [cast(w, y) for w, y in zip(self.weights, ends, strict=True)]
         return list(adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True))
 
     def along(self, gradients: list[Any]) -> float:
         return inner([array(g) for g in gradients], self.direction)
 
-    def agrees(self, found: float, function: Callable[[list[Any]], float], tolerance: float = 1e-5) -> bool:
+    def agrees(self, number: float, function: Callable[[list[Any]], float], tolerance: float = 1e-5) -> bool:
         """Whether a number is the slope of a function of the leaves in the direction."""
         step, tolerance = (1.0, 5e-2) if self.coarse else (STEP, tolerance)
-        slope = (function(self.moved(step)) - function(self.moved(-step))) / (2 * step)
-        return abs(found - slope) <= tolerance * max(1.0, abs(slope))
+        slope = (function(self.displace(step)) - function(self.displace(-step))) / (2 * step)
+        return abs(number - slope) <= tolerance * max(1.0, abs(slope))
 
     def vjp(self) -> bool:
         return self.agrees(self.along(self.gradient(self.start)), self.value)
@@ -183,9 +183,9 @@ class Derivatives:
         with forward_ad.dual_level():
             duals = [forward_ad.make_dual(a, cast(v, a)) for a, v in zip(self.start, self.direction, strict=True)]
             ys = self.problem.run(duals)
-            tangents = [forward_ad.unpack_dual(ys[i]).tangent for i in self.chosen]
-            found = inner(self.weights, [0.0 if t is None else array(t) for t in tangents])
-        return self.agrees(found, self.value)
+            tangents = [forward_ad.unpack_dual(ys[i]).tangent for i in self.differentiable]
+            directional = inner(self.weights, [0.0 if t is None else array(t) for t in tangents])
+        return self.agrees(directional, self.value)
 
     def second(self) -> bool:
         def turned(leaves: list[Any]) -> float:
@@ -223,18 +223,18 @@ def gradient(name: str, dtype: str) -> bool:
     if not problem.leaves or not any(a.dtype is problem.leaves[0].dtype for a in problem.leaves):
         return False
     derivatives = Derivatives(problem)
-    if not derivatives.chosen:
+    if not derivatives.differentiable:
         return False
     if dtype in ("float64", "complex128"):
         return derivatives.vjp()
     wide = "complex128" if dtype.startswith("complex") else "float64"
-    found, expected = derivatives.gradient(derivatives.start), Derivatives(Problem(name, wide))
+    gradients, expected = derivatives.gradient(derivatives.start), Derivatives(Problem(name, wide))
     expected.weights = derivatives.weights
     exact = expected.gradient([a.to(getattr(adjoint, wide)) for a in derivatives.start])
     size = max((float(np.abs(array(e)).max(initial=0)) for e in exact), default=1.0)
     return all(
         f.dtype is a.dtype and np.abs(array(f) - array(e)).max(initial=0) <= TOLERANCE[dtype] * max(size, 1)
-        for f, e, a in zip(found, exact, derivatives.start, strict=True)
+        for f, e, a in zip(gradients, exact, derivatives.start, strict=True)
     )
 
 
@@ -242,20 +242,20 @@ def batch(problem: Problem) -> str:
     """'form', 'loop' (each member by itself, with a warning) or '' for a function without a batch form."""
     starts = problem.starts()
     stacked = [adjoint.stack([a, a * 0.9 if a.is_floating_point() else a]) for a in starts]
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
-        found = adjoint.vmap(lambda *leaves: tuple(problem.run(list(leaves))), randomness="same")(*stacked)
+        batched = adjoint.vmap(lambda *leaves: tuple(problem.run(list(leaves))), randomness="same")(*stacked)
     members = [problem.run([a[i] for a in stacked]) for i in range(2)]
-    for y, *rest in zip(found, *members, strict=True):
+    for y, *rest in zip(batched, *members, strict=True):
         if not np.allclose(array(y), np.stack([array(r) for r in rest]), rtol=1e-7, atol=1e-7, equal_nan=True):
             return ""
-    return "loop" if any("performance" in str(w.message) for w in told) else "form"
+    return "loop" if any("performance" in str(w.message) for w in messages) else "form"
 
 
-def same(found: list[Any], expected: list[Any]) -> bool:
-    return len(found) == len(expected) and all(
+def same(actual: list[Any], expected: list[Any]) -> bool:
+    return len(actual) == len(expected) and all(
         a.shape == b.shape and np.allclose(array(a), array(b), equal_nan=True)
-        for a, b in zip(found, expected, strict=True)
+        for a, b in zip(actual, expected, strict=True)
     )
 
 

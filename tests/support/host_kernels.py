@@ -47,15 +47,15 @@ def differences(cases: Sequence[Case], folder: Path, rtol: float = 1e-12, rtol_s
     loaded = ctypes.CDLL(str(library))
     wrong = {}
     for k, case in enumerate(cases):
-        used = [case.arrays[n] for n in case.inputs]
-        operands = [np.ascontiguousarray(array) for array in np.broadcast_arrays(*used)]
+        arrays = [case.arrays[n] for n in case.inputs]
+        operands = [np.ascontiguousarray(array) for array in np.broadcast_arrays(*arrays)]
         expected = evaluate(case.form, case.arrays)
         shape = np.broadcast_shapes(*[array.shape for array in operands], *[np.shape(value) for value in expected])
         outs = [np.empty(shape, np.asarray(value).dtype) for value in expected]
         pointers = (ctypes.c_void_p * (len(operands) + len(outs)))(*[a.ctypes.data for a in (*operands, *outs)])
         getattr(loaded, f"f{k}")(pointers, ctypes.c_long(int(np.prod(shape))))
-        for found, value in zip(outs, expected, strict=True):
-            tolerance = rtol_single if found.dtype == np.float32 else rtol
-            if not np.allclose(found, value, tolerance, tolerance, equal_nan=True):
-                wrong[case.name] = str(case.form), found, value
+        for actual, value in zip(outs, expected, strict=True):
+            tolerance = rtol_single if actual.dtype == np.float32 else rtol
+            if not np.allclose(actual, value, tolerance, tolerance, equal_nan=True):
+                wrong[case.name] = str(case.form), actual, value
     return wrong

@@ -14,10 +14,10 @@ STEP = 1e-6
 
 
 def function_of(name: str) -> Any:
-    found: Any = np
+    value: Any = np
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 #: Functions that NumPy lets others override since 2.4: those before take nothing but arrays.
@@ -37,22 +37,22 @@ def flat(result: Any) -> list[Any]:
 
 
 def tensors(arrays: list[np.ndarray], requires_grad: bool) -> list[Any]:
-    made = [adjoint.from_numpy(array.copy()) for array in arrays]
-    for tensor in made:
+    results = [adjoint.from_numpy(array.copy()) for array in arrays]
+    for tensor in results:
         if requires_grad and (tensor.is_floating_point() or tensor.is_complex()):
             tensor.requires_grad_()
-    return made
+    return results
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
     return tuple(np.shape(value)) if not isinstance(value, adjoint.Tensor) else tuple(value.shape)
 
 
-def assert_same(found: Any, expected: Any, kind: str) -> None:
-    assert type(found) is type(expected) or not isinstance(expected, tuple) or isinstance(found, tuple)
-    found, expected = flat(found), flat(expected)
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
+def assert_same(result: Any, expected: Any, kind: str) -> None:
+    assert type(result) is type(expected) or not isinstance(expected, tuple) or isinstance(result, tuple)
+    result, expected = flat(result), flat(expected)
+    assert len(result) == len(expected)
+    for ours, theirs in zip(result, expected, strict=True):
         if not isinstance(theirs, (np.ndarray, np.generic)):
             assert ours == theirs or isinstance(ours, adjoint.Tensor)
             continue
@@ -96,17 +96,17 @@ def check_gradients(
     results = flat(outcome(sample, function, source, inputs))
     rng = np.random.default_rng(3)
     roots, weights, places = [], [], []
-    for place, (ours, theirs) in enumerate(zip(results, expected, strict=True)):
+    for position, (ours, theirs) in enumerate(zip(results, expected, strict=True)):
         if not isinstance(ours, adjoint.Tensor) or ours.numpy(force=True).dtype.kind not in "fc" or not ours.numel():
             continue
         if constant and not ours.requires_grad:
             continue
-        assert ours.requires_grad, f"result {place} lost its history"
+        assert ours.requires_grad, f"result {position} lost its history"
         weight = rng.standard_normal(shape_of(theirs)).astype(np.asarray(theirs).dtype)
         weight[~np.isfinite(theirs)] = 0
         roots.append(ours)
         weights.append(weight)
-        places.append(place)
+        places.append(position)
     if not roots:
         return False
     grads = adjoint.autograd.grad(
@@ -115,11 +115,11 @@ def check_gradients(
     directions = [direction(array, hermitian, rng) for array in source.arrays]
 
     def value(step: float) -> float:
-        moved = [np.asarray(a + step * d, a.dtype) for a, d in zip(source.arrays, directions, strict=True)]
-        found = flat(outcome(sample, function, source, moved))
+        arrays = [np.asarray(a + step * d, a.dtype) for a, d in zip(source.arrays, directions, strict=True)]
+        results = flat(outcome(sample, function, source, arrays))
         return sum(
-            float(np.nansum((np.conj(w) * np.where(w == 0, 0, found[place])).real))
-            for place, w in zip(places, weights, strict=True)
+            float(np.nansum((np.conj(w) * np.where(w == 0, 0, results[position])).real))
+            for position, w in zip(places, weights, strict=True)
         )
 
     slope = (value(STEP) - value(-STEP)) / (2 * STEP)
@@ -131,7 +131,7 @@ def check_gradients(
 
 
 def direction(array: np.ndarray, hermitian: bool, rng: np.random.Generator) -> np.ndarray:
-    found = rng.standard_normal(array.shape)
+    numbers = rng.standard_normal(array.shape)
     if array.dtype.kind == "c":
-        found = found + 1j * rng.standard_normal(array.shape)
-    return found + found.conj().T if hermitian else found
+        numbers = numbers + 1j * rng.standard_normal(array.shape)
+    return numbers + numbers.conj().T if hermitian else numbers

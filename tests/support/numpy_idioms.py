@@ -978,10 +978,10 @@ def keyed_by_value(x):
 
 @idiom(V)
 def memoized(x):
-    known = {}
+    cache = {}
     for i in range(6):
-        known[i] = x[i] + known.get(i - 1, 0.0)
-    return list(known.values())
+        cache[i] = x[i] + cache.get(i - 1, 0.0)
+    return list(cache.values())
 
 
 @idiom(V)

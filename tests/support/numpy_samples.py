@@ -22,10 +22,10 @@ class Source:
         self.rng = np.random.default_rng(7)
         self.arrays: list[np.ndarray] = []
         self.instead: list[Any] | None = None
-        self.place = 0
+        self.position = 0
 
     def __call__(self, *shape: int, low: float = -1.0, high: float = 1.0) -> Any:
-        return self.given(self.drawn(shape, low, high))
+        return self.hand_out(self.draw(shape, low, high))
 
     def positive(self, *shape: int) -> Any:
         """Numbers between 0.5 and 2."""
@@ -35,25 +35,25 @@ class Source:
         """Numbers in no order, no two of them near each other."""
         n = int(np.prod(shape))
         places = np.random.default_rng(n).permutation(n).reshape(shape)
-        return self.given((places * 0.37 - n * 0.2 + self.drawn(shape, -0.05, 0.05)).astype(self.kind))
+        return self.hand_out((places * 0.37 - n * 0.2 + self.draw(shape, -0.05, 0.05)).astype(self.kind))
 
     def ascending(self, n: int) -> Any:
         """Numbers in ascending order, some distance from each other."""
-        return self.given((np.arange(n) * 1.3 + self.drawn((n,), -0.2, 0.2).real).astype(self.kind))
+        return self.hand_out((np.arange(n) * 1.3 + self.draw((n,), -0.2, 0.2).real).astype(self.kind))
 
     def hermitian(self, n: int) -> Any:
         """A positive-definite matrix; only its lower triangle may be asked for derivatives."""
-        root = self.drawn((n, n), -1, 1).astype(np.result_type(self.kind, np.float32))
-        return self.given((root @ root.conj().T + n * np.eye(n)).astype(self.kind))
+        root = self.draw((n, n), -1, 1).astype(np.result_type(self.kind, np.float32))
+        return self.hand_out((root @ root.conj().T + n * np.eye(n)).astype(self.kind))
 
     def gaps(self, *shape: int) -> Any:
         """Numbers, every third of which is NaN."""
-        array = self.drawn(shape, -1, 1)
+        array = self.draw(shape, -1, 1)
         if self.kind.kind in "fc":
             array.flat[1::3] = np.nan
-        return self.given(array)
+        return self.hand_out(array)
 
-    def drawn(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
+    def draw(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
         if self.instead is not None:
             return np.zeros(shape, self.kind)
         if self.kind.kind in "iu":
@@ -65,27 +65,27 @@ class Source:
             array = array + 1j * self.rng.uniform(-1, 1, shape)
         return np.asarray(array, self.kind)
 
-    def given(self, array: np.ndarray) -> Any:
-        self.place += 1
+    def hand_out(self, array: np.ndarray) -> Any:
+        self.position += 1
         if self.instead is None:
             self.arrays.append(array)
             return array
-        return self.instead[self.place - 1]
+        return self.instead[self.position - 1]
 
     def run(self, sample: Sample, function: Any, instead: list[Any] | None = None) -> Any:
         """What a sample gives, with other values in the place of the arrays."""
-        self.place, self.instead = 0, instead
+        self.position, self.instead = 0, instead
         return sample(function, self)
 
 
 def reductions(name: str) -> list[Sample]:
-    found: list[Sample] = [
+    samples: list[Sample] = [
         lambda f, r: f(r(3, 4)),
         lambda f, r: f(r(3, 4), 1),
         lambda f, r: f(r(2, 3, 2), axis=(0, -1), keepdims=True),
         lambda f, r: f(r()),
     ]
-    return found
+    return samples
 
 
 def masked(f: Any, r: Any) -> Any:
@@ -373,16 +373,19 @@ SAMPLES: dict[str, list[Sample]] = {
 
 #: Samples whose Tensors are modified: functions of a copy.
 IN_PLACE: dict[str, list[Sample]] = {
-    "copyto": [lambda f, r: written(f, r(3), r(3)), lambda f, r: written(f, r(2, 3), 2.0, where=[True, False, True])],
-    "put": [lambda f, r: written(f, r(2, 3), [0, 4], r(2)), lambda f, r: written(f, r(4), [0, 1, 2], r(2))],
-    "place": [lambda f, r: written(f, r(4), np.array([True, False, True, True]), r(2))],
-    "putmask": [lambda f, r: written(f, r(4), np.array([True, False, True, True]), r(2))],
-    "put_along_axis": [lambda f, r: written(f, r(2, 3), np.array([[2], [0]]), r(2, 1), 1)],
-    "fill_diagonal": [lambda f, r: written(f, r(3, 3), r())],
+    "copyto": [
+        lambda f, r: changed_copy(f, r(3), r(3)),
+        lambda f, r: changed_copy(f, r(2, 3), 2.0, where=[True, False, True]),
+    ],
+    "put": [lambda f, r: changed_copy(f, r(2, 3), [0, 4], r(2)), lambda f, r: changed_copy(f, r(4), [0, 1, 2], r(2))],
+    "place": [lambda f, r: changed_copy(f, r(4), np.array([True, False, True, True]), r(2))],
+    "putmask": [lambda f, r: changed_copy(f, r(4), np.array([True, False, True, True]), r(2))],
+    "put_along_axis": [lambda f, r: changed_copy(f, r(2, 3), np.array([[2], [0]]), r(2, 1), 1)],
+    "fill_diagonal": [lambda f, r: changed_copy(f, r(3, 3), r())],
 }
 
 
-def written(function: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+def changed_copy(function: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
     """A copy of the target after a function modified it."""
     copy = np.copy(target)
     function(copy, *args, **kwargs)

@@ -27,20 +27,20 @@ def library() -> Path | None:
     return files[0] if files else None
 
 
-def kernel(name: str, form: Form, used: list[int], made: list[int]) -> str:
+def kernel(name: str, form: Form, inputs: list[int], outputs: list[int]) -> str:
     """A form as a kernel: its body in a function of pointers, one thread for each element.
 
-    used, made: the registers that it reads and writes.
+    inputs, outputs: the registers that it reads and writes.
     """
     dtypes = form.dtypes
-    taken = [f"const {TYPES[dtypes[k]]}* p{k}" for k in used] + [
-        f"{TYPES[dtypes[k]]}* q{n}" for n, k in enumerate(made)
+    parameters = [f"const {TYPES[dtypes[k]]}* p{k}" for k in inputs] + [
+        f"{TYPES[dtypes[k]]}* q{n}" for n, k in enumerate(outputs)
     ]
-    lines = [f"const {TYPES[dtypes[k]]} in{k} = p{k}[i];" for k in used]
-    lines += [f"{TYPES[dtypes[k]]}& out{n} = q{n}[i];" for n, k in enumerate(made)]
-    body = "\n".join([*lines, body_of(form, made)])
+    lines = [f"const {TYPES[dtypes[k]]} in{k} = p{k}[i];" for k in inputs]
+    lines += [f"{TYPES[dtypes[k]]}& out{n} = q{n}[i];" for n, k in enumerate(outputs)]
+    body = "\n".join([*lines, body_of(form, outputs)])
     index = "const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;"
-    head = f'extern "C" __global__ void {name}({", ".join(taken)}, long long n)'
+    head = f'extern "C" __global__ void {name}({", ".join(parameters)}, long long n)'
     return f"{head} {{\n{index}\nif (i < n) {{\n{body}\n}}\n}}\n"
 
 

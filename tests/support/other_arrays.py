@@ -76,9 +76,9 @@ def tensors_of(library: Library, value: Any, requires_grad: bool = False) -> Any
         return [tensors_of(library, item, requires_grad) for item in value]
     if not isinstance(value, np.ndarray):
         return value
-    made = new_tensor(library.array(value))
-    made.requires_grad = requires_grad and value.dtype.kind in "fc"
-    return made
+    tensor = new_tensor(library.array(value))
+    tensor.requires_grad = requires_grad and value.dtype.kind in "fc"
+    return tensor
 
 
 def compare(library: Library, problem: Problem, rng: np.random.Generator) -> None:
@@ -92,7 +92,7 @@ def compare(library: Library, problem: Problem, rng: np.random.Generator) -> Non
     outputs = [result] if rule.outputs is None else list(result)
     for y, expected in zip(outputs, problem.outputs(), strict=True):
         same(library, y, expected)
-    leaves = [problem.at(place, values) for place in problem.places]
+    leaves = [problem.at(key, values) for key in problem.places]
     if not rule.has_derivative or not leaves:
         return
     cotangents = cotangents_at(problem, rng)
@@ -109,9 +109,9 @@ def compare(library: Library, problem: Problem, rng: np.random.Generator) -> Non
         with pytest.raises(RuntimeError, match=re.escape(str(refusal))):
             grad(ends, leaves, drivers)
         return
-    found = grad(ends, leaves, drivers, materialize_grads=True)
-    for place, gradient in zip(problem.places, found, strict=True):
-        same(library, gradient, expected[place])
+    gradients = grad(ends, leaves, drivers, materialize_grads=True)
+    for key, gradient in zip(problem.places, gradients, strict=True):
+        same(library, gradient, expected[key])
 
 
 def same(library: Library, tensor: Any, expected: np.ndarray) -> None:

@@ -50,13 +50,13 @@ class Memory:
 class History:
     """Derivatives of all elements of a piece of memory by the leaves, one row each, as seen by one family of views.
 
-    kept: what the passes through this history need unchanged, as (memory, version). A part of a base whose elements
+    needs: what the passes through this history need unchanged, as (memory, version). A part of a base whose elements
     meet stands there as (memory, SHARED): the cotangent of such a base cannot be split, so passes through it fail.
     """
 
-    def __init__(self, rows: np.ndarray, kept: frozenset[tuple[Memory, int]] = frozenset()) -> None:
+    def __init__(self, rows: np.ndarray, needs: frozenset[tuple[Memory, int]] = frozenset()) -> None:
         self.rows = rows
-        self.kept = kept
+        self.needs = needs
 
 
 class Model:
@@ -105,8 +105,8 @@ class Model:
             return np.zeros((*self.index.shape, COLUMNS))
         return self.history.rows[self.index]
 
-    def kept(self) -> frozenset[tuple[Memory, int]]:
-        return frozenset() if self.history is None else self.history.kept
+    def needs(self) -> frozenset[tuple[Memory, int]]:
+        return frozenset() if self.history is None else self.history.needs
 
 
 def fresh(values: np.ndarray) -> Model:
@@ -118,16 +118,16 @@ def view_of(parent: Model, index: np.ndarray, recording: bool, several: bool = F
     recorded = recording and parent.requires
     if recorded:
         parent.settle()
-    made = Model(parent.memory, index)
-    made.base = parent if parent.base is None else parent.base
+    view = Model(parent.memory, index)
+    view.base = parent if parent.base is None else parent.base
     if not recording:
-        made.origin = "no_grad"
+        view.origin = "no_grad"
     else:
-        made.origin = "multi_output" if several else parent.origin
-    made.memory.guarded |= made.origin is not None
+        view.origin = "multi_output" if several else parent.origin
+    view.memory.guarded |= view.origin is not None
     if recorded:
-        made.node, made.history = True, parent.history
-    return made
+        view.node, view.history = True, parent.history
+    return view
 
 
 def meet(index: np.ndarray) -> bool:
@@ -169,7 +169,7 @@ SHARED = -1
 
 # operations ---------------------------------------------------------------------------------------------------------
 
-#: name: (function of the values, partial derivatives by each, what is kept for the way back)
+#: name: (function of the values, partial derivatives by each, what the backward pass needs)
 Smooth = tuple[Callable[..., Any], Callable[..., list[Any]], str]
 SMOOTH: dict[str, Smooth] = {
     "neg": (lambda x: -x, lambda x: [-np.ones_like(x)], ""),
@@ -199,9 +199,9 @@ def derivative(name: str, operands: list[Model]) -> tuple[np.ndarray, np.ndarray
     rows = np.zeros((*result.shape, COLUMNS))
     for partial, operand in zip(partials(*values), operands, strict=True):
         part = np.broadcast_to(partial, result.shape)
-        own = operand.rows()
+        operand_rows = operand.rows()
         lead = (1,) * (result.ndim - operand.index.ndim)
-        rows = rows + part[..., None] * own.reshape(*lead, *own.shape)
+        rows = rows + part[..., None] * operand_rows.reshape(*lead, *operand_rows.shape)
     return result, rows
 
 
@@ -302,15 +302,15 @@ class Program:
 
     def fitting(self, shape: tuple[int, ...], c: int, exactly: bool) -> int:
         """A tensor that can be broadcast with a shape, or, if exactly, to it."""
-        found = []
+        numbers = []
         for j, model in enumerate(self.models):
             try:
                 common = np.broadcast_shapes(shape, model.index.shape)
             except ValueError:
                 continue
             if (common == shape if exactly else np.prod(common) <= LARGEST) and len(common) <= 3:
-                found.append(j)
-        return found[c % len(found)] if found else -1
+                numbers.append(j)
+        return numbers[c % len(numbers)] if numbers else -1
 
     def room(self) -> bool:
         if len(self.models) < MOST_TENSORS:
@@ -333,61 +333,61 @@ class Program:
 
     def new(self, name: str, places: list[int]) -> None:
         operands = [self.models[j] for j in places]
-        made: list[Model] = []
+        models: list[Model] = []
 
         def plan() -> Callable[[], None]:
             recorded = self.recorded(operands)
             values, rows = derivative(name, operands)
             model = fresh(values)
             if recorded:
-                kept = frozenset().union(*[m.kept() for m in operands if m.requires])
+                needs = frozenset().union(*[m.needs() for m in operands if m.requires])
                 keeps = {"inputs": operands, "result": [model], "": []}[SMOOTH[name][2]]
-                kept |= {(m.memory, m.memory.version) for m in keeps}
+                needs |= {(m.memory, m.memory.version) for m in keeps}
                 model.node = True
-                model.history = History(rows.reshape(-1, COLUMNS), kept)
-            return lambda: made.append(model)
+                model.history = History(rows.reshape(-1, COLUMNS), needs)
+            return lambda: models.append(model)
 
         first, *rest = [self.tensors[j] for j in places]
         result = self.both(plan, lambda: getattr(first, name)(*rest))
         if result is not None:
-            self.keep_new(made[0], result)
+            self.keep_new(models[0], result)
 
     def clone(self, i: int, b: int, c: int) -> None:
         if not self.room():
             return
         source = self.models[i]
-        made: list[Model] = []
+        models: list[Model] = []
 
         def plan() -> Callable[[], None]:
             recorded = self.recorded([source])
             model = fresh(source.values)
             if recorded:
                 model.node = True
-                model.history = History(source.rows().reshape(-1, COLUMNS), source.kept())
-            return lambda: made.append(model)
+                model.history = History(source.rows().reshape(-1, COLUMNS), source.needs())
+            return lambda: models.append(model)
 
         result = self.both(plan, lambda: self.tensors[i].clone())
         if result is not None:
-            self.keep_new(made[0], result)
+            self.keep_new(models[0], result)
 
     def second(self, i: int, b: int, c: int) -> None:
         """The second of two results, neither of which is a view."""
         source = self.models[i]
         if not self.room() or not source.index.size:
             return
-        made: list[Model] = []
+        models: list[Model] = []
 
         def plan() -> Callable[[], None]:
             recorded = self.recorded([source])
             model = fresh(2 * source.values)
             if recorded:
                 model.node = True
-                model.history = History(2 * source.rows().reshape(-1, COLUMNS), source.kept())
-            return lambda: made.append(model)
+                model.history = History(2 * source.rows().reshape(-1, COLUMNS), source.needs())
+            return lambda: models.append(model)
 
         results = self.both(plan, lambda: MeanAndTwice.apply(self.tensors[i]))
         if results is not None:
-            self.keep_new(made[0], results[1])
+            self.keep_new(models[0], results[1])
 
     def detach(self, i: int, b: int, c: int) -> None:
         if self.room():
@@ -438,16 +438,16 @@ class Program:
         model, tensor = self.models[i], self.tensors[i]
         choices = views(model, c)
         _, of_index, of_tensor = choices[b % len(choices)]
-        made: list[Model] = []
+        models: list[Model] = []
 
         def plan() -> Callable[[], None]:
             # a view of a tensor that it may not be looked at is refused as any other operation
-            found = view_of(model, of_index(model.index), self.recording)
-            return lambda: made.append(found)
+            view = view_of(model, of_index(model.index), self.recording)
+            return lambda: models.append(view)
 
         result = self.both(plan, lambda: of_tensor(tensor))
         if result is not None:
-            self.keep(made[0], result)
+            self.keep(models[0], result)
 
     def several(self, i: int, b: int, c: int) -> None:
         model, tensor = self.models[i], self.tensors[i]
@@ -461,31 +461,31 @@ class Program:
             ([model.index[k : k + 2] for k in range(0, n, 2)], lambda: tensor.split(2)),
         ]
         indices, action = pieces[b % len(pieces)]
-        made: list[Model] = []
+        models: list[Model] = []
 
         def plan() -> Callable[[], None]:
-            found = [view_of(model, np.asarray(index), self.recording, True) for index in indices]
-            return lambda: made.extend(found)
+            parts = [view_of(model, np.asarray(index), self.recording, True) for index in indices]
+            return lambda: models.extend(parts)
 
         results = self.both(plan, action)
         if results is not None:
-            assert len(results) == len(made)
-            k = c % len(made)
-            self.keep(made[k], results[k])
+            assert len(results) == len(models)
+            k = c % len(models)
+            self.keep(models[k], results[k])
 
     # operations in place
 
     def unary_in_place(self, i: int, b: int, c: int) -> None:
         name = UNARY[b % len(UNARY)]
-        self.written(i, name, [i], lambda: getattr(self.tensors[i], name + "_")())
+        self.modify(i, name, [i], lambda: getattr(self.tensors[i], name + "_")())
 
     def binary_in_place(self, i: int, b: int, c: int) -> None:
         name = (*BINARY, "copy")[b % (len(BINARY) + 1)]
         j = self.fitting(self.models[i].index.shape, c, True)
         if j >= 0:
-            self.written(i, name, [i, j], lambda: getattr(self.tensors[i], name + "_")(self.tensors[j]))
+            self.modify(i, name, [i, j], lambda: getattr(self.tensors[i], name + "_")(self.tensors[j]))
 
-    def written(self, i: int, name: str, places: list[int], action: Callable[[], Any]) -> None:
+    def modify(self, i: int, name: str, places: list[int], action: Callable[[], Any]) -> None:
         target, operands = self.models[i], [self.models[j] for j in places]
 
         def plan() -> Callable[[], None]:
@@ -494,13 +494,13 @@ class Program:
             self.check_memory(target, operands[1:])
             recorded = self.recorded(operands)
             values, rows = derivative(name, operands)
-            kept = frozenset().union(*[m.kept() for m in operands if m.requires])
-            # of the target itself, the value before is kept as a copy
+            needs = frozenset().union(*[m.needs() for m in operands if m.requires])
+            # of the target itself, a copy has the value before
             if SMOOTH[name][2] == "inputs":
-                kept |= {(m.memory, m.memory.version) for m in operands if m is not target}
+                needs |= {(m.memory, m.memory.version) for m in operands if m is not target}
             elif SMOOTH[name][2] == "result":
-                kept |= {(target.memory, target.memory.version + 1)}
-            return lambda: self.write(target, values, rows, kept, recorded)
+                needs |= {(target.memory, target.memory.version + 1)}
+            return lambda: self.write(target, values, rows, needs, recorded)
 
         self.both(plan, action)
 
@@ -517,7 +517,7 @@ class Program:
             recorded = self.recorded([target])
             rows = factor(number) * target.rows()
             values = function(target.values, number)
-            return lambda: self.write(target, values, rows, target.kept(), recorded)
+            return lambda: self.write(target, values, rows, target.needs(), recorded)
 
         self.both(plan, lambda: getattr(self.tensors[i], name + "_")(number))
 
@@ -530,7 +530,7 @@ class Program:
         if any(partly_over(target, source) for source in sources):
             raise Refused(OVERLAP_OF_INPUT)
 
-    def write(self, target: Model, values: Any, rows: np.ndarray, kept: Any, recorded: bool) -> None:
+    def write(self, target: Model, values: Any, rows: np.ndarray, needs: Any, recorded: bool) -> None:
         memory, base = target.memory, target if target.base is None else target.base
         memory.values[target.index] = values
         memory.version += 1
@@ -539,8 +539,8 @@ class Program:
             after = before.copy()
             after[target.index] = rows
             if target is not base and meet(base.index):
-                kept |= {(memory, SHARED)}
-            base.history = History(after, base.kept() | kept)
+                needs |= {(memory, SHARED)}
+            base.history = History(after, base.needs() | needs)
             base.node, base.leaf = True, False
             if target is not base:
                 # what was modified keeps this history, whatever becomes of the base
@@ -575,13 +575,13 @@ class Program:
                 if target.requires and not advanced:
                     # the view that is written to is recorded
                     target.settle()
-                written, of_source = target if advanced else part, source is not None and source.requires
+                destination, of_source = target if advanced else part, source is not None and source.requires
                 stale = refusal_of(source.settle) if advanced and source is not None and of_source else ()
                 if stale:
                     # which of several refusals is told depends on whether the source broadcasts
                     overlap = refusal_of(lambda: self.check_memory(target, []))
-                    raise Refused(*stale, *refusal_of(lambda: may_be_written(written, of_source)), *overlap)
-                may_be_written(written, of_source)
+                    raise Refused(*stale, *refusal_of(lambda: may_be_written(destination, of_source)), *overlap)
+                may_be_written(destination, of_source)
             if advanced:
                 self.check_memory(target, [])
             else:
@@ -589,10 +589,10 @@ class Program:
             operands = [target] if source is None else [target, source]
             recorded = self.recorded(operands)
             rows = np.broadcast_to(0.0 if source is None else source.rows(), (*picked.shape, COLUMNS))
-            kept = frozenset().union(*[m.kept() for m in operands if m.requires])
+            needs = frozenset().union(*[m.needs() for m in operands if m.requires])
 
             def commit() -> None:
-                self.write(part, values, rows, kept, recorded)
+                self.write(part, values, rows, needs, recorded)
                 if advanced and recorded and target.base is not None:
                     # the tensor itself is what the operation was told to modify
                     target.follow()
@@ -608,10 +608,10 @@ class Program:
 
     def part(self, target: Model, index: np.ndarray) -> Model:
         """The view that item assignment writes to."""
-        made = Model(target.memory, index)
-        made.base = target if target.base is None else target.base
-        made.origin, made.node = target.origin, target.requires
-        return made
+        view = Model(target.memory, index)
+        view.base = target if target.base is None else target.base
+        view.origin, view.node = target.origin, target.requires
+        return view
 
     def reshape_in_place(self, i: int, b: int, c: int) -> None:
         model, tensor = self.models[i], self.tensors[i]
@@ -649,12 +649,12 @@ class Program:
         leaves = [j for j, other in enumerate(self.models) if other.leaf and other.base is None]
         cotangent = np.cos(np.arange(model.index.size) + b).reshape(model.index.shape)
         # errors that a pass may end with, besides those that keep it from beginning
-        known = [MODIFIED, OVERLAP]
+        texts = [MODIFIED, OVERLAP]
 
         def plan() -> Callable[[], None]:
             model.settle()
             if c % 2:
-                known.append(STALE_VIEW)
+                texts.append(STALE_VIEW)
             if model.base is not None and not model.node:
                 raise Refused("element 0 of tensors does not require grad and does not have a grad_fn")
             return lambda: None
@@ -672,25 +672,25 @@ class Program:
                     )
                 )
             except RuntimeError as error:
-                if not any(text in str(error) for text in known):
+                if not any(text in str(error) for text in texts):
                     raise
                 return error
 
-        found = self.both(plan, action)
-        if found is None:
+        result = self.both(plan, action)
+        if result is None:
             return
-        if isinstance(found, RuntimeError):
-            kept = model.kept()
-            if OVERLAP in str(found):
-                assert any(version == SHARED for _, version in kept), found
-            elif STALE_VIEW in str(found):
+        if isinstance(result, RuntimeError):
+            needs = model.needs()
+            if OVERLAP in str(result):
+                assert any(version == SHARED for _, version in needs), result
+            elif STALE_VIEW in str(result):
                 # a saved view whose base came to require a gradient: formulas that are recorded ask for its history
-                assert any(memory.guarded and memory.version for memory, _ in kept), found
+                assert any(memory.guarded and memory.version for memory, _ in needs), result
             else:
-                assert any(version not in (SHARED, memory.version) for memory, version in kept), found
+                assert any(version not in (SHARED, memory.version) for memory, version in needs), result
             return
         rows = np.tensordot(cotangent, model.rows(), model.index.ndim)
-        for j, gradient in zip(leaves, found, strict=True):
+        for j, gradient in zip(leaves, result, strict=True):
             leaf = self.models[j]
             expected = rows[leaf.columns].reshape(leaf.index.shape)
             actual = np.zeros(leaf.index.shape) if gradient is None else gradient.detach().numpy()
@@ -704,9 +704,9 @@ class Program:
             model.settle()
             return lambda: None
 
-        found = self.both(plan, lambda: (tensor.is_leaf, tensor.grad_fn))
-        if found is not None:
-            assert found[0] is (not model.node) and (found[1] is None) is (not model.node)
+        result = self.both(plan, lambda: (tensor.is_leaf, tensor.grad_fn))
+        if result is not None:
+            assert result[0] is (not model.node) and (result[1] is None) is (not model.node)
 
     def compare(self) -> None:
         """Everything that can be seen of all tensors without asking for their history."""
@@ -725,14 +725,14 @@ View = tuple[str, Callable[[np.ndarray], np.ndarray], Callable[[Any], Any]]
 def views(model: Model, c: int) -> list[View]:
     """The views that a tensor of this shape has, on places and on tensors."""
     shape = model.index.shape
-    found: list[View] = [("alias", lambda x: x[...], lambda x: x[...])]
+    choices: list[View] = [("alias", lambda x: x[...], lambda x: x[...])]
     if len(shape) < 3:
-        found.append(("unsqueeze", lambda x: x[..., None], lambda x: x.unsqueeze(-1)))
+        choices.append(("unsqueeze", lambda x: x[..., None], lambda x: x.unsqueeze(-1)))
         if model.index.size * 2 <= LARGEST:
-            found.append(("expand", lambda x: np.broadcast_to(x, (2, *shape)), lambda x: x.expand(2, *shape)))
+            choices.append(("expand", lambda x: np.broadcast_to(x, (2, *shape)), lambda x: x.expand(2, *shape)))
     if shape and shape[0]:
         k = c % shape[0]
-        found += [
+        choices += [
             ("select", lambda x: x[k], lambda x: x[k]),
             ("slice", lambda x: x[k:], lambda x: x[k:]),
             ("steps", lambda x: x[::2], lambda x: x[::2]),
@@ -741,18 +741,18 @@ def views(model: Model, c: int) -> list[View]:
         if len(shape) < 3:
             windows = np.lib.stride_tricks.sliding_window_view
             if shape[0] > 1:
-                found.append(("unfold", lambda x: windows(x, 2, 0), lambda x: x.unfold(0, 2, 1)))
+                choices.append(("unfold", lambda x: windows(x, 2, 0), lambda x: x.unfold(0, 2, 1)))
     if len(shape) >= 2:
-        found += [
+        choices += [
             ("transpose", lambda x: np.swapaxes(x, 0, -1), lambda x: x.transpose(0, -1)),
             ("diagonal", lambda x: np.diagonal(x), lambda x: x.diagonal()),
         ]
     flat = model.index.reshape(-1)
     if flat.size and (np.diff(flat) == 1).all():
-        found.append(("flatten", lambda x: x.reshape(-1), lambda x: x.view(-1)))
+        choices.append(("flatten", lambda x: x.reshape(-1), lambda x: x.view(-1)))
     if model.base is None and flat.size > 2 and np.array_equal(flat, np.arange(model.memory.values.size)):
-        found.append(("strided", lambda x: np.array([[0, 1], [1, 2]]), lambda x: x.as_strided((2, 2), (1, 1))))
-    return found
+        choices.append(("strided", lambda x: np.array([[0, 1], [1, 2]]), lambda x: x.as_strided((2, 2), (1, 1))))
+    return choices
 
 
 STEPS = (

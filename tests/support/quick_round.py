@@ -47,7 +47,7 @@ def choose(items: Sequence[T], name: Callable[[T], str], cases: Callable[[T], in
     functions: dict[str, list[T]] = {}
     for item in items:
         functions.setdefault(function_of(name(item)), []).append(item)
-    chosen: set[int] = set()
+    ids: set[int] = set()
     for function, members in functions.items():
         number = cases(members[0])
         if function.startswith(WHOLE):
@@ -56,5 +56,5 @@ def choose(items: Sequence[T], name: Callable[[T], str], cases: Callable[[T], in
             number = CASES
         if number:
             step = -(-len(members) // number)
-            chosen.update(map(id, members[::step]))
-    return [item for item in items if id(item) in chosen]
+            ids.update(map(id, members[::step]))
+    return [item for item in items if id(item) in ids]

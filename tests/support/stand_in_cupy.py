@@ -29,21 +29,21 @@ class ndarray:
 
     def __init__(self, shape: Any, dtype: Any = None, memptr: Any = None, strides: Any = None) -> None:
         if isinstance(shape, numpy.ndarray):
-            self._held = shape
+            self._host = shape
         else:
-            self._held = numpy.ndarray(shape, dtype, memptr and memptr.memory, memptr.start if memptr else 0, strides)
+            self._host = numpy.ndarray(shape, dtype, memptr and memptr.memory, memptr.start if memptr else 0, strides)
 
     def __getattr__(self, name: str) -> Any:
         if name not in NAMES["cupy.ndarray"]:
             raise AttributeError(f"'ndarray' object has no attribute {name!r}: CuPy's has none")
-        value = getattr(self._held, name)
+        value = getattr(self._host, name)
         return given_out(value) if not callable(value) else calling(value, NAMES["cupy.ndarray"][name])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_held":
+        if name == "_host":
             object.__setattr__(self, name, value)
         else:
-            setattr(self._held, name, taken_in(value))
+            setattr(self._host, name, taken_in(value))
 
     @property
     def device(self) -> Any:
@@ -53,16 +53,16 @@ class ndarray:
     @property
     def data(self) -> Pointer:
         """Where the array begins."""
-        return Pointer(self._held)
+        return Pointer(self._host)
 
     @property
     def base(self) -> Any:
         """The array that this one is a view of."""
-        return None if self._held.base is None else ndarray(self._held.base)
+        return None if self._host.base is None else ndarray(self._host.base)
 
     def get(self, **options: Any) -> Any:
         """A copy as a NumPy array."""
-        return self._held.copy()
+        return self._host.copy()
 
     def __array__(self, *args: Any, **options: Any) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one.")
@@ -78,25 +78,25 @@ class ndarray:
         return calling(function)(*args, **options)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._host)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        return bool(self._held)
+        return bool(self._host)
 
     def __float__(self) -> float:
-        return float(self._held)
+        return float(self._host)
 
     def __int__(self) -> int:
-        return int(self._held)
+        return int(self._host)
 
     def __complex__(self) -> complex:
-        return complex(self._held)
+        return complex(self._host)
 
     def __repr__(self) -> str:
-        return repr(self._held)
+        return repr(self._host)
 
     def __getitem__(self, index: Any) -> Any:
         # an element is an array without axes, also a view
@@ -104,10 +104,10 @@ class ndarray:
         whole = (*index, ...) if isinstance(index, tuple) and Ellipsis not in map(id_of, index) else index
         if not isinstance(whole, tuple) and whole is not Ellipsis:
             whole = (whole, ...)
-        return given_out(self._held[whole])
+        return given_out(self._host[whole])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._held[taken_in(index)] = taken_in(value)
+        self._host[taken_in(index)] = taken_in(value)
 
 
 def id_of(value: Any) -> Any:
@@ -121,11 +121,11 @@ def _operator(name: str) -> Any:
             raise TypeError("Unsupported type <class 'numpy.ndarray'>")
         if not all(isinstance(other, (ndarray, bool, int, float, complex, numpy.generic)) for other in others):
             return NotImplemented
-        result = getattr(self._held, name)(*[taken_in(other) for other in others])
+        result = getattr(self._host, name)(*[taken_in(other) for other in others])
         if result is NotImplemented:
             return result
         if name.startswith("__i") and name not in ("__invert__",):
-            self._held = result
+            self._host = result
             return self
         return given_out(result)
 
@@ -145,7 +145,7 @@ ndarray.__hash__ = None  # type: ignore[assignment]
 def taken_in(value: Any) -> Any:
     """An argument as NumPy takes it. Raises TypeError for a NumPy array, as CuPy does."""
     if isinstance(value, ndarray):
-        return value._held
+        return value._host
     if isinstance(value, numpy.ndarray):
         raise TypeError("Unsupported type <class 'numpy.ndarray'>")
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
@@ -317,9 +317,9 @@ class ElementwiseKernel:
         from adjoint.program.device import FORMS
 
         self.operation, self.name, self.form = operation, name, FORMS[name]
-        taken = in_params.split(", ") if in_params else []
-        self.places = [int(parameter.rsplit(" in", 1)[1]) for parameter in taken]
-        self.dtypes = [parameter.split(" ")[0] for parameter in taken]
+        parameters = in_params.split(", ") if in_params else []
+        self.places = [int(parameter.rsplit(" in", 1)[1]) for parameter in parameters]
+        self.dtypes = [parameter.split(" ")[0] for parameter in parameters]
         self.n_outputs = len(out_params.split(", "))
         KERNELS.append(self)
 
@@ -330,20 +330,20 @@ class ElementwiseKernel:
         if len(args) not in (len(self.places), len(self.places) + self.n_outputs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}")
         inputs, outputs = args[: len(self.places)], args[len(self.places) :]
-        for place, dtype, value in zip(self.places, self.dtypes, inputs, strict=True):
-            taken = taken_in(value)
-            if isinstance(value, ndarray) and taken.dtype != dtype:
-                raise TypeError(f"Type is mismatched. {taken.dtype} {dtype}")
-            values[place] = taken if isinstance(value, ndarray) else numpy.dtype(dtype).type(taken)
-        shape = numpy.broadcast_shapes(*[numpy.shape(values[place]) for place in self.places])
+        for position, dtype, value in zip(self.places, self.dtypes, inputs, strict=True):
+            array = taken_in(value)
+            if isinstance(value, ndarray) and array.dtype != dtype:
+                raise TypeError(f"Type is mismatched. {array.dtype} {dtype}")
+            values[position] = array if isinstance(value, ndarray) else numpy.dtype(dtype).type(array)
+        shape = numpy.broadcast_shapes(*[numpy.shape(values[position]) for position in self.places])
         if outputs:
-            return self._written(values, outputs, numpy.broadcast_shapes(shape, *[out.shape for out in outputs]))
-        made = [
+            return self._write(values, outputs, numpy.broadcast_shapes(shape, *[out.shape for out in outputs]))
+        results = [
             ndarray(numpy.array(numpy.broadcast_to(value, shape), order="C")) for value in evaluate(self.form, values)
         ]
-        return made[0] if len(made) == 1 else tuple(made)
+        return results[0] if len(results) == 1 else tuple(results)
 
-    def _written(self, values: list[Any], outputs: Any, shape: Any) -> Any:
+    def _write(self, values: list[Any], outputs: Any, shape: Any) -> Any:
         """Write the results into arrays that are there."""
         from adjoint.program.cuda_source import evaluate
 
@@ -352,7 +352,7 @@ class ElementwiseKernel:
                 raise ValueError("Out shape is mismatched")
             if out.dtype != numpy.asarray(value).dtype:
                 raise TypeError(f"Type is mismatched. {out.dtype} {numpy.asarray(value).dtype}")
-            out._held[...] = value
+            out._host[...] = value
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
@@ -363,11 +363,11 @@ KERNELS: list[ElementwiseKernel] = []
 class Module(types.ModuleType):
     """One of CuPy's modules: NumPy's functions by the names that CuPy has."""
 
-    def __init__(self, name: str, source: Any, **own: Any) -> None:
+    def __init__(self, name: str, source: Any, **members: Any) -> None:
         super().__init__(name)
         self._source = source
         self.__path__: list[str] = []
-        self.__dict__.update(own)
+        self.__dict__.update(members)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in NAMES[self.__name__]:
@@ -385,8 +385,8 @@ class RuntimeProblem(Exception):
 def _asarray(value: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
     if not isinstance(value, ndarray):
         return ndarray(numpy.array(value, dtype, order=order))  # what comes from the host is copied
-    made = numpy.asarray(value._held, dtype, order, copy=copy)
-    return value if made is value._held else ndarray(made)
+    array = numpy.asarray(value._host, dtype, order, copy=copy)
+    return value if array is value._host else ndarray(array)
 
 
 def _array(value: Any, dtype: Any = None, copy: bool = True, order: str = "K") -> Any:
@@ -394,12 +394,12 @@ def _array(value: Any, dtype: Any = None, copy: bool = True, order: str = "K") -
 
 
 def _as_strided(x: ndarray, shape: Any = None, strides: Any = None) -> ndarray:
-    return ndarray(numpy.lib.stride_tricks.as_strided(x._held, shape, strides))
+    return ndarray(numpy.lib.stride_tricks.as_strided(x._host, shape, strides))
 
 
 def _scatter(name: str) -> Any:
     def scatter(target: ndarray, where: Any, values: Any) -> None:
-        getattr(numpy, name).at(target._held, taken_in(where), taken_in(values))
+        getattr(numpy, name).at(target._host, taken_in(where), taken_in(values))
 
     return scatter
 
@@ -429,7 +429,7 @@ def modules() -> dict[str, types.ModuleType]:
         memory=types.SimpleNamespace(OutOfMemoryError=type("OutOfMemoryError", (MemoryError,), {})),
         alloc_pinned_memory=lambda size: memoryview(bytearray(size)),
     )  # fmt: skip
-    found: dict[str, types.ModuleType] = {
+    modules_by_name: dict[str, types.ModuleType] = {
         "cupy.cuda": cuda,
         "cupy.fft": Module("cupy.fft", numpy.fft),
         "cupy.linalg": Module("cupy.linalg", numpy.linalg),
@@ -438,15 +438,15 @@ def modules() -> dict[str, types.ModuleType]:
         "cupyx.scipy.linalg": Module("cupyx.scipy.linalg", scipy.linalg),
         "cupyx": Module("cupyx", None, **{f"scatter_{n}": _scatter(u) for n, u in _SCATTERS.items()}),
     }
-    found["cupy"] = Module(
+    modules_by_name["cupy"] = Module(
         "cupy", numpy, ndarray=ndarray, asarray=_asarray, array=_array, asnumpy=lambda x: x.get(), cuda=cuda,
         lib=types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=_as_strided)),
         get_default_memory_pool=lambda: pool, ElementwiseKernel=ElementwiseKernel,
-        fft=found["cupy.fft"], linalg=found["cupy.linalg"], __version__=NAMES["version"],
+        fft=modules_by_name["cupy.fft"], linalg=modules_by_name["cupy.linalg"], __version__=NAMES["version"],
     )  # fmt: skip
-    for name, module in found.items():
+    for name, module in modules_by_name.items():
         module.__spec__ = importlib.machinery.ModuleSpec(name, None)
-    return found
+    return modules_by_name
 
 
 _SCATTERS = {"add": "add", "max": "maximum", "min": "minimum"}
@@ -461,13 +461,13 @@ def installed() -> Iterator[types.ModuleType]:
 
     if "cupy" in sys.modules:
         raise RuntimeError("cupy is imported: the stand-in would take its place")
-    found = modules()
-    sys.modules.update(found)
+    modules_by_name = modules()
+    sys.modules.update(modules_by_name)
     size.cuda_is_available.cache_clear()
     try:
-        yield found["cupy"]
+        yield modules_by_name["cupy"]
     finally:
-        for name in found:
+        for name in modules_by_name:
             sys.modules.pop(name, None)
         size.cuda_is_available.cache_clear()
         namespace._namespaces.pop(ndarray, None)

@@ -21,7 +21,7 @@ from .draws import Draw, Sample
 __all__ = ["COMPLEX_ONLY", "GAPS", "REAL_ONLY", "SPARSE", "WITHIN", "WRITTEN_INTO", "Draw", "samples_of"]
 
 _families: list[ModuleType] = [
-    importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)
 ]
 
 
@@ -98,5 +98,5 @@ def core_sample(rule: Rule, batch: tuple[int, ...]) -> Sample:
 
 def domain(rule: Rule, name: str) -> tuple[float, float]:
     """Where one input of a rule is drawn."""
-    found = DOMAINS.get(rule.name, (-1.0, 1.0))
-    return found[name] if isinstance(found, dict) else found
+    interval = DOMAINS.get(rule.name, (-1.0, 1.0))
+    return interval[name] if isinstance(interval, dict) else interval

@@ -59,11 +59,11 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     **{
         name: [
-            {"input": draw(2, 4), "dim": 1, "index": ROWS, "src": draw(2, 3), "reduce": "mean", **kept},
-            {"input": draw(3, 3), "dim": 0, "index": ROWS, "src": draw(3, 4), "reduce": "prod", **kept},
-            {"input": draw(3), "dim": 0, "index": index(1, 1, 0, 1), "src": ZEROS, "reduce": "prod", **kept},
+            {"input": draw(2, 4), "dim": 1, "index": ROWS, "src": draw(2, 3), "reduce": "mean", **options},
+            {"input": draw(3, 3), "dim": 0, "index": ROWS, "src": draw(3, 4), "reduce": "prod", **options},
+            {"input": draw(3), "dim": 0, "index": index(1, 1, 0, 1), "src": ZEROS, "reduce": "prod", **options},
         ]
-        for name, kept in (("scatter_reduce", {"include_self": False}), ("index_reduce", {}))
+        for name, options in (("scatter_reduce", {"include_self": False}), ("index_reduce", {}))
     },
     "index_select": [
         {"input": draw(3, 4), "dim": 0, "index": index(2, 0, 2)},

@@ -44,7 +44,7 @@ WEIGHTS = np.array([0.5, 1.0, 2.0, 1.5])
 
 def nll_samples(wide: bool) -> list[Sample]:
     """Arguments of nll_loss, or those of its transpose, whose input is the cotangent of the loss."""
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for target, dim, shape in (
         (CLASSES[:, None], 1, (3, 4)),
         (SPATIAL, 1, (2, 4, 2)),
@@ -54,11 +54,11 @@ def nll_samples(wide: bool) -> list[Sample]:
         for reduction in ("none", "sum", "mean"):
             rest = {"target": target, "weight": weight, "reduction": reduction, "dim": dim}
             if wide:
-                found.append({"input": draw(*shape), **rest})
+                samples.append({"input": draw(*shape), **rest})
             else:
                 places = np.squeeze(target, dim).shape if reduction == "none" else ()
-                found.append({"input": draw(*places), "shape": shape, **rest})
-    return found
+                samples.append({"input": draw(*places), "shape": shape, **rest})
+    return samples
 
 
 #: Four moments of two samples and three classes; the targets are 1, 1 and 2, the second sample ends after three.
