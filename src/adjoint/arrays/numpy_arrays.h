@@ -59,6 +59,17 @@ static inline npy_intp adj_n_elements(PyObject *array) {
     return n;
 }
 
+/* Whether an object is an ndarray whose elements lie row by row, one after the other. */
+static inline int adj_is_row_major(PyObject *object) {
+    return PyArray_CheckExact(object) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)object);
+}
+
+/* Memory for an ndarray of the shape and type of another one, row by row. */
+static inline PyObject *adj_new_alike(PyObject *array) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    return PyArray_SimpleNew(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a));
+}
+
 /* The number of an ndarray's element type. */
 static inline int adj_type_num(PyObject *array) {
     return PyArray_TYPE((PyArrayObject *)array);

@@ -47,6 +47,8 @@ def common_dtype(operands: Sequence[Any], policy: str) -> dtype:
 
     policy "float": integers and bools become the default dtype.
     """
+    if _are_alike(operands, range(len(operands)), "float"):
+        return from_numpy_dtype(operands[0].dtype)
     common = result_type(*[operand_type(value) for value in operands])
     if policy == "float" and not (common.is_floating_point or common.is_complex):
         return get_default_dtype()
@@ -92,7 +94,7 @@ def promote(
     return half
 
 
-def _are_alike(raw: list[Any], positions: Sequence[int], policy: str) -> bool:
+def _are_alike(raw: Sequence[Any], positions: Sequence[int], policy: str) -> bool:
     """True for arrays of NumPy's of one type that is computed with as it is: the usual case, seen at once."""
     kind = None
     for position in positions:

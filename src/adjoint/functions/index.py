@@ -16,7 +16,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype, kind_of
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.namespace import copied, has_views, is_array, underlying
+from adjoint.arrays.namespace import copied, first_outside, has_views, is_array, underlying
 from adjoint.arrays.promotion import common_dtype, number_as
 from adjoint.arrays.shapes import broadcast_shapes, normalize_dim
 from adjoint.core.graph import TensorBase, bump_version, new_tensor
@@ -689,8 +689,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(input_shape)} dimensions for input, and {len(index_shape)} dimensions for indices"
         )
     dim = normalize_dim(dim, len(input_shape))
-    # negative indices count from the end
-    indices = ops.where((indices < 0) & (indices >= -input_shape[dim]), indices + input_shape[dim], indices)
+    places = indices._array
+    if type(places) is not numpy.ndarray or first_outside(places, 0, input_shape[dim]) is not None:
+        # negative indices count from the end
+        indices = ops.where((indices < 0) & (indices >= -input_shape[dim]), indices + input_shape[dim], indices)
     common = broadcast_shapes(
         (*input_shape[:dim], 1, *input_shape[dim + 1 :]), (*index_shape[:dim], 1, *index_shape[dim + 1 :])
     )

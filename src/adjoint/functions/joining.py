@@ -14,7 +14,7 @@ from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.functions.arguments import as_tuple, in_common_dtype, require_member, takes_axis
 from adjoint.functions.composite import alias_text, composite, described, ops, takes_out
-from adjoint.functions.shape import atleast_1d, atleast_2d, atleast_3d, with_two_axes
+from adjoint.functions.shape import with_one_axis, with_three_axes, with_two_axes
 from adjoint.runtime.once import warn_once
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     >>> adjoint.hstack([adjoint.tensor([1, 2]), adjoint.tensor([3])])
     tensor([1, 2, 3])
     """
-    joined = [atleast_1d(x) for x in _some("hstack", tensors)]
+    joined = [with_one_axis(x) for x in _some("hstack", tensors)]
     return cat(joined, 0 if joined[0].ndim == 1 else 1)
 
 
@@ -93,7 +93,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
-    return ops.cat([atleast_2d(x) for x in _some("vstack", tensors)], 0)
+    return ops.cat([with_two_axes(x) for x in _some("vstack", tensors)], 0)
 
 
 @composite(method=False, name="row_stack")
@@ -116,7 +116,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[[1, 3],
              [2, 4]]])
     """
-    return ops.cat([atleast_3d(x) for x in _some("dstack", tensors)], 2)
+    return ops.cat([with_three_axes(x) for x in _some("dstack", tensors)], 2)
 
 
 @composite(method=False)

@@ -112,7 +112,7 @@ def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
     (adjoint.Size([2]), adjoint.Size([2, 1]))
     """
     if dim is None:
-        return ops.squeeze_all(input, tuple(i for i, n in enumerate(input._array.shape) if n == 1))
+        return ops.squeeze_all(input, tuple([i for i, n in enumerate(input._array.shape) if n == 1]))
     if isinstance(dim, (tuple, list)):
         return ops.squeeze_several(input, tuple(dim))
     return ops.squeeze(input, dim)
@@ -126,7 +126,7 @@ def atleast_1d(*tensors: Tensor) -> Any:
     >>> adjoint.atleast_1d(adjoint.tensor(2.0))
     tensor([2.])
     """
-    return _each(tensors, lambda x: x if x.ndim else ops.reshape(x, (1,)))
+    return _each(tensors, with_one_axis)
 
 
 @composite(method=False)
@@ -148,7 +148,17 @@ def atleast_3d(*tensors: Tensor) -> Any:
     >>> adjoint.atleast_3d(adjoint.ones(2)).shape, adjoint.atleast_3d(adjoint.ones(2, 3)).shape
     (adjoint.Size([1, 2, 1]), adjoint.Size([2, 3, 1]))
     """
-    return _each(tensors, lambda x: x if x.ndim > 2 else ops.unsqueeze(with_two_axes(x), 2))
+    return _each(tensors, with_three_axes)
+
+
+def with_one_axis(x: Tensor) -> Tensor:
+    """A number as a vector."""
+    return x if x.ndim else ops.reshape(x, (1,))
+
+
+def with_three_axes(x: Tensor) -> Tensor:
+    """A matrix with a last axis of length one, a vector as such a row."""
+    return x if x.ndim > 2 else ops.unsqueeze(with_two_axes(x), 2)
 
 
 def with_two_axes(x: Tensor) -> Tensor:

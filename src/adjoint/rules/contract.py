@@ -83,7 +83,7 @@ def listed(shape):
 
 
 def _different(a, b):
-    return a.dtype != b.dtype
+    return a.dtype is not b.dtype and a.dtype != b.dtype
 
 
 def check_matrices_dtype(a, b):
@@ -553,9 +553,11 @@ def _(batch, input, other, dims_self, dims_other):
 
 def check_same_dtype(message, *tensors):
     """Raise RuntimeError unless all have one dtype; `message` begins the error text."""
-    kinds = [t._array.dtype for t in tensors]
-    if any(kind != kinds[0] for kind in kinds):
-        raise RuntimeError(message(*[t._array for t in tensors]))
+    first = tensors[0]._array.dtype
+    for tensor in tensors:
+        kind = tensor._array.dtype
+        if kind is not first and kind != first:
+            raise RuntimeError(message(*[t._array for t in tensors]))
 
 
 def addmm_dtypes(input, a, b):
@@ -579,6 +581,8 @@ def _baddbmm_dtypes(input, a, b):
 def check_expands(array, target):
     """The added tensor must broadcast to the shape of the product."""
     source = array.shape
+    if source == target:
+        return
     for i, n in enumerate(reversed(source), 1):
         if i > len(target):
             raise RuntimeError(
@@ -601,9 +605,10 @@ def _check_factors(input, beta, alpha):
 
 def _plus(product, input, beta, alpha):
     """beta * input + alpha * product; with beta 0 not even NaN in input counts."""
-    beta, alpha = number_as(beta, product.dtype), number_as(alpha, product.dtype)
     if alpha != 1:
-        product *= alpha
+        product *= number_as(alpha, product.dtype)
+    if beta != 1:
+        beta = number_as(beta, product.dtype)
     if beta == 0:
         return product
     return _plus_in_place(product, input if beta == 1 else input * beta)
@@ -612,7 +617,8 @@ def _plus(product, input, beta, alpha):
 def _plus_in_place(product, addend):
     # a new array would have to be brought into the cache
     shape, addend_shape = product.shape, addend.shape
-    if shape[len(shape) - len(addend_shape) :] != addend_shape and broadcast_shapes(shape, addend_shape) != shape:
+    fits = shape[len(shape) - len(addend_shape) :] == addend_shape
+    if not fits and broadcast_shapes(shape, addend_shape) != shape:
         return product + addend
     product += addend
     return product

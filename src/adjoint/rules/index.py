@@ -288,10 +288,8 @@ def _axis_behind(ops, array, n):
 
 def same_dtype(input, other, message):
     """Raise RuntimeError, with both dtypes' names in the message, if a tensor has another dtype."""
-    input_dtype, other_dtype = (
-        getattr(input, "_array", input).dtype,
-        getattr(getattr(other, "_array", other), "dtype", None),
-    )
+    input_dtype = getattr(input, "_array", input).dtype
+    other_dtype = getattr(getattr(other, "_array", other), "dtype", None)
     if other_dtype is not None and other_dtype is not input_dtype and other.dtype != input.dtype:
         raise RuntimeError(message.format(dtype_name(input), dtype_name(other)))
 
@@ -396,7 +394,8 @@ def check_indices(operation, index, n, *, dim=0, error=RuntimeError, wording=Non
     """Raise unless an index tensor holds int32 or int64 numbers from 0 (or -n, counted from the end) to n - 1."""
     least = -n if wrap else 0
     raw = underlying(index._array)
-    if kind_of(raw) not in "iu" or numpy_dtype(raw.dtype).itemsize < 4:
+    kind = numpy_dtype(raw.dtype)
+    if kind.kind not in "iu" or kind.itemsize < 4:
         kinds = "int32 or int64" if operation == "index_select" else "int32/int64"
         raise RuntimeError(f"{operation}(): Expected dtype {kinds} for index")
     wrong = first_outside(raw, least, n)
@@ -409,7 +408,7 @@ def check_places(operation, input, dim, index):
     shape, places = input._array.shape, index._array.shape
     if 0 in places:
         return
-    if max(len(shape), 1) != max(len(places), 1):
+    if (len(shape) or 1) != (len(places) or 1):
         what = "input" if operation == "gather" else "self"
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
     check_indices(operation, index, shape[dim] if shape else 1, dim=dim)
@@ -471,7 +470,9 @@ def _scattered(xp, input, dim, index, src):
     result = xp.asarray(input, copy=True)
     if 0 in index.shape:
         return result, xp.reshape(result, (-1,)), (xp.zeros((0,), dtype=xp.int64),), 0
-    part = src if not getattr(src, "ndim", 0) else xp.getitem(src, tuple(slice(n) for n in index.shape))
+    part = src
+    if getattr(src, "ndim", 0) and src.shape != index.shape:
+        part = xp.getitem(src, tuple([slice(n) for n in index.shape]))
     if not input.ndim or not index.ndim:
         return result, xp.reshape(result, (-1,)), (xp.reshape(index, (-1,)),), part
     return result, result, xp.along_axis(index, dim), part

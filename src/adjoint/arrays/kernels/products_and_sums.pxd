@@ -46,6 +46,9 @@ cdef extern from "short_rows.h":
 cdef extern from "triangles.h":
     object adj_triangle(object array, Py_ssize_t k, bint upper)
 
+cdef extern from "selections.h":
+    object adj_select(object condition, object first, object second)
+
 cdef extern from "reductions.h":
     object adj_reduced(int kind, object array, object axes, bint keepdims)
     object adj_summed_to(object array, object shape)
@@ -78,6 +81,7 @@ cdef bint added(object to, object source)
 cdef object plus(object a, object b)
 cdef bint _are_bound
 cpdef object expanded(object array, object shape)
+cpdef object selected(object condition, object first, object second)
 cpdef object one_like(object array)
 cpdef object summed_to(object array, object shape)
 cpdef object reduced(int kind, object array, object axes, bint keepdims)

@@ -219,6 +219,19 @@ def expanded(array, shape):
     return None
 
 
+def selected(condition, first, second):
+    """numpy.where of few elements of one type, arrays of one shape, arrays without axes and numbers; else None.
+
+    >>> import numpy
+    >>> result = selected(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
+    >>> result is None or result.tolist() == [1.0, 0.0]
+    True
+    """
+    if cython.compiled:
+        return adj_select(condition, first, second)
+    return None
+
+
 def meet_in_short_rows(left, right):
     """True if a ufunc of two arrays would work on rows of few elements, as their axes alternate in being repeated."""
     if cython.compiled:

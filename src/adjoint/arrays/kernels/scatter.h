@@ -77,6 +77,64 @@ static void adj_along_axis(int what, int size, char *array, const char *places, 
     else ADJ_FOR_EACH_PLACE(int64_t, *v = at[*p * inner + j])
 }
 
+/* The same for arrays; values that are not there (NULL) are made. 0 where there is no loop for them, -1 with an
+   exception. */
+static int adj_run_along(int what, PyObject *array, PyObject *index, int axis, PyObject **values) {
+    if (!PyArray_CheckExact(array) || !PyArray_CheckExact(index)) return 0;
+    if (*values != NULL && !PyArray_CheckExact(*values)) return 0;
+    PyArrayObject *a = (PyArrayObject *)array, *places = (PyArrayObject *)index;
+    int type = PyArray_TYPE(a), size = (int)PyArray_ITEMSIZE(a), ndim = PyArray_NDIM(a);
+    if (!PyArray_IS_C_CONTIGUOUS(a) || !PyArray_ISBEHAVED_RO(a) || (size != 4 && size != 8)) return 0;
+    if (!PyTypeNum_ISFLOAT(type) && (what == ADJ_ADD || !PyTypeNum_ISINTEGER(type))) return 0;
+    if (PyArray_TYPE(places) != NPY_INT64 || !PyArray_ISNOTSWAPPED(places)) return 0;
+    if (PyArray_NDIM(places) != ndim || axis < 0 || axis >= ndim) return 0;
+    npy_intp outer = 1, inner = 1, n = PyArray_DIM(a, axis), m = PyArray_DIM(places, axis);
+    for (int i = 0; i < ndim; i++) {
+        if (i == axis) continue;
+        if (PyArray_DIM(a, i) != PyArray_DIM(places, i)) return 0;
+        if (i < axis) outer *= PyArray_DIM(a, i);
+        else inner *= PyArray_DIM(a, i);
+    }
+    PyArrayObject *v = (PyArrayObject *)*values;
+    if (v != NULL) {
+        if (PyArray_TYPE(v) != type || !PyArray_ISNOTSWAPPED(v) || !PyArray_SAMESHAPE(v, places)) return 0;
+        v = PyArray_GETCONTIGUOUS(v);
+    } else {
+        v = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(places), type);
+    }
+    if (v == NULL) return -1;
+    /* indices are often expanded */
+    places = PyArray_GETCONTIGUOUS(places);
+    if (places == NULL) {
+        Py_DECREF(v);
+        return -1;
+    }
+    int done = adj_all_within(PyArray_BYTES(places), PyArray_SIZE(places), 0, n);
+    if (done) {
+        Py_BEGIN_ALLOW_THREADS
+        adj_along_axis(what, size, PyArray_BYTES(a), PyArray_BYTES(places), PyArray_BYTES(v), outer, n, m, inner);
+        Py_END_ALLOW_THREADS
+    }
+    Py_DECREF(places);
+    if (done && *values == NULL) *values = (PyObject *)v;
+    else Py_DECREF(v);
+    return done;
+}
+
+/* The elements that an index names along one axis, or None. */
+static PyObject *adj_take_along(PyObject *array, PyObject *index, int axis) {
+    PyObject *values = NULL;
+    int done = adj_run_along(ADJ_TAKE, array, index, axis, &values);
+    if (done < 0) return NULL;
+    if (!done) Py_RETURN_NONE;
+    return values;
+}
+
+/* Writes values to the places, or adds them there; 0 where there is no loop for them. */
+static int adj_write_along(int what, PyObject *array, PyObject *index, int axis, PyObject *values) {
+    return adj_run_along(what, array, index, axis, &values);
+}
+
 /* A linear map along one axis: (outer, n, inner) to (outer, m, inner). Summands of result i are those from starts[i]
    to starts[i + 1]: the elements of these numbers, times weights or as they are, added in this order. */
 typedef struct {

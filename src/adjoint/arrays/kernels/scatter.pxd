@@ -1,6 +1,7 @@
 cimport cython
 
 cdef extern from "numpy_arrays.h":
+    int adj_import_arrays() except -1
     char *adj_bytes(object array)
     char *adj_bytes_or_null(object array)
 
@@ -11,11 +12,9 @@ cdef extern from "scatter.h":
     ) nogil
     void adj_add_rows(int size, char *values, char *rows, Py_ssize_t n, Py_ssize_t width, char *out) nogil
     bint adj_all_within(const char *numbers, Py_ssize_t n, Py_ssize_t least, Py_ssize_t limit) nogil
-    int ADJ_TAKE, ADJ_PUT, ADJ_ADD
-    void adj_along_axis(
-        int what, int size, char *array, const char *places, char *values, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t m,
-        Py_ssize_t inner,
-    ) nogil
+    int ADJ_PUT, ADJ_ADD
+    object adj_take_along(object array, object index, int axis)
+    bint adj_write_along(int what, object array, object index, int axis, object values) except -1
 
     ctypedef long long int64_t
     ctypedef struct adj_axis_map:
@@ -60,12 +59,6 @@ cpdef object are_within(object numbers, Py_ssize_t least, Py_ssize_t limit)
 cpdef object take_along(object array, object index, int axis)
 cpdef bint put_along(object array, object index, int axis, object values)
 cpdef bint add_along(object array, object index, int axis, object values)
-
-@cython.locals(
-    size=cython.int, kind=cython.int, i=cython.int, n=Py_ssize_t, m=Py_ssize_t, outer=Py_ssize_t, inner=Py_ssize_t,
-    first=cython.p_char, second=cython.p_char, third=cython.p_char, shape=tuple, places=tuple,
-)
-cdef bint _along_axis(int what, object array, object index, int axis, object values)
 
 @cython.locals(
     job=adj_axis_map, size=cython.int, i=cython.int, failed=cython.bint, first=cython.p_char, second=cython.p_char, shape=tuple,

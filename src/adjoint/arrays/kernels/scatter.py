@@ -31,6 +31,7 @@ def _are_of_one_kind(*values):
 
 
 if compiled:
+    adj_import_arrays()
 
     def add_elements(g, indices, n_images, n):
         """Zeros for so many images of n elements, with elements of g added at places in each flat image."""
@@ -84,47 +85,15 @@ if compiled:
 
     def take_along(array, index, axis):
         """The elements of an array that an index names along one axis; None where this has no loop for them."""
-        values = numpy.empty(index.shape, array.dtype)
-        return values if _along_axis(ADJ_TAKE, array, index, axis, values) else None
+        return adj_take_along(array, index, axis)
 
     def put_along(array, index, axis, values):
         """Write values, an array, to the places that an index names along one axis; False where this has no loop."""
-        return _along_axis(ADJ_PUT, array, index, axis, values)
+        return adj_write_along(ADJ_PUT, array, index, axis, values)
 
     def add_along(array, index, axis, values):
         """Add values, an array, at the places that an index names along one axis; False where this has no loop."""
-        return (
-            type(array) is numpy.ndarray and array.dtype in _FLOATS and _along_axis(ADJ_ADD, array, index, axis, values)
-        )
-
-    def _along_axis(what, array, index, axis, values):
-        if type(array) is not numpy.ndarray or type(index) is not numpy.ndarray or type(values) is not numpy.ndarray:
-            return False
-        if index.dtype is not _INT64 or array.dtype is not values.dtype or array.dtype.kind not in "fiub":
-            return False
-        if not array.flags.c_contiguous or (what == ADJ_TAKE and not values.flags.c_contiguous):
-            return False
-        # indices are often expanded
-        index, values = numpy.ascontiguousarray(index), numpy.ascontiguousarray(values)
-        size, shape, places = array.itemsize, array.shape, index.shape
-        if (size != 4 and size != 8) or len(shape) != len(places) or values.shape != places:
-            return False
-        outer = inner = 1
-        for i in range(len(shape)):
-            if i != axis:
-                if shape[i] != places[i]:
-                    return False
-                if i < axis:
-                    outer *= shape[i]
-                else:
-                    inner *= shape[i]
-        n, m = shape[axis], places[axis]
-        if not adj_all_within(adj_bytes(index), index.size, 0, n):
-            return False
-        kind, first, second, third = what, adj_bytes(array), adj_bytes(index), adj_bytes(values)
-        with cython.nogil:
-            adj_along_axis(kind, size, first, second, third, outer, n, m, inner)
-        return True
+        return adj_write_along(ADJ_ADD, array, index, axis, values)
 
     def axis_sums(x, axis, table):
         """A linear map along one axis, given as `AxisMap.table`.

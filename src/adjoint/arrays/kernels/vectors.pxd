@@ -8,6 +8,8 @@ cdef extern from "numpy_arrays.h":
     int adj_precision(object array)
     bint adj_is_writable_rows(object array)
     Py_ssize_t adj_n_elements(object array)
+    bint adj_is_row_major(object array)
+    object adj_new_alike(object array)
 
 cdef extern from "vectors_intrinsics.h":
     int adj_processor_kind()
@@ -91,6 +93,18 @@ cdef extern from "vectors.h":
         int norm, failed
 
 cdef object numpy, _FLOATS
+cdef tuple _MISSING
+
+@cython.locals(precision=cython.int)
+cdef bint _are_plain(tuple arrays)
+
+cdef bint _row_wise(tuple arrays)
+
+@cython.locals(n=Py_ssize_t, rows=Py_ssize_t)
+cdef tuple _plain_rows(object x)
+cdef int _threads(Py_ssize_t multiplications)
+cdef object _contiguous(object array)
+cdef object _new_alike(object array)
 
 @cython.locals(job=adj_windows_job, size=cython.int, i=cython.int, work=work_function)
 cdef object _run(

@@ -33,6 +33,7 @@ _DISTANCES, _DISTANCES_OF_COLUMNS = range(12, 14)
 
 _FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
 _INT64 = numpy.dtype("int64")
+_MISSING = (None,) * 11
 
 
 def kinds():
@@ -162,8 +163,10 @@ _SHORTEST_RUN = 16
 _COLUMNS = 64
 
 
-def _row_wise(*arrays):
+def _row_wise(arrays):
     """True if these loops can handle rows of these arrays. A trace records the call as one step."""
+    if compiled and there and _are_plain(arrays):
+        return True
     first = arrays[0]
     if not there or not _is_here(first) or first.dtype not in _FLOATS:
         return False
@@ -181,22 +184,33 @@ def _is_here(x):
 
 def softmax(x, dim, logarithm):
     """exp(x) along an axis over its sum, or the logarithm of that; along the last axis only."""
-    if not x.ndim or dim != x.ndim - 1 or not _row_wise(x):
+    ndim = x.ndim
+    if not ndim or dim != ndim - 1 or not _row_wise((x,)):
         return None
-    x = numpy.ascontiguousarray(x)
-    out = numpy.empty(x.shape, x.dtype)
+    x = _contiguous(x)
+    out = _new_alike(x)
     _run_rows(_SOFTMAX, logarithm, (x, None, None, None, out), _plain_rows(x), 0.0, _threads(4 * x.size))
     return out
 
 
 def softmax_back(g, y, dim, logarithm):
     """The Jacobian of `softmax` with the result y, transposed, times g."""
-    if not _is_here(y) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise(y, g):
+    if not _is_here(y) or not y.ndim or dim != y.ndim - 1 or g.shape != y.shape or not _row_wise((y, g)):
         return None
-    g, y = numpy.ascontiguousarray(g), numpy.ascontiguousarray(y)
-    out = numpy.empty(y.shape, y.dtype)
+    g, y = _contiguous(g), _contiguous(y)
+    out = _new_alike(y)
     _run_rows(_SOFTMAX_BACK, logarithm, (y, g, None, None, out), _plain_rows(y), 0.0, _threads(4 * y.size))
     return out
+
+
+def _contiguous(array):
+    """The array, or a row-major copy of it; None stays."""
+    return array if array is None or (compiled and adj_is_row_major(array)) else numpy.ascontiguousarray(array)
+
+
+def _new_alike(array):
+    """Memory for an array of the same shape and type, row by row."""
+    return adj_new_alike(array) if compiled else numpy.empty(array.shape, array.dtype)
 
 
 def _plain_rows(x):
@@ -260,7 +274,7 @@ def _layout(x, weight, bias, dims):
         return None
     shape = tuple(parameters[0].shape) if parameters else None
     rows = _rows_of(tuple(x.shape), tuple(dims), shape) if x.size and dims else None
-    return rows if rows is not None and _row_wise(x, *parameters) else None
+    return rows if rows is not None and _row_wise((x, *parameters)) else None
 
 
 def _are_columns(sizes):
@@ -279,8 +293,9 @@ def _is_dense(x):
     return type(x) is not numpy.ndarray or x.flags.c_contiguous
 
 
-def _means_shape(x, dims):
-    return tuple([1 if axis in dims else n for axis, n in enumerate(x.shape)])
+@cached(1024)
+def _means_shape(shape, dims):
+    return tuple([1 if axis in dims else n for axis, n in enumerate(shape)])
 
 
 def standardized(x, weight, bias, dims, eps):
@@ -289,9 +304,9 @@ def standardized(x, weight, bias, dims, eps):
     if sizes is None or not (_are_last(dims, x.ndim) or _is_dense(x)):
         # a result that is not normalized over rows is laid out as the input is
         return None
-    x, weight, bias = [None if array is None else numpy.ascontiguousarray(array) for array in (x, weight, bias)]
-    out = numpy.empty(x.shape, x.dtype)
-    mean, var = [numpy.empty(_means_shape(x, dims), x.dtype) for _ in range(2)]
+    x, weight, bias = _contiguous(x), _contiguous(weight), _contiguous(bias)
+    out, dtype, shape = _new_alike(x), x.dtype, _means_shape(x.shape, tuple(dims))
+    mean, var = numpy.empty(shape, dtype), numpy.empty(shape, dtype)
     loop = _STANDARDIZE_COLUMNS if _are_columns(sizes) else _STANDARDIZE
     _run_rows(loop, 0, (x, None, weight, bias, out, mean, var), sizes, eps, _threads(4 * x.size))
     return out, mean, var
@@ -301,7 +316,7 @@ def standardized_back(g, x, weight, bias_shape, mean, var, dims, eps, needs):
     """Cotangents of x, weight and bias from the cotangents of the three results of `standardized`."""
     of_output, of_mean, of_var = g
     sizes = _layout(x, weight, None, dims)
-    if sizes is None or not _row_wise(x, of_output, of_mean, of_var, mean, var):
+    if sizes is None or not _row_wise((x, of_output, of_mean, of_var, mean, var)):
         return None
     shape = bias_shape if weight is None else weight.shape
     if (weight is None and shape) or (bias_shape and tuple(bias_shape) != tuple(shape)):
@@ -333,9 +348,9 @@ def squared_distances(x, dims, keepdims):
         return None
     sizes = _rows_of(x.shape, dims, None)
     columns = sizes is not None and _are_columns(sizes)
-    if sizes is None or (sizes[1] > 1 and not columns) or not _row_wise(x):
+    if sizes is None or (sizes[1] > 1 and not columns) or not _row_wise((x,)):
         return None
-    out = numpy.empty(_means_shape(x, dims) if keepdims else _without_axes(x.shape, dims), x.dtype)
+    out = numpy.empty(_means_shape(x.shape, tuple(dims)) if keepdims else _without_axes(x.shape, dims), x.dtype)
     loop = _DISTANCES_OF_COLUMNS if columns else _DISTANCES
     _run_rows(loop, 0, (x, None, None, None, out), sizes, 0.0, _threads(2 * x.size))
     return out
@@ -543,18 +558,27 @@ if there:
         if job.failed:
             raise MemoryError("no memory for the windows at work")
 
+    def _are_plain(arrays):
+        """True for arrays of NumPy's of one floating type, of which the first is not empty."""
+        precision = adj_precision(arrays[0])
+        for array in arrays:
+            if adj_precision(array) != precision:
+                return False
+        return precision >= 0 and adj_n_elements(arrays[0]) > 0
+
     def _run_rows(number, mode, arrays, sizes, eps, threads):
         """Run a loop on rows; arrays in the order of adj_rows_job, None for missing ones."""
-        x, g, weight, bias, out, mean, var, of_mean, of_var, moments, totals = arrays + (None,) * (11 - len(arrays))
+        x, g, weight, bias, out, mean, var, of_mean, of_var, moments, totals = arrays + _MISSING[len(arrays) :]
         job.x, job.g = adj_bytes_or_null(x), adj_bytes_or_null(g)
         job.weight, job.bias = adj_bytes_or_null(weight), adj_bytes_or_null(bias)
         job.out, job.mean, job.var = adj_bytes_or_null(out), adj_bytes_or_null(mean), adj_bytes_or_null(var)
         job.of_mean, job.of_var = adj_bytes_or_null(of_mean), adj_bytes_or_null(of_var)
         job.moments, job.totals = adj_bytes_or_null(moments), adj_bytes_or_null(totals)
-        job.rows, job.runs, job.length, job.row_step, job.run_step = sizes[:5]
-        job.period, job.weight_row, job.weight_run, job.parts, job.per_element = sizes[5:]
+        job.rows, job.runs, job.length, job.row_step, job.run_step = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
+        job.period, job.weight_row, job.weight_run = sizes[5], sizes[6], sizes[7]
+        job.parts, job.per_element = sizes[8], sizes[9]
         job.mode, job.eps, job.next = mode, eps, 0
-        size = x.itemsize
+        size = 4 if adj_precision(x) == 1 else 8
         work = adj_loop_of(number, size, _kind)
         share(work, cython.address(job), threads if job.parts > 1 else 1)
 

@@ -204,7 +204,7 @@ def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any
     >>> diagonal(numpy.zeros((2, 3))).flags.writeable
     True
     """
-    view = numpy.diagonal(array, offset, axis1, axis2)
+    view = array.diagonal(offset, axis1, axis2)
     if array.flags.writeable:
         view.flags.writeable = True
     return view
@@ -630,6 +630,9 @@ def select(condition: Any, first: Any, second: Any) -> Any:
     >>> select(numpy.array([True, False]), numpy.array([1.0, 2.0]), 0)
     array([1., 0.])
     """
+    quick = products_and_sums.selected(condition, first, second)
+    if quick is not None:
+        return quick
     if type(condition) is not numpy.ndarray or condition.size < crossovers.BRANCHLESS or condition.dtype != bool:
         return numpy.where(condition, first, second)
     kind = numpy.result_type(first, second)
@@ -687,6 +690,13 @@ def softplus(array: Any) -> Any:
 # linear algebra ------------------------------------------------------------------------------------------------------
 
 
+def _trace(matrix: Any) -> Any:
+    """The sum of the diagonal of one matrix of floating point numbers, or None."""
+    if type(matrix) is numpy.ndarray and matrix.ndim == 2:
+        return reduced(SUM, matrix.diagonal(), 0, False)
+    return None
+
+
 class _LinearAlgebra:
     """numpy.linalg. LAPACK's singular values never converge for a matrix with an infinity; here they are NaN.
 
@@ -715,6 +725,7 @@ _OF_PLAIN_MATRICES = {
     "qr": loops.qr,
     "solve": products_and_sums.small_solutions,
     "svd": loops.svd,
+    "trace": _trace,
 }
 
 
