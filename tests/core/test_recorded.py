@@ -46,3 +46,56 @@ def test_a_saved_result_keeps_its_history_when_it_is_detached():
 
 def test_a_number_has_a_raw_saved_form():
     assert isinstance((adjoint.ones(2, requires_grad=True) * 2).grad_fn._raw_saved_other, SavedTensor)
+
+
+OF_TWO = [
+    (lambda x, w: x @ w, (4, 4), (4, 4)),
+    (lambda x, w: adjoint.nn.functional.linear(x, w), (4, 4), (4, 4)),
+    (lambda x, w: adjoint.nn.functional.conv2d(x, w), (1, 2, 5, 5), (3, 2, 2, 2)),
+    (lambda x, w: x / w, (4,), (4,)),
+    (lambda x, w: adjoint.einsum("ij,jk->ik", x, w), (4, 4), (4, 4)),
+    (lambda x, w: adjoint.atan2(x, w), (4,), (4,)),
+    (lambda x, w: x.clone().mul_(w), (4,), (4,)),
+    (lambda x, w: adjoint.linalg.solve(w + 4 * adjoint.eye(4, dtype=w.dtype), x), (4, 4), (4, 4)),
+]
+
+
+@pytest.mark.parametrize(("function", "first", "second"), OF_TWO)
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_formulas_run_for_the_inputs_that_are_asked_for(function, first, second, create_graph):
+    rng = np.random.default_rng(0)
+    tensors = [adjoint.tensor(rng.uniform(0.5, 1, shape), requires_grad=True) for shape in (first, second)]
+
+    def gradients(inputs):
+        total = function(*tensors).sum()
+        with adjoint.profiler.profile() as profile:
+            result = adjoint.autograd.grad(total, inputs, create_graph=create_graph)
+        return len(profile.events()), result
+
+    n_both, both = gradients(tensors)
+    for tensor, expected in zip(tensors, both, strict=True):
+        n, (gradient,) = gradients([tensor])
+        assert n < n_both
+        assert adjoint.equal(gradient, expected)
+
+
+def test_all_saved_values_are_checked_and_unpacked():
+    """As in torch, whichever formulas run."""
+    x, w = adjoint.ones(3, requires_grad=True), adjoint.ones(3, requires_grad=True)
+    unpacked = []
+    with adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: (unpacked.append(1), t)[1]):
+        total = (x * w).sum()
+    adjoint.autograd.grad(total, x)
+    assert len(unpacked) == 2
+    total = (x * w).sum()
+    with adjoint.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        adjoint.autograd.grad(total, w)
+
+
+def test_formulas_of_nodes_with_many_edges():
+    tensors = [adjoint.tensor([float(k)], requires_grad=True) for k in range(80)]
+    total = (adjoint.cat(tensors) * adjoint.arange(80)).sum()
+    for k in (0, 1, 61, 62, 63, 79):
+        assert adjoint.autograd.grad(total, tensors[k], retain_graph=True)[0].item() == k

@@ -2,6 +2,7 @@ cimport cython
 from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport added, plus
 from adjoint.core.graph cimport (
+    ALL_EDGES,
     AccumulateGrad,
     ContextNode,
     Extras,
@@ -61,6 +62,7 @@ cdef class Run:
     cdef object before(self, Node node, object cotangent)
     cdef object after(self, Node node, list pulled, object cotangent)
     cdef list pull(self, Node node, object cotangent)
+    cdef long long needed_edges(self, Node node)
     cdef object accumulate_into(self, AccumulateGrad node, object cotangent)
     cdef object pass_on(self, Node node, list pulled)
     cdef bint is_end(self, Node node)

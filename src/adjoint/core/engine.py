@@ -41,6 +41,7 @@ if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.arrays.kernels.products_and_sums import added, plus
     from adjoint.core.graph import (
+        ALL_EDGES,
         AccumulateGrad,
         ContextNode,
         Extras,
@@ -391,9 +392,9 @@ class Run:
     def pull(self, node: Node, cotangent):
         """Run the formulas of a node and the hooks after them, and free the saved values."""
         if self.profiler is None or self.create_graph:
-            pulled = node._ad_pull(cotangent, self.create_graph)
+            pulled = node._ad_pull(cotangent, self.create_graph, self.needed_edges(node))
         else:
-            pulled = self.profiler.pull(node, cotangent)
+            pulled = self.profiler.pull(node, cotangent, self.needed_edges(node))
         pulled = self.after(node, pulled, cotangent)
         if not self.retain_graph:
             node._ad_release()
@@ -401,13 +402,25 @@ class Run:
                 anomaly.note_release(node, self.called_at)
         return pulled
 
+    def needed_edges(self, node: Node):
+        """The edges of a node that lead to captured nodes, as bits."""
+        target: Node
+        edges: cython.longlong = ALL_EDGES
+        if self.captures is None:
+            return edges
+        for i in range(min(node._ad_n_edges, 62)):
+            target = edge_of(node, i)
+            if target is None or not self.is_needed(target):
+                edges -= cython.cast(cython.longlong, 1) << i
+        return edges
+
     def accumulate_into(self, node: AccumulateGrad, cotangent):
         """Add a cotangent to a leaf's gradient, and call the hooks on the leaf."""
         # converted before, so that the leaf does not own the array that hooks are going to see
         extras: Extras = node._ad_extras
         post_hooks = None if extras is None else extras.post_hooks
         received = as_tensor(cotangent, self.create_graph) if post_hooks else None
-        node._ad_pull(cotangent, self.create_graph)
+        node._ad_pull(cotangent, self.create_graph, ALL_EDGES)
         hooks = node.variable._post_hooks
         if hooks:
             for hook in list(hooks.values()):

@@ -145,7 +145,7 @@ cdef class Node(Slot):
     cdef object __weakref__
     cdef Extras _ad_own_extras(self)
     cpdef object _ad_set_edges(self, tuple nodes)
-    cdef list _ad_pull(self, object cotangent, bint create_graph)
+    cdef list _ad_pull(self, object cotangent, bint create_graph, long long edges)
     cdef object _ad_release(self)
 
 
@@ -154,6 +154,16 @@ cdef inline Node edge_of(Node node, Py_ssize_t i):
     if i == 0:
         return node._ad_first
     return node._ad_second if i == 1 else <Node>node._ad_others[i - 2]
+
+
+cdef enum:
+    # all edges of a node, as bits
+    ALL_EDGES = -1
+
+
+cdef inline bint has_edge(long long edges, Py_ssize_t i):
+    """True for an edge whose bit is set, and for those that have none."""
+    return i >= 62 or edges >> i & 1
 
 
 cdef class FunctionNode(Node):

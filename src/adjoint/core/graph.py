@@ -424,9 +424,10 @@ class Node(Slot):
         if self._ad_n_edges > 2:
             self._ad_others = nodes[2:]
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """The cotangents of the inputs, one for each edge, each with the shape and dtype of its edge.
 
+        edges: which edges lead to something that the pass asks for, as bits (`has_edge`); others may get None.
         `cotangent` is one value, or a list with None for undefined ones where n_outputs is not 1; values are raw
         arrays, or Tensors if create_graph is true.
         """
@@ -521,7 +522,7 @@ class Node(Slot):
         else:
             recorded = current().grad_enabled
             values = list(cotangents) if recorded else [None if c is None else c._array for c in cotangents]
-            results = self._ad_pull(values[0] if len(values) == 1 else values, recorded)
+            results = self._ad_pull(values[0] if len(values) == 1 else values, recorded, ALL_EDGES)
         results = [results[i] for i in shown_edges(self)]
         pulled = [c if recorded or c is None else new_tensor(c) for c in results]
         return pulled[0] if len(pulled) == 1 else tuple(pulled)
@@ -575,7 +576,7 @@ class Node(Slot):
 class FunctionNode(Node):
     """A node of one output whose way back is a Python function of (node, cotangent, create_graph)."""
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """The result of the function for the cotangent."""
         return self.function(self, cotangent, create_graph)
 
@@ -606,7 +607,7 @@ class ContextNode(Node):
     def __call__(self, *cotangents):
         raise TypeError(f"{type(self).__name__!r} object is not callable")
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """The cotangents that the function's backward returns."""
         return self._ad_pull_back(cotangent, create_graph)
 
@@ -642,7 +643,7 @@ class AccumulateGrad(Node):
         """The name that the documents give this node."""
         return "torch::autograd::AccumulateGrad"
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """Add to the leaf's .grad: by reference or into a copy the first time, in place later on."""
         leaf: TensorBase = self.variable
         if leaf._view is not None and node_of(leaf) is not None:
@@ -849,12 +850,17 @@ def shown_edges(node) -> list:
 
 
 if not cython.compiled:
+    ALL_EDGES = -1
 
     def edge_of(node, i):
         """The node of one input."""
         if i == 0:
             return node._ad_first
         return node._ad_second if i == 1 else node._ad_others[i - 2]
+
+    def has_edge(edges, i):
+        """True for an edge whose bit is set, and for those that have none."""
+        return i >= 62 or edges >> i & 1 == 1
 
     def dtype_of(array):
         """The dtype of an array."""

@@ -209,7 +209,7 @@ class CopySlices(Node):
         whole._node = self
         return replay_view(self.replay, whole)
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """Split the base's cotangent between the inputs of the operation and the old base."""
         if self.freed:
             raise errors.freed(self.inner)
@@ -220,7 +220,8 @@ class CopySlices(Node):
         whole = ops.clone_with_strides(cotangent, self.strides)
         part = replay_view(self.replay, whole)
         part_cotangent = ops.clone(part) if create_graph else raw_ops(part).clone(part)
-        pulled = self.inner._ad_pull(part_cotangent, create_graph)
+        own_edge = cython.cast(cython.longlong, 1) << min(self.input_index, 62)
+        pulled = self.inner._ad_pull(part_cotangent, create_graph, edges | own_edge)
         input_gradient = pulled[self.input_index]
         if create_graph:
             # overlapping elements of the part have all received one value

@@ -2,6 +2,7 @@ cimport cython
 from adjoint.runtime.crossovers cimport is_large
 from adjoint.arrays.kernels.products_and_sums cimport NativeKernel
 from adjoint.core.graph cimport (
+    ALL_EDGES,
     NO_VERSION,
     AccumulateGrad,
     ContextNode,
@@ -15,6 +16,7 @@ from adjoint.core.graph cimport (
     edge_of,
     gradient_edge,
     has_layout,
+    has_edge,
     make_saved,
     needs_grad,
     new_tensor,
@@ -47,6 +49,7 @@ cdef class Term:
     cdef bint is_for_one
     cdef Py_ssize_t position
     cdef Py_ssize_t input
+    cdef bint is_for_any(self, long long edges)
     cdef object pull(self, OpNode node, object ops, object g, bint create_graph, bint large)
 
 
@@ -92,7 +95,7 @@ cdef class OpNode(Node):
     cdef bint freed
     cdef public bint half
     cdef object base_history(self)
-    cpdef list run_formulas(self, object cotangent, bint create_graph, bint large)
+    cpdef list run_formulas(self, object cotangent, bint create_graph, bint large, long long edges)
     cdef object fit_to_edge(self, list results, Py_ssize_t i, object value, bint create_graph)
     cdef object materialize(self, object cotangents, bint create_graph)
     cdef object save(self, tuple values, TensorBase result, object results)

@@ -27,6 +27,7 @@ from adjoint.runtime.memory import with_kept_memory
 if not cython.compiled:
     # the compiled form has them from the .pxd
     from adjoint.core.graph import (
+        ALL_EDGES,
         NO_VERSION,
         AccumulateGrad,
         ContextNode,
@@ -38,6 +39,7 @@ if not cython.compiled:
         counter_of,
         edge_of,
         gradient_edge,
+        has_edge,
         has_layout,
         make_saved,
         needs_grad,
@@ -152,6 +154,13 @@ class Term:
         self.is_for_one = len(inputs) == 1
         self.input = inputs[0] if inputs else 0
 
+    def is_for_any(self, edges):
+        """True if the formula gives the cotangent of one of these edges."""
+        for i in self.inputs:
+            if has_edge(edges, i):
+                return True
+        return False
+
     def pull(self, node, ops, g, create_graph, large):
         """The cotangent, from `g` and the saved values; these and `ops` are all raw or all Tensors.
 
@@ -252,15 +261,15 @@ class Plan:
 class OpNode(Node):
     """A node of a declared operation."""
 
-    def _ad_pull(self, cotangent, create_graph):
+    def _ad_pull(self, cotangent, create_graph, edges):
         """Run the formulas of the plan, on raw arrays or on Tensors."""
         if not create_graph and (is_large(cotangent) or keeps_large(self.saved0) or keeps_large(self.saved1)):
-            return with_kept_memory(self.run_formulas, (cotangent, False, True))
+            return with_kept_memory(self.run_formulas, (cotangent, False, True, edges))
         if create_graph and _overriding:
-            return with_plain_results(self.run_formulas, (cotangent, True, False))
-        return self.run_formulas(cotangent, create_graph, False)
+            return with_plain_results(self.run_formulas, (cotangent, True, False, edges))
+        return self.run_formulas(cotangent, create_graph, False, edges)
 
-    def run_formulas(self, cotangent, create_graph, large):
+    def run_formulas(self, cotangent, create_graph, large, edges):
         """The work of `pull`."""
         if self.freed:
             raise errors.freed(self)
@@ -277,6 +286,11 @@ class OpNode(Node):
         results: list = [None] * self._ad_n_edges
         for term in plan.terms:
             if term.is_for_one and edge_of(self, term.input) is None:
+                continue
+            if edges != ALL_EDGES and not term.is_for_any(edges):
+                # torch compares versions and calls hooks for all values that a node saved
+                for k in term.arguments:
+                    self.value(k, False)
                 continue
             pulled = term.pull(self, ops, cotangent, create_graph, large)
             if len(term.inputs) > 1:

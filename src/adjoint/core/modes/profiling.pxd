@@ -17,7 +17,7 @@ cdef class ProfilerHook(Interceptor):
     cdef object __weakref__
     cpdef object call(self, object name, object function, list values, object scope=*)
     cpdef object note(self, object name, object start, object result, object scope=*)
-    cpdef list pull(self, Node node, object cotangent)
+    cpdef list pull(self, Node node, object cotangent, long long edges)
 
 
 cpdef object current_profiler()

@@ -100,14 +100,14 @@ class ProfilerHook(Interceptor):
                 number = cython.cast(Node, node)._ad_sequence_nr
             self.notes.append((node.name(), start, end, thread_ident(), number, NODE))
 
-    def pull(self, node: Node, cotangent):
+    def pull(self, node: Node, cotangent, edges):
         """Let a node of an operation pull its raw cotangents back on Tensors, so that its formulas are noted too."""
         if not isinstance(node, (OpNode, CopySlices)):
-            return node._ad_pull(cotangent, False)
+            return node._ad_pull(cotangent, False, edges)
         if node._ad_n_outputs == 1:
-            pulled = node._ad_pull(new_tensor(cotangent), True)
+            pulled = node._ad_pull(new_tensor(cotangent), True, edges)
         else:
-            pulled = node._ad_pull([None if g is None else new_tensor(g) for g in cotangent], True)
+            pulled = node._ad_pull([None if g is None else new_tensor(g) for g in cotangent], True, edges)
         return [None if g is None else cython.cast(TensorBase, g)._array for g in pulled]
 
 
