@@ -41,6 +41,7 @@ SPACES = {
     "adjoint.testing": adjoint.testing,
     "adjoint.utils": adjoint.utils,
     "adjoint.utils.checkpoint": adjoint.utils.checkpoint,
+    "adjoint.utils.hooks": adjoint.utils.hooks,
 }
 
 

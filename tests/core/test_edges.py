@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 import adjoint
 from adjoint.autograd import backward, grad
 from adjoint.autograd.graph import GradientEdge, get_gradient_edge, register_multi_grad_hook
+from adjoint.core.hooks import HookTable
 from adjoint.core.recorded import public_name
 from adjoint.rules import TABLE, Rule
+from adjoint.utils import hooks
 
 
 @pytest.fixture
@@ -86,6 +89,11 @@ def test_hook_for_any(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
         b.sum().backward()
     a.sum().backward()
     assert len(seen) == 2 and seen[1] == [1, 1]
+    # what requires no gradient is left out
+    with register_multi_grad_hook([adjoint.ones(2), b], lambda g: seen.append(g.tolist()), mode="any"):
+        (b * 3).sum().backward()
+    assert seen[2:] == [[3, 3]]
+    register_multi_grad_hook([], print, mode="any").remove()
 
 
 def test_hook_on_leaves_under_grad_and_nested_passes(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
@@ -229,3 +237,26 @@ def test_what_formulas_need_of_the_engine_is_no_saved_attribute(rule: Rule) -> N
     assert {public_name(rule, name) for name in inner} <= {None}
     others = {"y", "y1", "input", "input_shape", *names} - inner - rule.shown.keys()
     assert None not in {public_name(rule, name) for name in others}
+
+
+def test_handles_for_tables_of_others() -> None:
+    table, extra = HookTable(), HookTable()
+    handle = hooks.RemovableHandle(table, extra_dict=[extra])
+    assert not table
+    table[handle.id], extra[handle.id] = print, True
+    handle.remove()
+    assert not table and not extra
+
+
+def test_a_pickle_warns_of_hooks_that_it_loses(a: adjoint.Tensor) -> None:
+    a.register_hook(hooks.unserializable_hook(lambda g: g * 2))
+    assert pickle.loads(pickle.dumps(a)).tolist() == a.tolist()
+    a.register_hook(print)
+    with pytest.warns(UserWarning, match="backward hook <built-in function print> on tensor will not be serialized"):
+        pickle.dumps(a)
+    with pytest.warns(UserWarning, match="will not be serialized"):
+        adjoint.save(a, io.BytesIO())
+    parameter = adjoint.nn.Parameter(a.detach())
+    parameter.register_hook(print)
+    pickle.dumps(parameter)
+    adjoint.save(parameter, io.BytesIO())

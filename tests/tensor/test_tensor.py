@@ -593,6 +593,16 @@ def test_is_leaf_and_grad_fn():
         assert y.grad is None
 
 
+def test_the_gradient_of_a_view_without_history_is_none():
+    base = leaf() * 2
+    part = base.chunk(2)[0]
+    base.mul_(2)
+    with pytest.raises(RuntimeError, match="is a view and its base"):
+        part.grad_fn  # noqa: B018
+    with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
+        assert part.grad is None
+
+
 def test_requires_grad_():
     x = adjoint.ones(2)
     assert x.requires_grad_() is x and x.requires_grad

@@ -40,6 +40,18 @@ def test_as_strided_reads_memory() -> None:
     assert x.as_strided((2, 0), (1, 1), 100).shape == (2, 0)
 
 
+@pytest.mark.parametrize("in_view", [False, True])
+def test_strides_in_place_keep_the_memory(in_view: bool) -> None:
+    x = adjoint.arange(8)
+    y = x[1:] if in_view else x
+    before = y.untyped_storage().data_ptr(), y.untyped_storage().nbytes()
+    y.as_strided_((2,), (1,), 3)
+    assert (y.untyped_storage().data_ptr(), y.untyped_storage().nbytes()) == before
+    assert y.storage_offset() == 3 and y.tolist() == [3, 4]
+    assert y.as_strided((2, 2), (2, 1), 0).tolist() == [[0, 1], [2, 3]]
+    assert y.as_strided_((8,), (1,), 0).tolist() == list(range(8))
+
+
 def test_gradient_of_as_strided_counts_every_element() -> None:
     x = leaf(6)
     expected = np.zeros(6)

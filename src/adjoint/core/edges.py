@@ -159,10 +159,11 @@ def register_multi_grad_hook(
     """Have `fn` called in every backward pass that computes gradients of the given tensors.
 
     mode "all": once per pass, when all gradients that the pass computes are there, as `fn(gradients)` with None for
-    tensors that the pass does not reach. mode "any": once per pass, as `fn(gradient)` with the first of them.
+    tensors that the pass does not reach. mode "any": once per pass, as `fn(gradient)` with the first of them; tensors
+    that do not require grad are left out.
 
-    Raises ValueError for another mode, AssertionError for a tensor that does not require grad, TypeError for an object
-    that is no tensor.
+    Raises ValueError for another mode, AssertionError in mode "all" for a tensor that does not require grad, TypeError
+    for an object that is no tensor.
 
     >>> import adjoint
     >>> a = adjoint.ones(2, requires_grad=True)
@@ -179,6 +180,8 @@ def register_multi_grad_hook(
         if not isinstance(tensor, TensorBase):
             message = f"expected Tensor as element {index} in argument 0, but got {type_name(tensor)}"
             raise TypeError(f"register_multi_grad_hook(): {message}")
+    if mode == "any":
+        tensors = [tensor for tensor in tensors if needs_grad(tensor)]
     # views that were made without recording show the flag of their base, and have no node
     nodes = [gradient_edge(tensor) if needs_grad(tensor) else None for tensor in tensors]
     if None in nodes:

@@ -686,7 +686,11 @@ def fits(cotangent, array):
 
 def warn_of_missing_grad(tensor: TensorBase):
     """Warn the user who reads .grad of a tensor that is no leaf and does not retain its gradient."""
-    node = node_of(tensor)
+    try:
+        node = node_of(tensor)
+    except RuntimeError:
+        # the history of this view cannot be made again; to ask for a gradient that is not there is no use of it
+        node = tensor._node
     if node is not None and tensor._retain is not node:
         warn_caller(errors.GRAD_OF_NON_LEAF)
 

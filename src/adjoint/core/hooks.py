@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from adjoint.runtime.forks import new_lock
 
@@ -17,6 +19,8 @@ class HookTable(dict[int, Any]):
     __slots__ = ("__weakref__",)
 
 
+#: In place of a hook that the maker of a handle adds to the table later.
+_LATER: Any = object()
 _numbering = new_lock()
 #: Held while an attribute that is None gets its object, so that all threads share one object. The object is made before
 #: the lock is taken: a garbage collection may run code that takes the lock.
@@ -47,23 +51,32 @@ class RemovableHandle:
 
     _next_id = 0
 
-    def __init__(self, table: HookTable, hook: Any, last: int | None = None) -> None:
-        # the hook under the key `last` keeps its place behind all others
+    def __init__(self, table: Any, hook: Any = _LATER, last: int | None = None, *, extra_dict: Any = None) -> None:
+        """A handle with a number of its own for a table of hooks, any dictionary that can be referenced weakly.
+
+        hook: added to the table under the number; without one the caller adds it.
+        last: the key of the hook that stays behind all others.
+        extra_dict: a dictionary, or several, with further values under the number, which go with the hook.
+        """
         behind = None if last is None else table.pop(last, None)
         # hooks that two threads register at once have numbers of their own
         with _numbering:
             self.id = RemovableHandle._next_id
             RemovableHandle._next_id += 1
         self._table = weakref.ref(table)
-        table[self.id] = hook
+        extras = () if extra_dict is None else extra_dict if isinstance(extra_dict, list) else (extra_dict,)
+        self._extras = tuple([weakref.ref(extra) for extra in extras])
+        if hook is not _LATER:
+            table[self.id] = hook
         if behind is not None and last is not None:
             table[last] = behind
 
     def remove(self) -> None:
         """Remove the hook; a second call does nothing."""
-        table = self._table()
-        if table is not None:
-            table.pop(self.id, None)
+        for reference in (self._table, *self._extras):
+            table = reference()
+            if table is not None:
+                table.pop(self.id, None)
 
     def __getstate__(self) -> tuple[HookTable | None, int]:
         return self._table(), self.id
@@ -72,6 +85,7 @@ class RemovableHandle:
         table, self.id = state
         # the table is gone, and the hook with it
         self._table = weakref.ref(HookTable() if table is None else table)
+        self._extras = ()
         with _numbering:
             RemovableHandle._next_id = max(RemovableHandle._next_id, self.id + 1)
 
@@ -80,3 +94,35 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+# hooks and pickles ----------------------------------------------------------------------------------------------------
+
+_Hook = TypeVar("_Hook", bound=Callable[..., Any])
+
+
+def unserializable_hook(hook: _Hook) -> _Hook:
+    """Decorate a hook of a tensor that is lost on purpose when the tensor is pickled: there is no warning then.
+
+    >>> import adjoint
+    >>> @adjoint.utils.hooks.unserializable_hook
+    ... def twice(gradient):
+    ...     return gradient * 2
+    """
+    hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return hook
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook of a tensor that a pickle of the tensor does not keep.
+
+    >>> import adjoint
+    >>> adjoint.utils.hooks.warn_if_has_hooks(adjoint.ones(2))
+    """
+    for hook in list((tensor._backward_hooks or {}).values()):
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @adjoint.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=3,
+            )

@@ -28,7 +28,7 @@ from adjoint.functions import shape as shapes
 from adjoint.functions import splitting
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
-from adjoint.tensor.memory.storage import UntypedStorage, placed, share_version, storage_of
+from adjoint.tensor.memory.storage import UntypedStorage, placed, share_start, share_version, storage_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -185,6 +185,8 @@ def _in_place(name: str, function: Callable[..., Any]) -> None:
         # also under no_grad, since the history of a tensor must have the tensor's shape
         with recording(is_grad_enabled() or input._node is not None):
             view = function(input, *args, **kwargs)
+            if name == "as_strided_":
+                share_start(input, view)
             become(input, view)
             input._tangents = view._tangents
         return input

@@ -35,7 +35,7 @@ from adjoint.arrays.size import device as _Device
 from adjoint.core import errors
 from adjoint.core.engine import backward_from
 from adjoint.core.graph import hook_table, hooks_of, new_tensor, node_of, registry, set_tensor_type
-from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of
+from adjoint.core.hooks import RETAIN, HookTable, RemovableHandle, table_of, warn_if_has_hooks
 from adjoint.core.in_place import reshape_accumulator
 from adjoint.core.modes.state import current, is_grad_enabled
 from adjoint.core.operations.dependence import check_kept
@@ -706,7 +706,12 @@ class Tensor(ArithmeticTensor):
     def __reversed__(self) -> Tensor:
         return self if self.ndim == 0 else self.flip(0)
 
+    #: Whether a pickle warns of the hooks that it loses; as in torch, one of a Parameter does not.
+    _warns_of_lost_hooks = True
+
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._warns_of_lost_hooks and (self._hooks is not None or self._node is not None):
+            warn_if_has_hooks(self)
         return _rebuild, (type(self), self._array, self.requires_grad, _user_attributes(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:

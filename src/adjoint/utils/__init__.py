@@ -7,9 +7,9 @@ from adjoint.tensor.memory.swapping import swap_tensors
 from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import _pytree as _pytree
-from . import checkpoint, dlpack
+from . import checkpoint, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "dlpack", "swap_tensors"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks", "swap_tensors"]
 
 if not _typing.TYPE_CHECKING:
     __getattr__ = _LateAttributes(__name__, {"data": ""}, missing=_AttributeOf(__name__))

@@ -23,6 +23,7 @@ from adjoint.arrays.dtypes import _dtype_named, from_numpy_dtype, numpy_dtype
 from adjoint.arrays.dtypes import dtype as Dtype
 from adjoint.arrays.layout import strided
 from adjoint.arrays.size import Size, device
+from adjoint.core.hooks import warn_if_has_hooks
 from adjoint.tensor.memory.safe_pickle import SafeUnpickler, check
 from adjoint.tensor.tensor import Tensor, _rebuild, _user_attributes
 
@@ -138,6 +139,7 @@ def _reduced(tensor: Tensor) -> Any:
         if attributes:
             return _torch_name("torch._utils", "_rebuild_parameter_with_state"), (tensor.detach(), *flags, attributes)
         return _torch_name("torch._utils", "_rebuild_parameter"), (tensor.detach(), *flags)
+    warn_if_has_hooks(tensor)
     array = numpy.asarray(tensor.detach().cpu()._array)
     memory, offset, strides = _storage_of(array)
     parts = (memory, offset, tuple(array.shape), strides, *flags)
