@@ -7,10 +7,10 @@ from adjoint.tensor.memory.swapping import swap_tensors
 from adjoint.tensor.older.absent import AttributeOf as _AttributeOf
 
 from . import _pytree as _pytree
-from . import checkpoint, dlpack, hooks
+from . import checkpoint, dlpack
 
 __all__ = ["checkpoint", "data", "dlpack", "hooks", "swap_tensors"]
 
 if not _typing.TYPE_CHECKING:
-    __getattr__ = _LateAttributes(__name__, {"data": ""}, missing=_AttributeOf(__name__))
+    __getattr__ = _LateAttributes(__name__, {"data": "", "hooks": ""}, missing=_AttributeOf(__name__))
     __dir__ = __getattr__.listed
