@@ -107,7 +107,7 @@ GROUPS = (
             "autograd.graph": "TorchDispatchMode",
             "utils": """
                 backend_registration backcompat generate_methods_for_privateuse1_backend rename_privateuse1_backend
-                set_module cpp_backtrace get_cpp_backtrace hooks weak cmake_prefix_path collect_env deterministic
+                set_module cpp_backtrace get_cpp_backtrace weak cmake_prefix_path collect_env deterministic
             """,
             "utils.checkpoint": "LoggingTensorMode TorchDispatchMode capture_logs",
         },
