@@ -17,10 +17,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--quick"):
-        chosen = choose(items, lambda item: item.nodeid, cases_of)
-        kept = set(map(id, chosen))
-        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
-        items[:] = chosen
+        selection = choose(items, lambda item: item.nodeid, cases_of)
+        ids = set(map(id, selection))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in ids])
+        items[:] = selection
 
 
 #: The generators of random numbers of each module, with their states after its import.
@@ -35,8 +35,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     for module in {getattr(item, "module", None) for item in session.items} - {None}:
-        own = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
-        _generators[module] = [(generator, generator.bit_generator.state) for generator in own]
+        generators = [value for value in vars(module).values() if isinstance(value, np.random.Generator)]
+        _generators[module] = [(generator, generator.bit_generator.state) for generator in generators]
     leave_to_itself()
 
 

@@ -124,16 +124,16 @@ def test_the_profiler_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
+    notes: list[Any] = []
     fake = types.SimpleNamespace(
-        push_range=seen.append, pop_range=lambda: seen.append("pop"), mark=seen.append,
-        start_range=lambda text: ("id", text), end_range=seen.append,
+        push_range=notes.append, pop_range=lambda: notes.append("pop"), mark=notes.append,
+        start_range=lambda text: ("id", text), end_range=notes.append,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "nvtx", fake)  # type: ignore[arg-type]
     with adjoint.cuda.nvtx.range("step {}", 3):
         adjoint.cuda.nvtx.mark("here")
     adjoint.cuda.nvtx.range_end(adjoint.cuda.nvtx.range_start("long"))
-    assert seen == ["step 3", "here", "pop", ("id", "long")]
+    assert notes == ["step 3", "here", "pop", ("id", "long")]
     monkeypatch.setitem(sys.modules, "nvtx", None)  # type: ignore[arg-type]
     with pytest.raises(ImportError, match="adjoint-autograd\\[nvtx\\]"):
         adjoint.cuda.nvtx.mark("x")
@@ -313,11 +313,11 @@ def test_what_does_not_follow(device: types.ModuleType) -> None:
         assert adjoint.randint_like(x, 3).is_cpu
         assert x.new_zeros(2).is_cpu
         assert adjoint.nn.functional.dropout(x).is_cpu
-        seen: list[Any] = []
-        thread = threading.Thread(target=lambda: seen.append(adjoint.ones(1).device.type))
+        notes: list[Any] = []
+        thread = threading.Thread(target=lambda: notes.append(adjoint.ones(1).device.type))
         thread.start()
         thread.join()
-        assert seen == ["cpu"]
+        assert notes == ["cpu"]
     y = x.to("cuda")
     assert adjoint.rand_like(y).is_cuda
 

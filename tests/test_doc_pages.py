@@ -43,5 +43,5 @@ def test_parts_of_the_engine_are_where_its_page_says():
     assert len(paragraphs) > 10
     for paragraph in paragraphs:
         sources = "".join((FOLDER / link).read_text() for link in re.findall(r"\]\((\S+)\)", paragraph))
-        named = re.findall(r"`([A-Za-z_]+)`", paragraph)
-        assert [name for name in named if not re.search(rf"\b(?:class|def) {name}\b", sources)] == []
+        names = re.findall(r"`([A-Za-z_]+)`", paragraph)
+        assert [name for name in names if not re.search(rf"\b(?:class|def) {name}\b", sources)] == []

@@ -25,7 +25,9 @@ from adjoint.tensor.table import operations
 SOURCE = Path(adjoint.__file__).parents[1]
 OTHERS = selftest.operation_examples()
 #: Every public function, by its name, and every public method and attribute of Tensor.
-PUBLIC = {f"{space}.{name}".lstrip("."): made for space, members in functions.items() for name, made in members.items()}
+PUBLIC = {
+    f"{space}.{name}".lstrip("."): entry for space, members in functions.items() for name, entry in members.items()
+}
 PUBLIC |= {f"Tensor.{name}": inspect.getattr_static(Tensor, name) for name in dir(Tensor) if not name.startswith("_")}
 # of these, every public function and class has an example
 SHOWN = ["autograd.functional", "fft", "func", "integrate", "masked", "optimize", "signal.windows", "testing"]
@@ -50,17 +52,17 @@ def test_examples_of_a_function(name):
 def test_every_public_function_has_an_example(name):
     module = importlib.import_module(f"adjoint.{name}")
     functions = {public: getattr(module, public) for public in module.__all__}
-    assert [public for public, made in functions.items() if callable(made) and ">>> " not in (made.__doc__ or "")] == []
+    assert [public for public, item in functions.items() if callable(item) and ">>> " not in (item.__doc__ or "")] == []
 
 
-def _said(made):
+def _text_of(item):
     """The docstring without the lines that are added: the derivative, and where the function is declared."""
-    return re.split(r"^(?:Derivative[:,] |PyTorch: )", inspect.getdoc(made) or "", maxsplit=1, flags=re.M)[0].strip()
+    return re.split(r"^(?:Derivative[:,] |PyTorch: )", inspect.getdoc(item) or "", maxsplit=1, flags=re.M)[0].strip()
 
 
 @pytest.mark.quick(0)
 def test_no_public_docstring_is_a_single_line():
-    short = [name for name, made in PUBLIC.items() if "\n" not in _said(made) and not isinstance(made, NoMethod)]
+    short = [name for name, item in PUBLIC.items() if "\n" not in _text_of(item) and not isinstance(item, NoMethod)]
     assert short == []
 
 
@@ -91,7 +93,7 @@ def _members(module):
 def test_no_docstring_of_a_public_module_is_a_single_line(module):
     # classes of the core are public where their subclasses are
     members = {name: value for name, value in _members(module) if value is not TensorBase}
-    assert [name for name, value in members.items() if "\n" not in _said(value)] == []
+    assert [name for name, value in members.items() if "\n" not in _text_of(value)] == []
 
 
 def test_every_operation_has_an_example():
@@ -107,32 +109,32 @@ def _declared(text):
 @pytest.mark.quick(0)
 @pytest.mark.parametrize("kind", ["Operation", "Method"])
 def test_help_names_parameters_and_declaration(kind):
-    for made in PUBLIC.values():
-        if type(made).__name__ == kind:
-            text = made.__doc__
-            assert inspect.getdoc(made) == text
-            assert [name for name in inspect.signature(made).parameters if not re.search(rf"\b{name}\b", text)] == []
+    for item in PUBLIC.values():
+        if type(item).__name__ == kind:
+            text = item.__doc__
+            assert inspect.getdoc(item) == text
+            assert [name for name in inspect.signature(item).parameters if not re.search(rf"\b{name}\b", text)] == []
             # a call over several lines is at that of its first argument, the name
             assert re.search(r"^@|\bdef |\w\(|\bname=|^ +\"\w+\",$", _declared(text)[0])
 
 
 @pytest.mark.quick(0)
 def test_help_has_every_formula():
-    for rule in [made.rule for made in PUBLIC.values() if isinstance(made, Operation)]:
+    for rule in [item.rule for item in PUBLIC.values() if isinstance(item, Operation)]:
         text = operations[rule.name].__doc__
         if not rule.has_derivative:
             assert "Derivative: none." in text
         else:
-            shown = [f"    by {' and '.join(formula.inputs)}" for formula in rule.vjps]
-            assert [line for line in shown if line not in text] == []
+            lines = [f"    by {' and '.join(formula.inputs)}" for formula in rule.vjps]
+            assert [line for line in lines if line not in text] == []
             assert "see the declaration" not in text
 
 
 def test_docstrings_of_composites_name_their_declaration():
-    made = {composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)}
-    public = [found for found in PUBLIC.values() if inspect.isfunction(found) and inspect.unwrap(found) in made]
+    items = {composite.function for composite in COMPOSITES.values() if inspect.isfunction(composite.function)}
+    public = [actual for actual in PUBLIC.values() if inspect.isfunction(actual) and inspect.unwrap(actual) in items]
     # methods as functions refer to the methods
-    public = [found for found in public if "as a function" not in found.__doc__]
+    public = [actual for actual in public if "as a function" not in actual.__doc__]
     assert len(public) > 400
     for function in public:
         assert "def " in "".join(_declared(function.__doc__)[:20])
@@ -161,8 +163,8 @@ def _required(rule):
 
 def _claiming(claim):
     """The operations whose help says something, and what their calls need."""
-    chosen = {id(made): made for made in PUBLIC.values() if isinstance(made, Operation)}.values()
-    return [(made, made.rule, _required(made.rule)) for made in chosen if claim in made.__doc__]
+    items = {id(item): item for item in PUBLIC.values() if isinstance(item, Operation)}.values()
+    return [(item, item.rule, _required(item.rule)) for item in items if claim in item.__doc__]
 
 
 @pytest.mark.quick(0)
@@ -205,7 +207,7 @@ def test_functions_have_an_example():
     told_elsewhere = ("Alias of", "In-place version of", "A copy of what", "Tensor.", "The older name of")
     silent = [
         name
-        for name, made in PUBLIC.items()
-        if not name.startswith("Tensor.") and ">>> " not in made.__doc__ and not made.__doc__.startswith(told_elsewhere)
+        for name, item in PUBLIC.items()
+        if not name.startswith("Tensor.") and ">>> " not in item.__doc__ and not item.__doc__.startswith(told_elsewhere)
     ]
     assert silent == []

@@ -35,8 +35,8 @@ def test_programs_fail_and_work_as_they_say(page: Path) -> None:
                 exec(compile(program, str(page), "exec"), {})
         assert type(caught.value).__name__ == expected[1]
         # the beginnings of messages, before what differs from case to case
-        shown = re.findall(rf"^    {expected[1]}: (.*?)(?:\.\.\.|\d|log\(\)|$)", page.read_text(), re.M)
-        assert str(caught.value).startswith(tuple(text.rstrip() for text in shown))
+        messages = re.findall(rf"^    {expected[1]}: (.*?)(?:\.\.\.|\d|log\(\)|$)", page.read_text(), re.M)
+        assert str(caught.value).startswith(tuple(text.rstrip() for text in messages))
         assert caught.value.__notes__[-1] == f"See {errors.PAGES}/{page.stem}.html or call adjoint.explain(error)"
     assert failing or page.stem == "older-names"
     assert len(programs(page)) > failing

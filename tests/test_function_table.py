@@ -63,5 +63,5 @@ def test_gaps_have_reasons() -> None:
 def test_measured(part: int, request: pytest.FixtureRequest) -> None:
     """Every function can still do what the page says, no less and no more."""
     names = sorted(MEASURED)[part::8]
-    found = {name: function_probe.probe(name) for name in names}
-    assert found == {name: MEASURED[name] for name in names}, REMEDY
+    result = {name: function_probe.probe(name) for name in names}
+    assert result == {name: MEASURED[name] for name in names}, REMEDY

@@ -17,8 +17,8 @@ GENERATED, NEED_MORE = MODULE["GENERATED"], MODULE["NEED_MORE"]
 
 def writers() -> set[str]:
     """The scripts that write files of the repository, by their names or by what they do."""
-    named = {path.name for pattern in ("generate_*.py", "list_*.py", "fit_*.py") for path in SCRIPTS.glob(pattern)}
-    return named | {path.name for pattern in ("measure_*.py", "try_*.py") for path in SCRIPTS.glob(pattern)}
+    names = {path.name for pattern in ("generate_*.py", "list_*.py", "fit_*.py") for path in SCRIPTS.glob(pattern)}
+    return names | {path.name for pattern in ("measure_*.py", "try_*.py") for path in SCRIPTS.glob(pattern)}
 
 
 def test_every_script_that_writes_is_known() -> None:

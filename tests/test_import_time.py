@@ -61,7 +61,7 @@ def test_what_is_imported_besides_numpy_is_few():
     # the plain form imports Cython's own Python modules where Cython is installed
     assert len(others) < (25 if switched_off() else 15), sorted(others)
     assert sorted(others & set(SLOW)) == []
-    assert len(own := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, own
+    assert len(here := [name for name in all_modules if name.startswith("adjoint")]) <= MOST, here
 
 
 @pytest.mark.quick(0)

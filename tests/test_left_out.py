@@ -24,8 +24,8 @@ def space(name: str) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_there_or_left_out(name: str) -> None:
-    found = space(name)
-    there = {each for each in NAMES[name] if hasattr(found, each)}
+    result = space(name)
+    there = {each for each in NAMES[name] if hasattr(result, each)}
     listed = {each for where, each in LEFT_OUT if where == name}
     assert set(NAMES[name]) - there - listed == set(), "make it, or say in tensor/older/left_out.py why not"
     assert there & listed == set(), "what is there is not left out"

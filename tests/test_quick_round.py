@@ -18,17 +18,17 @@ def cases(function: str, number: int) -> list[str]:
 @pytest.mark.parametrize("number", [1, CASES - 1, CASES, CASES + 1, 7 * CASES, 10 * CASES + 3])
 def test_cases_are_spread_evenly(number: int) -> None:
     nodes = cases("tests/rules/test_a.py::test_a", number)
-    chosen = choose(nodes, str, lambda node: None)
-    places = [nodes.index(node) for node in chosen]
-    assert min(number, CASES // 2) <= len(chosen) <= CASES and places[0] == 0
+    selection = choose(nodes, str, lambda node: None)
+    places = [nodes.index(node) for node in selection]
+    assert min(number, CASES // 2) <= len(selection) <= CASES and places[0] == 0
     assert len(set(map(int.__sub__, places[1:], places))) <= 1 and number - places[-1] <= -(-number // CASES)
 
 
 def test_a_marker_gives_another_number() -> None:
     few, none, whole = "tests/a.py::test_few", "tests/a.py::test_none", "tests/architecture/a.py::test_whole"
     nodes = [*cases(few, 100), *cases(none, 9), *cases(whole, 100)]
-    chosen = choose(nodes, str, lambda node: {few: 4, none: 0, whole: 2}[function_of(node)])
-    assert chosen == [*nodes[:100:25], *nodes[109:]]
+    selection = choose(nodes, str, lambda node: {few: 4, none: 0, whole: 2}[function_of(node)])
+    assert selection == [*nodes[:100:25], *nodes[109:]]
 
 
 @pytest.mark.quick(0)

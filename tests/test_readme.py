@@ -28,17 +28,17 @@ def test_examples_are_short():
 
 def test_every_package_has_its_floor():
     rows = re.findall(r"^\| (\d) \| (.*?) \|", HOUSE.read_text(), re.MULTILINE)
-    said = {name: int(floor) for floor, names in rows for name in re.findall(r"`(\w+)`", names)}
+    floors = {name: int(floor) for floor, names in rows for name in re.findall(r"`(\w+)`", names)}
     package = ROOT / "src" / "adjoint"
-    found = {file.parent.name for file in package.glob("*/__init__.py")}
-    found |= {file.stem for file in package.glob("[a-z]*.py")}
-    assert said == {name: FLOORS["floor"](f"adjoint.{name}") for name in found}
+    actual = {file.parent.name for file in package.glob("*/__init__.py")}
+    actual |= {file.stem for file in package.glob("[a-z]*.py")}
+    assert floors == {name: FLOORS["floor"](f"adjoint.{name}") for name in actual}
 
 
 @pytest.mark.parametrize("page", [README, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_and_paths_are_there(page):
     text = page.read_text()
-    named = re.findall(r"\]\(([^)#:]+)\)", text)
-    named += re.findall(r"`((?:src|tests|docs|scripts|benchmarks)/[\w./]*)`", text)
-    assert named
-    assert [path for path in named if not (ROOT / path).exists() and path != "docs/benchmarks.md"] == []
+    paths = re.findall(r"\]\(([^)#:]+)\)", text)
+    paths += re.findall(r"`((?:src|tests|docs|scripts|benchmarks)/[\w./]*)`", text)
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists() and path != "docs/benchmarks.md"] == []

@@ -83,11 +83,11 @@ def test_form_of_samples():
         "# nothing",
         "a, b = normal(3)",
     ]
-    found = list(parse(lines))
-    texts = [line.sample().text for line in found[:-2]]
+    result = list(parse(lines))
+    texts = [line.sample().text for line in result[:-2]]
     assert texts[:2] == ["sum(x, 0) => r * 2", "mean(x, 0) => r * 2"]
     assert texts[-2:] == ["mean(y)", "(x).expand(2)"] and len(texts) == 11
-    assert found[0].sample().dtypes == ("float64",) and found[-2:] == [("a", "normal(3)"), ("b", "normal(3)")]
+    assert result[0].sample().dtypes == ("float64",) and result[-2:] == [("a", "normal(3)"), ("b", "normal(3)")]
     assert list(choices("{a|b}, {c|d}")) == ["a, c", "a, d", "b, c", "b, d"]
     assert names_of("(lambda t: t + x)(y)") == ("x", "y")
 
@@ -248,14 +248,14 @@ def test_figures():
 @pytest.mark.parametrize("sample", ["f(tx)", "f(x, zero_int64)", "f(normal(2, 0, 3))", "f(steps(3))"])
 def test_edges(sample):
     edge = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", sample, "1", "2")]))
-    inside = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", "f(xt, 0)", "1", "2")]))
-    assert (edge.wrong("value"), edge.wrong("value", ORDINARY), inside.wrong("value", ORDINARY)) == (1, 0, 1)
+    with_edge = Score(Verdicts("sin", Counter(value=1), [Finding("sin", "value", "float64", "f(xt, 0)", "1", "2")]))
+    assert (edge.wrong("value"), edge.wrong("value", ORDINARY), with_edge.wrong("value", ORDINARY)) == (1, 0, 1)
 
 
 def test_what_a_calculation_decides_counts_as_right():
     open_, judged = (Finding("sin", "jvp", "float64", "sin(x)", "1", "2", judged=by) for by in ("", SLOPES))
-    found = [Score(Verdicts("sin", Counter(jvp=1), findings)) for findings in ([judged], [judged, open_])]
-    assert [(each.wrong("jvp"), each.wrong("jvp", JUDGED)) for each in found] == [(1, 0), (2, 1)]
+    results = [Score(Verdicts("sin", Counter(jvp=1), findings)) for findings in ([judged], [judged, open_])]
+    assert [(each.wrong("jvp"), each.wrong("jvp", JUDGED)) for each in results] == [(1, 0), (2, 1)]
 
 
 def test_page():
@@ -277,6 +277,6 @@ def test_choosing_entries():
 
 
 def test_the_page_quotes_the_differences_of_behaviour():
-    said = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "agreement.md").read_text(encoding="utf-8")
     rows = list(behaviour())
-    assert rows and BEHAVIOUR + "\n" + "\n".join(rows) + "\n" in said
+    assert rows and BEHAVIOUR + "\n" + "\n".join(rows) + "\n" in text

@@ -36,7 +36,7 @@ def results_of(sample: str) -> list[adjoint.Tensor]:
     scope = Scope(ADJOINT.module, Sample(text, (dtype,)), Dtypes(dtype), lambda tensor, number: tensor.requires_grad_())
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return [found for found in flattened(scope.result()) if isinstance(found, adjoint.Tensor)]
+        return [actual for actual in flattened(scope.result()) if isinstance(actual, adjoint.Tensor)]
 
 
 def kind_of(value: Any) -> str:
@@ -59,16 +59,16 @@ def test_nodes_of_results(sample: str) -> None:
     answer = ANSWERS[sample]
     results = results_of(sample)
     nodes: dict[int, int] = {}
-    found = []
+    actual = []
     for tensor in results:
         node = tensor.grad_fn
-        found.append(node and [name_of(node), nodes.setdefault(id(node), len(nodes)), tensor.output_nr])
+        actual.append(node and [name_of(node), nodes.setdefault(id(node), len(nodes)), tensor.output_nr])
     if "adjoint" in answer:
-        assert list(dict.fromkeys(entry[0] for entry in found if entry)) == answer["adjoint"]
-        found = [entry and entry[1:] for entry in found]
-        assert found == [entry and entry[1:] for entry in answer["results"]]
+        assert list(dict.fromkeys(entry[0] for entry in actual if entry)) == answer["adjoint"]
+        actual = [entry and entry[1:] for entry in actual]
+        assert actual == [entry and entry[1:] for entry in answer["results"]]
     else:
-        assert found == answer["results"]
+        assert actual == answer["results"]
 
 
 @pytest.mark.parametrize("sample", [sample for sample, answer in ANSWERS.items() if "saved" in answer])
@@ -119,15 +119,15 @@ def test_hooks_see_indices(function: Any) -> None:
     i, m = adjoint.tensor([1, 0]), adjoint.tensor([[True, False], [True, True]])
     x = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     (plain,) = adjoint.autograd.grad(function(x, i, m).sum(), x)
-    seen = []
+    grads = []
 
     def pack(tensor: adjoint.Tensor) -> Any:
-        seen.append(tensor)
+        grads.append(tensor)
         return tensor.numpy().copy()
 
     with graph.saved_tensors_hooks(pack, adjoint.from_numpy):
         y = function(x, i, m)
-    indices = [tensor for tensor in seen if not tensor.dtype.is_floating_point]
+    indices = [tensor for tensor in grads if not tensor.dtype.is_floating_point]
     assert indices and all(tensor.tolist() in (i.tolist(), i[:, None].tolist(), m.tolist()) for tensor in indices)
     (unpacked,) = adjoint.autograd.grad(y.sum(), x)
     assert unpacked.tolist() == plain.tolist()

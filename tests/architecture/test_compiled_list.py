@@ -24,14 +24,14 @@ def test_every_listed_module_has_a_python_source() -> None:
 
 def test_setup_builds_the_list() -> None:
     setup = runpy.run_path(str(ROOT / "setup.py"))
-    *built, shared = setup["extensions"]()
-    assert [extension.name for extension in built] == list(COMPILED)
+    *extensions, shared = setup["extensions"]()
+    assert [extension.name for extension in extensions] == list(COMPILED)
     sources = [f"src/{name.replace('.', '/')}.py" for name in COMPILED]
-    assert [extension.sources for extension in built] == [[source] for source in sources]
+    assert [extension.sources for extension in extensions] == [[source] for source in sources]
     assert shared.name == setup["SHARED"]  # Cython writes it
 
 
 def test_modules_compiled_for_speed_or_size_are_in_the_list() -> None:
     setup = runpy.run_path(str(ROOT / "setup.py"))
-    named = {setup["KERNELS"], setup["VECTORIZED"], *setup["SMALL"]} - {setup["SHARED"]}
-    assert [name for name in named if not any(module.startswith(name) for module in COMPILED)] == []
+    names = {setup["KERNELS"], setup["VECTORIZED"], *setup["SMALL"]} - {setup["SHARED"]}
+    assert [name for name in names if not any(module.startswith(name) for module in COMPILED)] == []

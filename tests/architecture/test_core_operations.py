@@ -15,22 +15,22 @@ CORE = Path(__file__).parents[2] / "src" / "adjoint" / "core"
 NAMESPACES = ("ops", "registry.tensor_ops", "raw_ops", "self._tensor_ops", "TensorOps", "RawOps")
 
 
-def called(text: str) -> set[str]:
+def names_called(text: str) -> set[str]:
     """The operations that a file of the core takes from a namespace or from the table."""
-    found = set()
+    results = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute):
             space = node.value.func if isinstance(node.value, ast.Call) else node.value
             if ast.unparse(space) in NAMESPACES:
-                found.add(node.attr)
+                results.add(node.attr)
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "operations":
-            found |= {part.value for part in ast.walk(node.slice) if isinstance(part, ast.Constant)}
-    return found
+            results |= {part.value for part in ast.walk(node.slice) if isinstance(part, ast.Constant)}
+    return results
 
 
 def test_the_list_is_closed() -> None:
-    used = set().union(*[called(file.read_text()) for file in CORE.rglob("*.py")])
-    assert used == CORE_OPERATIONS
+    names = set().union(*[names_called(file.read_text()) for file in CORE.rglob("*.py")])
+    assert names == CORE_OPERATIONS
 
 
 @pytest.mark.parametrize("file", sorted([*CORE.rglob("*.py"), *CORE.glob("*.pxd")]), ids=lambda file: file.name)
@@ -41,7 +41,7 @@ def test_the_core_knows_no_old_feature(file: Path) -> None:
 
 def test_the_test_sees_a_call() -> None:
     text = "ops.tanh(x)\nregistry.tensor_ops.mul(x, y)\nraw_ops(x).exp(x)\noperations['add']\nother.sin(x)"
-    assert called(text) == {"tanh", "mul", "exp", "add"}
+    assert names_called(text) == {"tanh", "mul", "exp", "add"}
 
 
 def test_the_list_names_declared_operations() -> None:

@@ -32,17 +32,17 @@ def cimported(declarations: str) -> set[str]:
 
 def imported(text: str) -> set[str]:
     """The names that a module imports from adjoint, wherever they stand at its top level."""
-    found = set()
+    results = set()
     for node in ast.parse(text).body:
         for inner in [node, *(ast.walk(node) if isinstance(node, ast.If) else ())]:
             if isinstance(inner, ast.ImportFrom) and (inner.module or "").startswith("adjoint"):
-                found |= {alias.asname or alias.name for alias in inner.names}
-    return found
+                results |= {alias.asname or alias.name for alias in inner.names}
+    return results
 
 
 def classes(declarations: str) -> dict[str, tuple[set[str], set[str]]]:
     """Fields and methods of each class of a .pxd."""
-    found: dict[str, tuple[set[str], set[str]]] = {}
+    results: dict[str, tuple[set[str], set[str]]] = {}
     pattern = r"^cdef class (\w+)[^\n]*:\n((?:[ \t]+[^\n]*\n|\n)*)"
     for head, body in re.findall(pattern, declarations + "\n", re.MULTILINE):
         methods = set(re.findall(r"^\s+c(?:p?)def [^\n(=]*?(\w+)\(", body, re.MULTILINE))
@@ -50,8 +50,8 @@ def classes(declarations: str) -> dict[str, tuple[set[str], set[str]]]:
         for line in re.findall(r"^\s+cdef ([^\n(]+)$", body, re.MULTILINE):
             kinds = line.split(",")
             fields |= {kinds[0].split()[-1].strip("*")} | {name.strip(" *") for name in kinds[1:]}
-        found[head] = ({field.split("[")[0] for field in fields} - {"__weakref__", "__dict__"}, methods)
-    return found
+        results[head] = ({field.split("[")[0] for field in fields} - {"__weakref__", "__dict__"}, methods)
+    return results
 
 
 def typed_locals(declarations: str) -> dict[str, set[str]]:
@@ -110,16 +110,16 @@ def test_imports_are_the_same(module: str) -> None:
     """What the compiled form has from the .pxd, the plain one imports; types that only the .pxd names are left out."""
     text, declarations = source_of(module), declarations_of(module)
     # what begins with an underscore is a module's variable, which the plain form has in another way
-    used = {name for name in cimported(declarations) & used_when_plain(text) if not name.startswith("_")}
-    assert sorted(used - imported(text)) == []
+    names = {name for name in cimported(declarations) & used_when_plain(text) if not name.startswith("_")}
+    assert sorted(names - imported(text)) == []
 
 
 @pytest.mark.parametrize("module", COMPILED)
 def test_classes_have_the_same_methods(module: str) -> None:
     nodes = defined(source_of(module))
     for name, (_, methods) in classes(declarations_of(module)).items():
-        own = {inner.name for inner in ast.walk(nodes[name]) if isinstance(inner, ast.FunctionDef)}
-        assert sorted(methods - own) == [], name
+        defs = {inner.name for inner in ast.walk(nodes[name]) if isinstance(inner, ast.FunctionDef)}
+        assert sorted(methods - defs) == [], name
 
 
 @pytest.mark.parametrize("module", COMPILED)

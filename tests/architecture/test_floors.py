@@ -53,10 +53,10 @@ def imported(file: Path, text: str) -> Iterator[str]:
 
 def climbing(file: Path, text: str) -> list[str]:
     """What a file imports from a floor above its own."""
-    own = floor(".".join(file.with_suffix("").parts))
+    level = floor(".".join(file.with_suffix("").parts))
     names = (name.removeprefix("cython.cimports.") for name in imported(file, text))
-    inside = (name for name in names if name.split(".")[0] == "adjoint")
-    return [name for name in inside if floor(name) > own]
+    internal = (name for name in names if name.split(".")[0] == "adjoint")
+    return [name for name in internal if floor(name) > level]
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
@@ -114,7 +114,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     """Also where an import waits in a function: what two files need of each other belongs in a third."""
     graph = {}
     for file in (each for each in FILES if each.suffix == ".py"):
-        found = {file_of(name) for name in imported(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}
-        graph[str(file)] = found - {None, str(file)}
+        result = {file_of(name) for name in imported(file, (SOURCE / file).read_text()) if name.startswith("adjoint")}
+        graph[str(file)] = result - {None, str(file)}
     assert len(graph) > 200
     list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle

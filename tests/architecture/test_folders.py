@@ -27,6 +27,6 @@ def test_a_large_folder_has_inner_folders(folder: Path) -> None:
 def test_the_page_names_the_folders_of_the_floors() -> None:
     page = (SOURCE / "README.md").read_text()
     floors = {"runtime", "arrays", "program", "core", "rules", "tensor", "functions", "transforms"}
-    named = set(re.findall(r"`(\w+)/`", page.split("## Rules")[0]))
+    names = set(re.findall(r"`(\w+)/`", page.split("## Rules")[0]))
     inner = {path.name for floor in floors for path in (SOURCE / floor).iterdir() if (path / "__init__.py").is_file()}
-    assert named >= floors | inner
+    assert names >= floors | inner

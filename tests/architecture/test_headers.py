@@ -48,5 +48,5 @@ def test_headers_say_their_job_and_are_guarded(path: Path) -> None:
 @pytest.mark.parametrize("path", [*DECLARATIONS, *HEADERS], ids=relative)
 def test_what_is_included_is_there(path: Path) -> None:
     outside = {"Python.h", "pythread.h"}
-    named = set(re.findall(r'(?:extern from|#include) "([\w./]+\.h)"', path.read_text()))
-    assert named - outside <= {header.name for header in HEADERS}
+    names = set(re.findall(r'(?:extern from|#include) "([\w./]+\.h)"', path.read_text()))
+    assert names - outside <= {header.name for header in HEADERS}

@@ -31,8 +31,8 @@ def unknown_types(tree: ast.AST) -> list[str]:
 
 def test_compiled_modules_ask_for_such_types_alone() -> None:
     files = [SOURCE / f"{name.replace('.', '/')}.py" for name in COMPILED]
-    found = {file.name: wrong for file in files if (wrong := unknown_types(ast.parse(file.read_text())))}
-    assert found == {}
+    result = {file.name: wrong for file in files if (wrong := unknown_types(ast.parse(file.read_text())))}
+    assert result == {}
 
 
 def test_such_types_are_found() -> None:

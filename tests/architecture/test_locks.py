@@ -16,8 +16,8 @@ FORKS = SOURCES / "runtime" / "forks.py"
 
 @pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCES)))
 def test_locks_are_made_in_one_place(path: Path) -> None:
-    used = re.findall(
+    calls = re.findall(
         r"(?:threading\.|from (?:threading|functools|queue|multiprocessing) import .*)" + MAKERS.pattern,
         path.read_text(),
     )
-    assert path == FORKS or not used
+    assert path == FORKS or not calls

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 #: The folders whose names are clear, each with the folders in it.
-FOLDERS = ("src/adjoint", "agreement", "benchmarks", "examples", "scripts", "tests/support", "trust")
+FOLDERS = ("src/adjoint", "agreement", "benchmarks", "examples", "scripts", "tests", "trust")
 #: Words that name nothing, in any use.
 REFUSED = {
     "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",

@@ -43,8 +43,8 @@ def offending(content: str, pattern: re.Pattern[str]) -> list[str]:
 def test_no_file_names(pattern: re.Pattern[str]) -> None:
     listed = files()
     assert Path(__file__) in listed
-    found = {str(file.relative_to(ROOT)): offending(text(file), pattern) for file in listed}
-    assert {name: lines for name, lines in found.items() if lines} == {}
+    result = {str(file.relative_to(ROOT)): offending(text(file), pattern) for file in listed}
+    assert {name: lines for name, lines in result.items() if lines} == {}
 
 
 def test_the_patterns_find_what_they_are_for() -> None:

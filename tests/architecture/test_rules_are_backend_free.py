@@ -14,17 +14,17 @@ BACKENDS = {"numpy", "np", "scipy", "cupy", "dask", "array_api_compat"}
 
 def foreign(text: str) -> list[str]:
     """The imports of a rule file other than the standard library, adjoint.arrays and adjoint.rules."""
-    found = []
+    actual = []
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Import():
-                found += [alias.name for alias in node.names if not allowed(alias.name)]
+                actual += [alias.name for alias in node.names if not allowed(alias.name)]
             case ast.ImportFrom(level=level, module=module):
                 module = "." * level + (module or "")
                 outside = level > 1 or (level == 0 and not allowed(module))
                 names = [alias.name for alias in node.names if outside or alias.name in BACKENDS]
-                found += [f"{module}.{name}" for name in names]
-    return found
+                actual += [f"{module}.{name}" for name in names]
+    return actual
 
 
 def allowed(module: str) -> bool:

@@ -17,7 +17,7 @@ NAMESPACES = ("ops", "batched_ops", "raw_ops", "inner_ops", "TensorOps", "RawOps
 BY_NAME = ("_operator",)
 
 
-def called(text: str) -> set[str]:
+def names_called(text: str) -> set[str]:
     """The operations that a file takes from a namespace or from the table."""
     names = set()
     for node in ast.walk(ast.parse(text)):
@@ -33,9 +33,9 @@ def called(text: str) -> set[str]:
 
 
 def test_the_list_is_closed() -> None:
-    used = set().union(*[called(file.read_text()) for file in TRANSFORMS.rglob("*.py")])
-    assert used == CALLED_OPERATIONS
-    assert used <= operations.keys()
+    names = set().union(*[names_called(file.read_text()) for file in TRANSFORMS.rglob("*.py")])
+    assert names == CALLED_OPERATIONS
+    assert names <= operations.keys()
 
 
 def test_no_other_table_names_operations() -> None:
@@ -53,7 +53,7 @@ def test_no_other_table_names_operations() -> None:
 
 def test_the_test_sees_a_call() -> None:
     text = "ops.tanh(x)\nraw_ops(x).exp(x)\noperations['add']\n_operator('mul')\nother.sin(x)"
-    assert called(text) == {"tanh", "exp", "add", "mul"}
+    assert names_called(text) == {"tanh", "exp", "add", "mul"}
 
 
 def test_batch_forms_stand_in_the_file_of_the_rule() -> None:

@@ -43,8 +43,8 @@ def test_the_fixture_covers_every_dtype():
 
 @pytest.mark.parametrize("a", NAMES)
 def test_promote_types(a):
-    got = [answer(d.promote_types, BY_NAME[a], BY_NAME[b]) for b in NAMES]
-    assert got == ANSWERS["promote_types"][NAMES.index(a)]
+    actual = [answer(d.promote_types, BY_NAME[a], BY_NAME[b]) for b in NAMES]
+    assert actual == ANSWERS["promote_types"][NAMES.index(a)]
 
 
 @pytest.mark.parametrize("a", NAMES)
@@ -63,8 +63,8 @@ def operands(kind):
 def test_result_type(default, kinds, default_dtype):
     default_dtype(BY_NAME[default])
     first, second = (operands(kind) for kind in kinds.split(","))
-    got = [[answer(d.result_type, a, b) for b in second] for a in first]
-    assert got == [[expected(each) for each in row] for row in ANSWERS["result_type"][default][kinds]]
+    actual = [[answer(d.result_type, a, b) for b in second] for a in first]
+    assert actual == [[expected(each) for each in row] for row in ANSWERS["result_type"][default][kinds]]
 
 
 def test_result_type_of_many_operands_promotes_each_rank_first():
@@ -83,21 +83,21 @@ def test_result_type_of_many_operands_promotes_each_rank_first():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_properties(name):
-    own, theirs = BY_NAME[name], ANSWERS["properties"][name]
+    ours, theirs = BY_NAME[name], ANSWERS["properties"][name]
     for attribute in ("is_floating_point", "is_complex", "is_signed", "itemsize", "abbr"):
-        assert getattr(own, attribute) == theirs[attribute]
-    assert answer(own.to_real) == theirs["to_real"]
-    assert answer(own.to_complex) == expected(theirs["to_complex"])
-    assert repr(own) == f"adjoint.{name}"
-    assert own.numpy.name == name and own.numpy.itemsize == own.itemsize
-    assert d.from_numpy_dtype(own.numpy) is own
+        assert getattr(ours, attribute) == theirs[attribute]
+    assert answer(ours.to_real) == theirs["to_real"]
+    assert answer(ours.to_complex) == expected(theirs["to_complex"])
+    assert repr(ours) == f"adjoint.{name}"
+    assert ours.numpy.name == name and ours.numpy.itemsize == ours.itemsize
+    assert d.from_numpy_dtype(ours.numpy) is ours
 
 
-@pytest.mark.parametrize("own", d.DTYPES, ids=repr)
-def test_there_is_one_instance(own):
-    assert pickle.loads(pickle.dumps(own)) is own
-    assert copy.deepcopy([own])[0] is own and copy.copy(own) is own
-    assert {own: 1}[own] == 1
+@pytest.mark.parametrize("dtype", d.DTYPES, ids=repr)
+def test_there_is_one_instance(dtype):
+    assert pickle.loads(pickle.dumps(dtype)) is dtype
+    assert copy.deepcopy([dtype])[0] is dtype and copy.copy(dtype) is dtype
+    assert {dtype: 1}[dtype] == 1
 
 
 def test_dtypes_cannot_be_made():
@@ -112,22 +112,22 @@ def test_unknown_attribute():
 
 @pytest.mark.parametrize("name", sorted(ANSWERS["finfo"]))
 def test_finfo(name):
-    own, theirs = d.finfo(BY_NAME[name]), ANSWERS["finfo"][name]
-    assert {each: getattr(own, each) for each in theirs if each != "repr"} | {"repr": repr(own)} == theirs
+    ours, theirs = d.finfo(BY_NAME[name]), ANSWERS["finfo"][name]
+    assert {each: getattr(ours, each) for each in theirs if each != "repr"} | {"repr": repr(ours)} == theirs
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS["iinfo"]))
 def test_iinfo(name):
-    own, theirs = d.iinfo(BY_NAME[name]), ANSWERS["iinfo"][name]
-    assert {each: getattr(own, each) for each in theirs if each != "repr"} | {"repr": repr(own)} == theirs
+    ours, theirs = d.iinfo(BY_NAME[name]), ANSWERS["iinfo"][name]
+    assert {each: getattr(ours, each) for each in theirs if each != "repr"} | {"repr": repr(ours)} == theirs
 
 
 def test_finfo_agrees_with_numpy_and_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    for own, theirs in ((d.float32, np.finfo(np.float32)), (d.bfloat16, ml_dtypes.finfo(ml_dtypes.bfloat16))):
-        assert d.finfo(own).eps == float(theirs.eps)
-        assert d.finfo(own).max == float(theirs.max)
-        assert d.finfo(own).tiny == float(theirs.tiny)
+    for actual, theirs in ((d.float32, np.finfo(np.float32)), (d.bfloat16, ml_dtypes.finfo(ml_dtypes.bfloat16))):
+        assert d.finfo(actual).eps == float(theirs.eps)
+        assert d.finfo(actual).max == float(theirs.max)
+        assert d.finfo(actual).tiny == float(theirs.tiny)
 
 
 def test_limits_compare_by_type(default_dtype):
@@ -175,12 +175,12 @@ def test_foreign_byte_order_is_named():
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("value", "expected"),
     [(float, d.float64), (int, d.int64), (bool, d.bool_), (complex, d.complex128), (np.float16, d.float16),
      (np.dtype("u4"), d.uint32), (d.int8, d.int8), (np.longlong, d.int64)],
 )  # fmt: skip
-def test_as_dtype(given, wanted):
-    assert d.as_dtype(given) is wanted
+def test_as_dtype(value, expected):
+    assert d.as_dtype(value) is expected
 
 
 def test_default_dtype_decides_for_scalars(default_dtype):

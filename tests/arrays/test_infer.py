@@ -30,11 +30,11 @@ def unwrap(x):
     return x._array if isinstance(x, Held) else None
 
 
-def check(got, values, dtype):
-    assert type(got) is np.ndarray and got.dtype == dtype
-    wanted = np.array(values, dtype=dtype)
-    assert got.shape == wanted.shape
-    np.testing.assert_array_equal(got, wanted)
+def check(actual, values, dtype):
+    assert type(actual) is np.ndarray and actual.dtype == dtype
+    expected = np.array(values, dtype=dtype)
+    assert actual.shape == expected.shape
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -131,15 +131,15 @@ def test_given_dtypes(data, dtype, values):
 
 
 def test_bfloat16():
-    got = array_from_data([[1.1, 2], [1e300, -3]], d.bfloat16)
-    assert got.dtype == d.bfloat16.numpy and got.astype(f64).tolist() == [[1.1015625, 2.0], [np.inf, -3.0]]
-    assert array_from_data([got[0], got[1]]).dtype == d.bfloat16.numpy
+    actual = array_from_data([[1.1, 2], [1e300, -3]], d.bfloat16)
+    assert actual.dtype == d.bfloat16.numpy and actual.astype(f64).tolist() == [[1.1015625, 2.0], [np.inf, -3.0]]
+    assert array_from_data([actual[0], actual[1]]).dtype == d.bfloat16.numpy
 
 
 def test_foreign_byte_order_becomes_native():
-    got = array_from_data(np.arange(4, dtype=np.dtype("i4").newbyteorder()))
-    check(got, [0, 1, 2, 3], np.int32)
-    assert got.dtype.isnative
+    actual = array_from_data(np.arange(4, dtype=np.dtype("i4").newbyteorder()))
+    check(actual, [0, 1, 2, 3], np.int32)
+    assert actual.dtype.isnative
 
 
 def test_the_default_dtype_is_used():
@@ -154,8 +154,8 @@ def test_the_default_dtype_is_used():
 
 @pytest.mark.parametrize("data", [np.ones(3), np.ones((2, 2), f32).T, Held(np.ones(3))])
 def test_the_result_is_a_copy(data):
-    got = array_from_data(data, unwrap=unwrap)
-    got[...] = 7
+    actual = array_from_data(data, unwrap=unwrap)
+    actual[...] = 7
     assert (getattr(data, "_array", data) == 1).all()
 
 

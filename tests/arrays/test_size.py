@@ -57,7 +57,7 @@ def test_size_errors(call, message):
 
 
 @pytest.mark.parametrize(
-    ("given", "shape"),
+    ("argument", "shape"),
     [
         ((2, 3), (2, 3)),
         (((2, 3),), (2, 3)),
@@ -71,16 +71,16 @@ def test_size_errors(call, message):
         ((0, 3), (0, 3)),
     ],
 )
-def test_check_shape(given, shape):
-    got = check_shape("zeros", given)
-    assert got == shape and all(type(n) is int for n in got)
+def test_check_shape(argument, shape):
+    actual = check_shape("zeros", argument)
+    assert actual == shape and all(type(n) is int for n in actual)
 
 
 NOT_INTS = r"zeros\(\): argument 'size' \(position 1\) must be tuple of ints"
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("argument", "error", "message"),
     [
         ((), TypeError, r'^zeros\(\) missing 1 required positional arguments: "size"$'),
         ((2.0,), TypeError, f"^{NOT_INTS}, not float$"),
@@ -106,9 +106,9 @@ NOT_INTS = r"zeros\(\): argument 'size' \(position 1\) must be tuple of ints"
         ((2**40, 2**40), RuntimeError, "^Storage size calculation overflowed with sizes="),
     ],
 )
-def test_check_shape_errors(given, error, message):
+def test_check_shape_errors(argument, error, message):
     with pytest.raises(error, match=message):
-        check_shape("zeros", given)
+        check_shape("zeros", argument)
 
 
 def test_check_shape_of_other_functions():

@@ -16,9 +16,9 @@ from adjoint.as_torch import _private as private
 def run(program, *arguments):
     """What a program prints after `install()`."""
     text = "import adjoint.as_torch; adjoint.as_torch.install()\n" + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", text, *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run([sys.executable, "-W", "error", "-c", text, *arguments], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def test_modules():
@@ -138,14 +138,14 @@ def test_programs(tmp_path, as_module):
     import os
 
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*source, os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == ["__main__", 2.0, ["-a", "b"]]
+    process = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == ["__main__", 2.0, ["-a", "b"]]
 
 
 def test_without_a_program():
-    done = subprocess.run([sys.executable, "-m", "adjoint.as_torch"], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.startswith("usage: python -m adjoint.as_torch")
+    process = subprocess.run([sys.executable, "-m", "adjoint.as_torch"], capture_output=True, text=True)
+    assert process.returncode == 1 and process.stderr.startswith("usage: python -m adjoint.as_torch")
 
 
 def test_the_places_of_all_names_exist():
@@ -261,8 +261,8 @@ def test_private_functions_of_matrices():
     factor = private.factor_of_inverse(matrix)
     assert (factor @ factor.mT @ matrix).tolist() == [pytest.approx([1, 0]), pytest.approx([0, 1])]
     x = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64)
-    found = private.squared_distance(adjoint.linalg.cholesky(matrix), x).item()
-    assert found == pytest.approx((x @ adjoint.linalg.solve(matrix, x)).item())
+    result = private.squared_distance(adjoint.linalg.cholesky(matrix), x).item()
+    assert result == pytest.approx((x @ adjoint.linalg.solve(matrix, x)).item())
     assert private.standard_normal((2, 3), adjoint.float64, None).shape == (2, 3)
     sparse = private.older_sparse(adjoint.tensor([[0, 1], [1, 0]]), adjoint.tensor([2.0, 3.0]), (2, 2))
     assert private.sparse_product(sparse, adjoint.ones(2, 1)).tolist() == [[2], [3]]

@@ -55,17 +55,17 @@ def test_a_block_gives_the_seconds_of_one_step():
 
 
 def test_a_block_waits_for_threads_that_still_spin():
-    spin, started = threading.Event(), threading.Event()
+    spin, has_begun = threading.Event(), threading.Event()
 
     def spinning() -> None:
-        started.set()
+        has_begun.set()
         while not spin.is_set():
             sum(range(1000))
 
     thread = threading.Thread(target=spinning)
     thread.start()
     try:
-        assert started.wait(5)
+        assert has_begun.wait(5)
         # on a busy machine the thread may not get to run during a slice, but not during all of them
         assert not all(wait_for_idle_threads(slice_seconds=0.05, most_slices=2) for _ in range(20))
     finally:

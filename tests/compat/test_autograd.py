@@ -77,7 +77,7 @@ FUNCTIONS: dict[str, tuple[Fun, tuple[Any, ...]]] = {
     "mvn": (lambda x, m: scipy.stats.multivariate_normal.logpdf(x, m, SPD), (M, X)),
     "containers": (lambda d: [d["a"] * d["b"][0], {"c": d["b"][1] ** 2}], ({"a": X, "b": (2.0, [X])}["a"],) * 0 or ({
         "a": X, "b": (2.0, X + 1)},)),
-    "written into": (lambda x: _written(x), (X,)),
+    "written into": (lambda x: _write(x), (X,)),
     "odeint": (
         lambda y, a: scipy.integrate.odeint(lambda y, t, a: a * y - t * y**2, y, onp.array([0.0, 0.3, 0.5]), (a,)),
         (X**2 + 0.5, X),
@@ -85,7 +85,7 @@ FUNCTIONS: dict[str, tuple[Fun, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-def _written(x: Any) -> Any:
+def _write(x: Any) -> Any:
     y = (x * 2.0).copy()
     y[1:] = x[:2] ** 2
     y[onp.array([0, 0])] = 3.0 * x[2]
@@ -130,11 +130,11 @@ def test_convolve_is_scipys(mode: str, shapes: Any) -> None:
 
 def test_convolve_along_some_axes() -> None:
     a, b = RNG.normal(size=(2, 3, 6)), RNG.normal(size=(3, 4, 2))
-    found = scipy.signal.convolve(a, b, axes=([2], [2]), dot_axes=([1], [0]), mode="valid")
+    result = scipy.signal.convolve(a, b, axes=([2], [2]), dot_axes=([1], [0]), mode="valid")
     expected = sum(
         onp.stack([[onp.convolve(a[i, d], b[d, j], "valid") for j in range(4)] for i in range(2)]) for d in range(3)
     )
-    onp.testing.assert_allclose(found, expected)
+    onp.testing.assert_allclose(result, expected)
     with pytest.raises(NotImplementedError, match="Mode wrap"):
         scipy.signal.convolve(X, X, mode="wrap")
     with pytest.raises(ValueError, match="same number of axes"):
@@ -222,18 +222,18 @@ OPERATORS: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-def assert_same(found: Any, expected: Any) -> None:
+def assert_same(actual: Any, expected: Any) -> None:
     if isinstance(expected, (list, tuple, dict)):
-        assert type(found) is type(expected) and len(found) == len(expected)
+        assert type(actual) is type(expected) and len(actual) == len(expected)
         for key in expected if isinstance(expected, dict) else range(len(expected)):
-            assert_same(found[key], expected[key])
+            assert_same(actual[key], expected[key])
         return
-    assert not tracer.isbox(found) and not isinstance(found, adjoint.Tensor)
+    assert not tracer.isbox(actual) and not isinstance(actual, adjoint.Tensor)
     if isinstance(expected, onp.dtype):
-        assert found == expected
+        assert actual == expected
         return
-    assert onp.shape(found) == onp.shape(expected)
-    onp.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert onp.shape(actual) == onp.shape(expected)
+    onp.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -453,16 +453,16 @@ def test_flatten() -> None:
 
 @pytest.mark.parametrize("optimizer", [optimizers.sgd, optimizers.rmsprop, optimizers.adam])
 def test_optimizers(optimizer: Fun) -> None:
-    seen = []
+    points = []
     loss = lambda p: np.sum((p["a"] - 1) ** 2) + p["b"][0] ** 2
-    found = optimizer(
+    result = optimizer(
         lambda p, i: ag.grad(loss)(p),
         {"a": X, "b": [2.0]},
-        lambda p, i, g: seen.append(i),
+        lambda p, i, g: points.append(i),
         num_iters=150,
         step_size=0.1,
     )
-    assert seen == list(range(150)) and loss(found) < 1e-2 * loss({"a": X, "b": [2.0]})
+    assert points == list(range(150)) and loss(result) < 1e-2 * loss({"a": X, "b": [2.0]})
 
 
 def test_fixed_points() -> None:
@@ -522,9 +522,9 @@ def test_results_that_depend_on_nothing_warn() -> None:
 
 
 def test_a_box_shows_its_value() -> None:
-    shown: list[str] = []
-    ag.grad(lambda x: (shown.append(str(x)), np.sum(x))[1])(onp.ones(2))
-    assert shown == ["Autograd ArrayBox with value [1. 1.]"]
+    texts: list[str] = []
+    ag.grad(lambda x: (texts.append(str(x)), np.sum(x))[1])(onp.ones(2))
+    assert texts == ["Autograd ArrayBox with value [1. 1.]"]
 
 
 # installed under autograd's name --------------------------------------------------------------------------------------
@@ -561,8 +561,8 @@ ag.install()
 @pytest.mark.quick(0)
 def test_install() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
-    found = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
-    assert found.returncode and "RuntimeError: autograd was imported before install() was called" in found.stderr
+    process = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True)
+    assert process.returncode and "RuntimeError: autograd was imported before install() was called" in process.stderr
 
 
 def test_install_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,8 +591,8 @@ def test_traced_boxes_have_attributes_of_arrays_but_no_private_ones() -> None:
 def test_joining_takes_arrays_one_by_one() -> None:
     x = onp.arange(3.0)
     for join in (np.stack, np.concatenate):
-        found = ag.grad(lambda x, join=join: np.sum(join(k * np.reshape(x, (1, 3)) for k in (1.0, 2.0))))(x)
-        onp.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
+        result = ag.grad(lambda x, join=join: np.sum(join(k * np.reshape(x, (1, 3)) for k in (1.0, 2.0))))(x)
+        onp.testing.assert_array_equal(result, [3.0, 3.0, 3.0])
     onp.testing.assert_array_equal(np.stack(iter([x, x])), [x, x])
 
 

@@ -89,10 +89,10 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("value", [2.0, numpy.array([1.0, 2.0])], ids=["number", "array"])
 @pytest.mark.parametrize("use", USES)
 def test_a_box_of_another_tracer_is_a_type_error(use: str, value: Any, box: Callable[[Any], Any]) -> None:
-    given = box(value)
-    assert is_traced(given) and not is_array(given)
+    foreign = box(value)
+    assert is_traced(foreign) and not is_array(foreign)
     with pytest.raises(TypeError, match=r"ArrayBox|Tensor"):
-        USES[use](given)
+        USES[use](foreign)
 
 
 @pytest.mark.parametrize("make", [adjoint.tensor, adjoint.as_tensor, lambda b: adjoint.tensor([b])])
@@ -103,6 +103,6 @@ def test_the_message_says_what_it_is_and_what_to_do(make: Callable[[Any], Any], 
 
 def test_arrays_and_boxes_of_adjoint_are_none_of_these(box: Callable[[Any], Any]) -> None:
     assert not is_traced(numpy.ones(2)) and not is_traced(adjoint.ones(2)) and not is_traced(2.0)
-    seen: list[bool] = []
-    hips.grad(lambda x: (seen.append(is_traced(x)), x * x)[1])(2.0)
-    assert seen == [False]
+    flags: list[bool] = []
+    hips.grad(lambda x: (flags.append(is_traced(x)), x * x)[1])(2.0)
+    assert flags == [False]

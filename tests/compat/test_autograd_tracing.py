@@ -146,9 +146,9 @@ def test_const_graph_runs_the_function_once() -> None:
 
     again = const_graph(f, 2.0)
     for x, y in ((X, 1.5), (X**2, 2.5), (X + 1, X)):
-        found, expected = again(x, y), f(2.0, x, y)
-        onp.testing.assert_allclose(found["sum"], expected["sum"])
-        onp.testing.assert_allclose(abs(found["all"][0]), abs(expected["all"][0]))
+        actual, expected = again(x, y), f(2.0, x, y)
+        onp.testing.assert_allclose(actual["sum"], expected["sum"])
+        onp.testing.assert_allclose(abs(actual["all"][0]), abs(expected["all"][0]))
     assert len(calls) == 4 and again.__name__ == "f"
     check_grads(const_graph(lambda x: np.sin(x) * x[0]))(X)
     with pytest.warns(UserWarning, match="independent"), pytest.raises(ValueError, match="independent of input"):
@@ -242,8 +242,8 @@ class Foreign:
 
 @pytest.mark.parametrize("f", [lambda x, y: x * y, lambda x, y: np.multiply(x, y), lambda x, y: onp.multiply(y, x)])
 def test_foreign_arrays_have_their_way(f: Fun) -> None:
-    found = ag.grad(lambda x: np.sum(f(x, Foreign(X)).value))(X)
-    onp.testing.assert_array_equal(found, X)
+    result = ag.grad(lambda x: np.sum(f(x, Foreign(X)).value))(X)
+    onp.testing.assert_array_equal(result, X)
     onp.testing.assert_allclose(ag.grad(lambda x: np.sum(onp.sin(Foreign(x)).value))(X), onp.cos(X))
 
 
@@ -259,13 +259,13 @@ class OwnArray(onp.ndarray):
 def test_an_array_can_be_the_cotangent_of_a_list() -> None:
     product = extend.primitive(lambda lists: onp.prod([onp.sum(members) for members in lists]))
     extend.defvjp(product, lambda ans, lists: lambda g: [onp.full(len(m), g * ans / sum(m)) for m in lists])
-    found = ag.grad(lambda x: product([[x[0], x[1]], [x[2]]]))(X)
-    onp.testing.assert_allclose(found, [2.0, 2.0, -1.0])
+    result = ag.grad(lambda x: product([[x[0], x[1]], [x[2]]]))(X)
+    onp.testing.assert_allclose(result, [2.0, 2.0, -1.0])
 
 
 def test_subclasses_of_arrays_are_arrays() -> None:
-    own = X.view(OwnArray)
-    for f in (lambda x: np.sum(x * own), lambda x: np.sum(own * x), lambda x: np.sum(np.multiply(own, x))):
+    array = X.view(OwnArray)
+    for f in (lambda x: np.sum(x * array), lambda x: np.sum(array * x), lambda x: np.sum(np.multiply(array, x))):
         onp.testing.assert_array_equal(onp.asarray(ag.grad(f)(X)), X)
 
 
@@ -277,9 +277,9 @@ def test_names_for_authors_of_primitives() -> None:
     assert numpy_vjps.match_complex(1.0, 2.0) == 2.0
     spread, n = numpy_vjps.repeat_to_match_shape(X, (3, 2), float, -1, False)
     assert n == 2 and spread.tolist() == onp.repeat(X[:, None], 2, 1).tolist()
-    shown: list[Any] = []
-    ag.grad(lambda x: (shown.append(x.__array_namespace__()), x)[1])(1.0)
-    assert shown == [np]
+    values: list[Any] = []
+    ag.grad(lambda x: (values.append(x.__array_namespace__()), x)[1])(1.0)
+    assert values == [np]
     with pytest.raises(TypeError, match="NoneType"):
         ag.grad(lambda x: 1.0)(None)
     tracer.Box.register(Foreign)

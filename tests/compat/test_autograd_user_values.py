@@ -156,9 +156,9 @@ def pulled(function: Any, x: Any, g: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_go_through_values_of_users_types(name: str) -> None:
     run, expected = PROGRAMS[name]
-    found, wanted = flatten_but_points(run()), flatten_but_points(expected)
-    assert len(found) == len(wanted)
-    for one, other in zip(found, wanted, strict=True):
+    actual, target = flatten_but_points(run()), flatten_but_points(expected)
+    assert len(actual) == len(target)
+    for one, other in zip(actual, target, strict=True):
         assert type(one) is Point and one == other if isinstance(other, Point) else numpy.allclose(one, other)
 
 
@@ -167,14 +167,14 @@ def flatten_but_points(tree: Any) -> list[Any]:
 
 
 def test_what_the_function_gets() -> None:
-    seen: list[Any] = []
+    values: list[Any] = []
 
     def function(p: Any) -> Any:
-        seen.extend([type(p), isbox(p), p._value, getval(p), type(vspace(p)), p.x])
+        values.extend([type(p), isbox(p), p._value, getval(p), type(vspace(p)), p.x])
         return p.x
 
     autograd.grad(function)(P)
-    assert seen[:5] == [PointBox, True, P, P, PointSpace] and float(seen[5]._value) == 2
+    assert values[:5] == [PointBox, True, P, P, PointSpace] and float(values[5]._value) == 2
 
 
 def test_finite_differences_agree() -> None:
@@ -187,10 +187,10 @@ def test_a_function_that_does_not_depend_on_it() -> None:
         assert autograd.grad(lambda p: 3.0)(P) == Point(0, 0)
 
 
-@pytest.mark.parametrize("given", ["box", "space"])
-def test_a_type_with_one_of_both_is_refused(given: str) -> None:
+@pytest.mark.parametrize("name", ["box", "space"])
+def test_a_type_with_one_of_both_is_refused(name: str) -> None:
     kind = type("Half", (), {})
-    if given == "box":
+    if name == "box":
         type("HalfBox", (Box,), {"__slots__": []}).register(kind)
     else:
         type("HalfSpace", (PointSpace,), {}).register(kind)
@@ -274,7 +274,7 @@ def test_a_constant_function_of_such_a_value_has_the_gradient_zero() -> None:
 
 
 def test_such_a_value_made_of_numbers_is_an_error() -> None:
-    made = primitive(lambda a: Sines({1: a}))
-    defvjp(made, lambda ans, a: lambda g: g.weights[1])
+    function = primitive(lambda a: Sines({1: a}))
+    defvjp(function, lambda ans, a: lambda g: g.weights[1])
     with pytest.raises(TypeError, match=r"returned a Sines, .* whose VSpace has no standard_basis\(\)"):
-        autograd.grad(lambda a: made(a)(0.5))(2.0)
+        autograd.grad(lambda a: function(a)(0.5))(2.0)

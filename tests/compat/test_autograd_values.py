@@ -171,16 +171,16 @@ def test_weights_of_counts_are_differentiated() -> None:
 
 def test_arrays_of_boxes_as_results_carry_derivatives() -> None:
     def function(x: Any) -> Any:
-        found = onp.empty((2, 2), object)
-        found[0, 0], found[0, 1], found[1, 0], found[1, 1] = x[0] * 2, 3.0, x[1] * x[2], x[0]
-        return found
+        result = onp.empty((2, 2), object)
+        result[0, 0], result[0, 1], result[1, 0], result[1, 1] = x[0] * 2, 3.0, x[1] * x[2], x[0]
+        return result
 
     expected = onp.zeros((2, 2, 3))
     expected[0, 0, 0], expected[1, 0], expected[1, 1, 0] = 2, [0, 3, 2], 1
     onp.testing.assert_array_equal(ag.jacobian(function)(V), expected)
     onp.testing.assert_array_equal(ag.make_jvp(function)(V)(onp.ones(3))[1], expected.sum(-1))
-    found = ag.make_vjp(lambda x: (x, {"a": function(x)}))(V)[0]((onp.zeros(3), {"a": onp.ones((2, 2))}))
-    assert found.tolist() == [3, 3, 2]
+    result = ag.make_vjp(lambda x: (x, {"a": function(x)}))(V)[0]((onp.zeros(3), {"a": onp.ones((2, 2))}))
+    assert result.tolist() == [3, 3, 2]
 
     def with_text(x: Any) -> Any:
         return onp.array([x[0], "text"], dtype=object)
@@ -212,9 +212,9 @@ def test_extended_precision_is_computed_in_double_with_a_word(kind: Any) -> None
 
     for value in (kind(3), onp.array([1, 2], kind)):
         with pytest.warns(UserWarning, match="double precision"):
-            found = ag.grad(square)(value)
-        assert found.dtype == kind
-        onp.testing.assert_array_equal(found, ag.grad(square)(value.astype(double)))
+            result = ag.grad(square)(value)
+        assert result.dtype == kind
+        onp.testing.assert_array_equal(result, ag.grad(square)(value.astype(double)))
     calls = (
         lambda x: x * kind(2),
         lambda x: np.multiply(x, onp.ones(3, kind)),
@@ -325,9 +325,9 @@ def test_errors_of_linalg_are_numpys(function: Any) -> None:
         function(1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(onp.linalg.LinAlgError) as found:
+        with pytest.raises(onp.linalg.LinAlgError) as result:
             ag.grad(lambda x: np.sum(function(x)))(1.0)
-    assert str(found.value) == str(expected.value)
+    assert str(result.value) == str(expected.value)
 
 
 def test_values_with_a_box_or_a_space_alone_are_errors_and_never_zeros() -> None:
@@ -411,5 +411,5 @@ def test_what_reads_a_copy_keeps_the_values_that_it_read(seed: int) -> None:
     x = onp.random.default_rng(seed).normal(size=(3, 2))
     direction = onp.random.default_rng(seed + 1).normal(size=(3, 2))
     slope = (program(x + 1e-6 * direction) - program(x - 1e-6 * direction)) / 2e-6
-    found = ag.grad(program)(x)
-    onp.testing.assert_allclose(onp.sum(found * direction), slope, rtol=2e-5, atol=1e-7)
+    result = ag.grad(program)(x)
+    onp.testing.assert_allclose(onp.sum(result * direction), slope, rtol=2e-5, atol=1e-7)

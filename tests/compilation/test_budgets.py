@@ -29,8 +29,8 @@ def network(x: Any, weights: list[Any]) -> Any:
 
 def saved_bytes(compiled: Any, *args: Any) -> tuple[int, int]:
     """How many bytes a compiled function saves, and how many it would without budgets."""
-    kept, every = compiled.entry_for(list(args), compiled.entries[0].structure_in).saved_bytes
-    return kept, every
+    n_saved, every = compiled.entry_for(list(args), compiled.entries[0].structure_in).saved_bytes
+    return n_saved, every
 
 
 def gradients(function: Callable[..., Any], weights: list[Any], *args: Any) -> list[Any]:
@@ -43,12 +43,12 @@ def test_gradients_stay_and_saved_bytes_keep_to_the_budget(share: float) -> None
     compiled = adjoint.compile(budget_of(share)(lambda x: network(x, weights)))
     expected = gradients(lambda x: network(x, weights), weights, x)
     for _ in range(3):
-        for own, other in zip(gradients(compiled, weights, x), expected, strict=True):
-            np.testing.assert_array_equal(own, other)
-    kept, every = saved_bytes(compiled, x)
+        for actual, other in zip(gradients(compiled, weights, x), expected, strict=True):
+            np.testing.assert_array_equal(actual, other)
+    n_saved, every = saved_bytes(compiled, x)
     # all but one layer's output may go, at one layer's steps
     assert every == N_LAYERS * x.nbytes
-    assert kept == int(share * N_LAYERS) * x.nbytes
+    assert n_saved == int(share * N_LAYERS) * x.nbytes
 
 
 def test_what_is_computed_again_is_there_for_a_short_time() -> None:
@@ -82,9 +82,9 @@ def test_regions_have_budgets_of_their_own() -> None:
     expected = gradients(compiled, [x], x)
     gradients(compiled, [x], x)
     np.testing.assert_array_equal(gradients(compiled, [x], x), expected)
-    kept, every = saved_bytes(compiled, x)
+    n_saved, every = saved_bytes(compiled, x)
     # the values after each exp, tanh and cos; the inner region and the last line keep theirs
-    assert (kept, every) == (2 * x.nbytes, 5 * x.nbytes)
+    assert (n_saved, every) == (2 * x.nbytes, 5 * x.nbytes)
 
 
 def test_draws_stay_saved() -> None:

@@ -27,7 +27,7 @@ def test_gradients_of_a_replay_are_those_of_the_function():
         result = compiled(x)
         assert (result == expected).all()
         pairs = zip(adjoint.autograd.grad(result.sum(), [x, weight]), gradients, strict=True)
-        assert all((own == other).all() for own, other in pairs)
+        assert all((actual == other).all() for actual, other in pairs)
     assert compiled.n_recordings == 1 and not compiled.refused
 
 
@@ -83,8 +83,8 @@ def test_differentiable_arrays_keep_their_history():
     expected = adjoint.grad(function)(start)
     for _ in range(3):
         assert numpy.array_equal(adjoint.grad(compiled)(start), expected)
-        found = adjoint.optimize.minimize(compiled, start, method="BFGS", options={"maxiter": 2})
-    assert found.fun == adjoint.optimize.minimize(function, start, method="BFGS", options={"maxiter": 2}).fun
+        solution = adjoint.optimize.minimize(compiled, start, method="BFGS", options={"maxiter": 2})
+    assert solution.fun == adjoint.optimize.minimize(function, start, method="BFGS", options={"maxiter": 2}).fun
 
 
 def test_profilers_see_regions():
@@ -167,12 +167,12 @@ def test_solvers_compile(start):
 
     optimize = adjoint.optimize
     for method in ("BFGS", "Newton-CG", "trust-exact", "SLSQP"):
-        found = [optimize.minimize(rosenbrock, start, method=method, compile=flag) for flag in (False, True)]
-        numpy.testing.assert_allclose(*[numpy.asarray(each.x) for each in found], rtol=1e-3)
-        assert all(each.success for each in found)
+        actual = [optimize.minimize(rosenbrock, start, method=method, compile=flag) for flag in (False, True)]
+        numpy.testing.assert_allclose(*[numpy.asarray(each.x) for each in actual], rtol=1e-3)
+        assert all(each.success for each in actual)
     for solver in (optimize.least_squares, optimize.root):
-        found = [solver(residuals, start + 1, compile=flag).x for flag in (False, True)]
-        numpy.testing.assert_allclose(*map(numpy.asarray, found), rtol=1e-12)
+        actual = [solver(residuals, start + 1, compile=flag).x for flag in (False, True)]
+        numpy.testing.assert_allclose(*map(numpy.asarray, actual), rtol=1e-12)
     function = optimize.scipy_function(rosenbrock, compile=True)
     for n in (3, 3, 5, 3):
         x = numpy.linspace(0, 1, n)
@@ -239,12 +239,12 @@ def test_implicit_functions_compile():
         lambda flag: implicit.minimize_stationary(lambda x, a: ((x - a) ** 4 + x**2).sum(), one, a, compile=flag),
     )
     for solve in solvers:
-        found = []
+        results = []
         for flag in (False, True):
             x = solve(flag)
             (slope,) = adjoint.autograd.grad(x.sum(), a, create_graph=True)
-            found.append([x.detach(), slope.detach(), *adjoint.autograd.grad(slope.sum(), a)])
-        for plain, compiled in zip(*found, strict=True):
+            results.append([x.detach(), slope.detach(), *adjoint.autograd.grad(slope.sum(), a)])
+        for plain, compiled in zip(*results, strict=True):
             numpy.testing.assert_allclose(compiled.numpy(), plain.numpy(), rtol=1e-9)
 
 
@@ -272,9 +272,9 @@ def test_batches_of_cotangents():
     def function(x):
         return x**3 - 2 + 0.1 * x.sum(), x.sin()
 
-    def pulled(each, chosen):
+    def pulled(each, positions):
         x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
-        results = [each(x)[k] for k in chosen]
+        results = [each(x)[k] for k in positions]
         return lambda *vs: adjoint.autograd.grad(results, x, vs, retain_graph=True)[0]
 
     def nested(pull, n):
@@ -283,11 +283,11 @@ def test_batches_of_cotangents():
 
     compiled = adjoint.compile(function)
     directions = adjoint.eye(3, dtype=adjoint.float64)
-    for chosen in ((0,), (1,), (0, 1)):
-        expected, *found = [pulled(each, chosen) for each in (function, compiled, compiled)]
-        for pull in found:
+    for positions in ((0,), (1,), (0, 1)):
+        expected, *actual = [pulled(each, positions) for each in (function, compiled, compiled)]
+        for pull in actual:
             for way in (lambda f, n: adjoint.func.vmap(f)(*[directions] * n), nested):
-                ours, theirs = way(pull, len(chosen)), way(expected, len(chosen))
+                ours, theirs = way(pull, len(positions)), way(expected, len(positions))
                 numpy.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-14)
     x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64, requires_grad=True)
     for n in (0, 1, 3):
@@ -476,10 +476,10 @@ def test_reductions_of_views_whose_axes_are_no_one_axis(view, reduction):
     compiled = adjoint.compile(function := lambda x: [VIEWS[view](x * 1), REDUCTIONS[reduction](VIEWS[view](x * 1))])
     for k in range(2):
         x = adjoint.randn(4, 3, 5, dtype=adjoint.float64, requires_grad=True)
-        for used in ([0], [1], [0, 1]):
+        for axes in ([0], [1], [0, 1]):
             gradients = []
             for f in (function, compiled):
-                results = [f(x)[number] for number in used]
+                results = [f(x)[number] for number in axes]
                 cotangents = [(y.detach() + k).cos() for y in results]
                 gradients.append(adjoint.autograd.grad(results, x, cotangents)[0])
             adjoint.testing.assert_close(*gradients)
@@ -596,7 +596,7 @@ LOST_HISTORIES = {
 @pytest.mark.parametrize("name", LOST_HISTORIES)
 @pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.enable_grad])
 def test_result_that_fails_only_where_it_is_used(name, mode):
-    def seen(call):
+    def outcome(call):
         x = adjoint.ones(2, 3, requires_grad=True) * 2.0
         with mode():
             results = call(x)
@@ -611,7 +611,7 @@ def test_result_that_fails_only_where_it_is_used(name, mode):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled = adjoint.compile(LOST_HISTORIES[name])
-        assert seen(compiled) == seen(compiled) == seen(LOST_HISTORIES[name])
+        assert outcome(compiled) == outcome(compiled) == outcome(LOST_HISTORIES[name])
 
 
 def test_first_call_keeps_what_the_function_keeps():
@@ -652,8 +652,8 @@ def test_large_arrays_that_share_memory():
         x, b = [adjoint.randn(1 << 15, dtype=adjoint.float64, requires_grad=True) for _ in range(2)]
         results, expected = compiled(x, b), function(x, b)
         gradients = [adjoint.autograd.grad(sum(r.sum() for r in rs), [x, b]) for rs in (results, expected)]
-        for own, other in zip((*results, *gradients[0]), (*expected, *gradients[1]), strict=True):
-            assert (own == other).all() and own.stride() == other.stride()
+        for actual, other in zip((*results, *gradients[0]), (*expected, *gradients[1]), strict=True):
+            assert (actual == other).all() and actual.stride() == other.stride()
     assert compiled.n_recordings == 1 and not compiled.refused
 
 
@@ -674,7 +674,7 @@ MODES_LEFT = {
 def test_function_that_leaves_another_mode_runs_as_it_is(name):
     leave, restore = MODES_LEFT[name]
 
-    def seen():
+    def outcome():
         return adjoint.is_grad_enabled(), adjoint.get_default_dtype(), adjoint.are_deterministic_algorithms_enabled()
 
     def function(x):
@@ -685,13 +685,13 @@ def test_function_that_leaves_another_mode_runs_as_it_is(name):
     compiled = adjoint.compile(function)
     try:
         leave()
-        left = seen()
+        left = outcome()
         for k in range(3):
             restore()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 compiled(adjoint.ones(2))
-            assert seen() == left
+            assert outcome() == left
             assert ["leaves a mode" in str(warning.message) for warning in caught] == [True] * (k == 0)
     finally:
         restore()
@@ -918,9 +918,9 @@ def test_predicates_of_transposed_arrays(name: str) -> None:
         x = adjoint.tensor(numpy.random.default_rng(seed).uniform(-1, 1, (40, 33))).T.requires_grad_()
         y = compiled(x)
         y.sum().backward()
-        chosen = function(x.detach() * 2)
-        assert adjoint.equal(x.grad, adjoint.where(chosen, 1.0, -1.0).double())
-        assert adjoint.equal(y, adjoint.where(chosen, x, 1 - x))
+        result = function(x.detach() * 2)
+        assert adjoint.equal(x.grad, adjoint.where(result, 1.0, -1.0).double())
+        assert adjoint.equal(y, adjoint.where(result, x, 1 - x))
     nan_to_num = adjoint.compile(adjoint.nan_to_num)
     for _ in range(4):
         x = adjoint.rand(40, 33, dtype=adjoint.float64).T.requires_grad_()

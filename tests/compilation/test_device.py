@@ -86,8 +86,8 @@ def test_reductions_are_cupys(cupy: Any) -> None:
     compiled = adjoint.compile(lambda x: adjoint.logsumexp(x * 2, 1))
     x = adjoint.tensor([[0.5, -1.0, 2.0], [0.1, 0.2, 0.3]])
     for _ in range(2):
-        found = compiled(x)
-    np.testing.assert_allclose(found.cpu().numpy(), np.log(np.exp(2 * x.cpu().numpy()).sum(1)), 1e-6)
+        result = compiled(x)
+    np.testing.assert_allclose(result.cpu().numpy(), np.log(np.exp(2 * x.cpu().numpy()).sum(1)), 1e-6)
     alone = [part for part in compiled.entries[0].program.order if getattr(part, "is_alone", False)]
     assert [part.instructions[0].name for part in alone] == ["add.reduce"]
 
@@ -105,8 +105,8 @@ def test_many_arguments_are_several_kernels(cupy: Any, monkeypatch: pytest.Monke
     tensors = [adjoint.tensor([float(k), 1.0]) for k in range(12)]
     compiled = adjoint.compile(lambda *parts: [part.sin() * 2 + parts[0] for part in parts])
     for _ in range(2):
-        found = compiled(*tensors)
-    for result, tensor in zip(found, tensors, strict=True):
+        actual = compiled(*tensors)
+    for result, tensor in zip(actual, tensors, strict=True):
         np.testing.assert_allclose(result.cpu().numpy(), np.sin(tensor.cpu().numpy()) * 2 + [0, 1], 1e-6)
     groups = compiled.entries[0].program.order
     assert len(groups) > 2
@@ -131,10 +131,10 @@ def test_writes_in_place_and_steps_of_training(cupy: Any) -> None:
         losses = [float(step(adjoint.tensor([[1.0], [2.0], [k]]))) for k in range(4)]
         return losses, weight.detach().cpu().numpy(), weight._version
 
-    found, expected = trained(adjoint.compile), trained(lambda step: step)
-    np.testing.assert_allclose(found[0], expected[0], 1e-6)
-    np.testing.assert_allclose(found[1], expected[1], 1e-6)
-    assert found[2] == expected[2]
+    actual, expected = trained(adjoint.compile), trained(lambda step: step)
+    np.testing.assert_allclose(actual[0], expected[0], 1e-6)
+    np.testing.assert_allclose(actual[1], expected[1], 1e-6)
+    assert actual[2] == expected[2]
 
 
 def test_views_of_one_memory_stay_views(cupy: Any) -> None:
@@ -144,9 +144,10 @@ def test_views_of_one_memory_stay_views(cupy: Any) -> None:
 
     compiled = adjoint.compile(write)
     for start in (0, 0, 2, 2):
-        own, other = adjoint.arange(6.0), adjoint.arange(6.0)
-        assert compiled(own[:3], own[start : start + 3]).tolist() == write(other[:3], other[start : start + 3]).tolist()
-        assert own.tolist() == other.tolist()
+        first, other = adjoint.arange(6.0), adjoint.arange(6.0)
+        result = compiled(first[:3], first[start : start + 3])
+        assert result.tolist() == write(other[:3], other[start : start + 3]).tolist()
+        assert first.tolist() == other.tolist()
     assert compiled.n_recordings == 2
 
 
@@ -156,24 +157,24 @@ def test_several_devices(cupy: Any) -> None:
         compiled(adjoint.ones(2), adjoint.ones(2, device="cpu"))
     with pytest.warns(UserWarning, match="uses tensors of several devices"):
         assert compiled(adjoint.ones(2), adjoint.tensor(2.0, device="cpu")).tolist() == [2.0, 2.0]
-    inside = adjoint.compile(lambda x: x * adjoint.ones(2, device="cpu"))
+    adding = adjoint.compile(lambda x: x * adjoint.ones(2, device="cpu"))
     with pytest.raises(RuntimeError, match="same device"):
-        inside(adjoint.ones(2))
+        adding(adjoint.ones(2))
     number = adjoint.compile(lambda x: x * adjoint.tensor(3.0, device="cpu"))
     assert [number(adjoint.ones(2)).tolist() for _ in range(2)] == [[3.0, 3.0]] * 2 and not number.refused
     back = adjoint.compile(lambda x: (x * 2).cpu())
     with pytest.warns(UserWarning, match="moves a tensor from one device to another"):
         assert [back(adjoint.ones(2)).device.type for _ in range(2)] == ["cpu", "cpu"]
-    drawn = adjoint.compile(lambda x: adjoint.rand(2, device="cpu"))
+    drawing = adjoint.compile(lambda x: adjoint.rand(2, device="cpu"))
     with pytest.warns(UserWarning, match="returned a tensor in main memory"):
-        assert [drawn(adjoint.ones(2)).device.type for _ in range(2)] == ["cpu", "cpu"]
+        assert [drawing(adjoint.ones(2)).device.type for _ in range(2)] == ["cpu", "cpu"]
 
 
 def test_a_recording_is_for_one_device(cupy: Any) -> None:
     compiled = adjoint.compile(lambda x: x * 2 + 1)
     for device in ("cuda", "cpu", "cuda", "cpu"):
-        found = compiled(adjoint.ones(2, device=device))
-        assert found.device.type == device and found.tolist() == [3.0, 3.0]
+        result = compiled(adjoint.ones(2, device=device))
+        assert result.device.type == device and result.tolist() == [3.0, 3.0]
     assert compiled.n_recordings == 2
 
 
@@ -199,10 +200,8 @@ def test_steps_are_captured_as_graphs(cupy: Any) -> None:
     stand_in_cupy.CALLS.clear()
     with adjoint.cuda.graph(captured):
         result = compiled(x)
-    inside = stand_in_cupy.CALLS[
-        stand_in_cupy.CALLS.index("begin_capture 2") : stand_in_cupy.CALLS.index("end_capture")
-    ]
-    assert not any("synchronize" in call for call in inside), "a capture must not wait for the device"
+    calls = stand_in_cupy.CALLS[stand_in_cupy.CALLS.index("begin_capture 2") : stand_in_cupy.CALLS.index("end_capture")]
+    assert not any("synchronize" in call for call in calls), "a capture must not wait for the device"
     captured.replay()
     assert result.is_cuda
 

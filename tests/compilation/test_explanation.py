@@ -37,8 +37,8 @@ def test_a_picture_is_written_and_shown(tmp_path: Path) -> None:
     explanation = compiled.explain(*arguments)
     explanation.drawing.save(str(tmp_path / "program.dot"))
     assert (tmp_path / "program.dot").read_text().startswith("digraph program {")
-    shown = explanation._repr_mimebundle_()
-    assert shown["text/plain"] == str(explanation) and len(shown) == 2
+    text = explanation._repr_mimebundle_()
+    assert text["text/plain"] == str(explanation) and len(text) == 2
 
 
 def test_what_runs_as_it_is_has_no_picture() -> None:

@@ -73,5 +73,5 @@ def test_replay_gives_what_the_function_gives(name: str, dtype: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed, scale in enumerate((1, 1, 1 if dtype == "int64" else 0.75)):
-            expected, actual = [outcome_of(problem, own, scale, seed) for own in (function, compiled)]
+            expected, actual = [outcome_of(problem, form, scale, seed) for form in (function, compiled)]
             assert same(expected, actual, name in ROUNDED), (expected, actual)

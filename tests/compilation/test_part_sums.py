@@ -82,9 +82,9 @@ def test_boxes_contain_their_parts(seed: int) -> None:
     box = box_of(View(buffer, offset, part.shape, part.strides, array.dtype), whole)
     if box is not None:
         part[...] = 1
-        inside = numpy.zeros(shape)
-        inside[tuple([slice(low, high + 1) for low, high in box])] = 1
-        assert (array <= inside).all()
+        counts = numpy.zeros(shape)
+        counts[tuple([slice(low, high + 1) for low, high in box])] = 1
+        assert (array <= counts).all()
 
 
 def test_boxes_without_a_common_element() -> None:

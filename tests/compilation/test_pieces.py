@@ -40,7 +40,7 @@ def as_array(value: Any) -> Any:
     return value.detach().numpy().copy() if isinstance(value, adjoint.Tensor) else value
 
 
-def seen(call: Function, make: Callable[[int], list[Any]], k: int) -> list[Any]:
+def observe(call: Function, make: Callable[[int], list[Any]], k: int) -> list[Any]:
     """Results, gradients, arguments afterwards and random numbers of a call; or its error."""
     args = make(k)
     adjoint.manual_seed(k)
@@ -121,7 +121,7 @@ def test_random_programs(part: int) -> None:
         lines = program(seed)
         plain, call = function_of(lines, f"program {seed}"), adjoint.compile(function_of(lines, f"program {seed}"))
         for k in (0, 1, 2, 3, 0, 2):
-            assert_same(seen(call, arguments, k), seen(plain, arguments, k), "\n ".join([*lines, f"# call {k}"]))
+            assert_same(observe(call, arguments, k), observe(plain, arguments, k), "\n ".join([*lines, f"# call {k}"]))
         parts = [] if call.pieces is None else [part.replayed for part in call.pieces.parts]
         replayed += any(piece is not None and piece.n_recordings for piece in parts)
     assert replayed >= 5
@@ -131,7 +131,7 @@ def test_both_sides_are_replayed() -> None:
     lines = ["def f(x, y, z, s):", "h = (x * 2).tanh()", "n = h.detach().numpy().max() > 9", "g = (h * y).sin()"]
     call = adjoint.compile(function_of([*lines, "return g * s if n else g"], "both sides"))
     for k in (0, 0, 0):
-        seen(call, arguments, k)
+        observe(call, arguments, k)
     assert call.pieces is not None
     assert [part.replayed and part.replayed.n_recordings for part in call.pieces.parts] == [1, None, 1]
     assert "in pieces around line 3" in str(call.explain(*arguments(0)))
@@ -141,7 +141,7 @@ def test_value_that_is_another_one_at_each_call() -> None:
     lines = ["def f(x, y, z, s):", "h = (x * 2).tanh()", "s = h.detach().sum().item()", "return h * y, s"]
     plain, call = function_of(lines, "item"), adjoint.compile(function_of(lines, "item"))
     for k in range(4, 20):
-        assert_same(seen(call, arguments, k), seen(plain, arguments, k), str(k))
+        assert_same(observe(call, arguments, k), observe(plain, arguments, k), str(k))
     assert call.pieces is not None and call.pieces.parts[0].replayed.n_recordings == 1
 
 
@@ -203,7 +203,7 @@ def test_functions_that_stay_whole(name: str) -> None:
     lines = ["def f(x, y, z, s):", "h = x * y", *WHOLE[name]]
     plain, call = function_of(lines, name), adjoint.compile(function_of(lines, name))
     for k in (0, 1, 2):
-        assert_same(seen(call, arguments, k), seen(plain, arguments, k), name)
+        assert_same(observe(call, arguments, k), observe(plain, arguments, k), name)
     assert call.pieces is None and call.refused
 
 
@@ -220,10 +220,10 @@ def test_signatures_and_closures() -> None:
     scale = adjoint.tensor(3.0, dtype=adjoint.float64)
 
     def make(parameter: Any) -> Function:
-        def f(x: Any, /, y: Any = scale, *more: Any, flag: bool = True, **named: Any) -> Any:
+        def f(x: Any, /, y: Any = scale, *more: Any, flag: bool = True, **options: Any) -> Any:
             h = (x * y).tanh() * parameter
             largest = float(h.detach().numpy().max())
-            h = h * (len(more) + 1) if flag else h * sum(named.values())
+            h = h * (len(more) + 1) if flag else h * sum(options.values())
             return h, largest
 
         return f
@@ -231,9 +231,9 @@ def test_signatures_and_closures() -> None:
     parameter = adjoint.ones(4, dtype=adjoint.float64, requires_grad=True)
     plain, call = make(parameter), adjoint.compile(make(parameter))
     x = adjoint.rand(3, 4, dtype=adjoint.float64)
-    for args, named in (((x,), {}), ((x, x), {}), ((x, x, 1, 2), {"a": 1}), ((x,), {"flag": False, "a": 3.0, "b": 4})):
+    for args, kwargs in (((x,), {}), ((x, x), {}), ((x, x, 1, 2), {"a": 1}), ((x,), {"flag": False, "a": 3.0, "b": 4})):
         for _ in range(3):
-            results, expected = call(*args, **named), plain(*args, **named)
+            results, expected = call(*args, **kwargs), plain(*args, **kwargs)
             assert (results[0] == expected[0]).all() and results[1] == expected[1]
     assert call.pieces is not None
 
@@ -255,13 +255,13 @@ CHANGES: dict[str, Callable[[list[Any], dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("make", [lambda: adjoint.ones(2), lambda: numpy.ones(2)])
 def test_containers_among_arguments(name: str, make: Callable[[], Any]) -> None:
-    def seen(call: Function) -> list[Any]:
+    def outcome(call: Function) -> list[Any]:
         xs, d = [make(), make()], {"x": make(), "inner": [make()]}
         result = call(xs, d)
         again = isinstance(result, list) and len(result) == 2 and result[0] is result[1]
-        shown = [numpy.asarray(each).tolist() for each in (*xs, d["x"], d.get("y", 0), *d["inner"])]
-        return [shown, list(d), result is d, result is xs, again, type(xs[0]), type(xs[-1]), type(d["inner"][-1])]
+        lists = [numpy.asarray(each).tolist() for each in (*xs, d["x"], d.get("y", 0), *d["inner"])]
+        return [lists, list(d), result is d, result is xs, again, type(xs[0]), type(xs[-1]), type(d["inner"][-1])]
 
     call = adjoint.compile(CHANGES[name])
     for _ in range(3):
-        assert seen(call) == seen(CHANGES[name])
+        assert outcome(call) == outcome(CHANGES[name])

@@ -46,8 +46,8 @@ def test_results_of_another_layout_are_kept_in_that_of_the_block() -> None:
     keeper, frame, values = plain_region.Keeper(view, 48), plain_region.Frame(1), np.arange(6.0).reshape(2, 3)
     for result in (values, np.asfortranarray(values), values[::-1]):
         keeper.keep(frame, result)
-        kept = view.of(frame)
-        np.testing.assert_array_equal(kept, result)
-        assert kept.strides == (24, 8)
+        part = view.of(frame)
+        np.testing.assert_array_equal(part, result)
+        assert part.strides == (24, 8)
     with pytest.raises(plain_region.CheckFailed):
         keeper.keep(frame, values.T)

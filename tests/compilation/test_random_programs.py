@@ -33,8 +33,8 @@ def reads_a_value(x: Any, y: Any, k: int) -> Any:
 def pulls_back(x: Any, y: Any, k: int) -> Any:
     """A gradient, as a value to go on with."""
     leaves = [t for t in (x, y) if t.requires_grad]
-    found = adjoint.autograd.grad((x * x).sum() + (y.sin() * 0.5).sum(), leaves, create_graph=bool(k % 2))
-    return found[k % len(found)]
+    gradients = adjoint.autograd.grad((x * x).sum() + (y.sin() * 0.5).sum(), leaves, create_graph=bool(k % 2))
+    return gradients[k % len(gradients)]
 
 
 def accumulates(x: Any, y: Any, k: int) -> Any:
@@ -121,19 +121,19 @@ def program(steps: list[Step]) -> Callable[[World], Callable[..., Any]]:
     """The maker of a function that runs the steps."""
 
     def make(world: World) -> Callable[..., Any]:
-        seen = [world.parameter(3, 4), world.tensor(4)]
+        closure = [world.parameter(3, 4), world.tensor(4)]
 
         def run(x: Any, y: Any) -> Any:
-            tensors, errors = [x, y, *seen], []
+            tensors, errors = [x, y, *closure], []
             for kind, a, b, k in steps:
                 first, second = tensors[a % len(tensors)], tensors[b % len(tensors)]
                 try:
-                    made = ACTIONS[NAMES[kind % len(NAMES)]](first, second, k)
+                    result = ACTIONS[NAMES[kind % len(NAMES)]](first, second, k)
                 except (RuntimeError, IndexError, ValueError, TypeError) as error:
                     errors.append(f"{type(error).__name__}: {error}")
                     continue
-                if made is not None and len(tensors) < MOST_TENSORS:
-                    tensors.append(made)
+                if result is not None and len(tensors) < MOST_TENSORS:
+                    tensors.append(result)
             return tensors[4:], errors
 
         return run

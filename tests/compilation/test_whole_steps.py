@@ -16,8 +16,8 @@ CALLS = 3
 
 @pytest.mark.parametrize("program", programs.ALL, ids=lambda program: program.name)
 def test_step(program: programs.Program) -> None:
-    own = program.step(adjoint)
-    expected = [results_of(own) for _ in range(CALLS)]
+    ours = program.step(adjoint)
+    expected = [results_of(ours) for _ in range(CALLS)]
     compiled = adjoint.compile(program.step(adjoint))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -38,10 +38,10 @@ def test_nan_names_the_node_and_shows_its_origin(zero: adjoint.Tensor) -> None:
         loss = loss_with_nan(zero)
         with (
             pytest.raises(RuntimeError, match=r"Function 'SqrtBackward0' returned nan values in its 0th output\."),
-            pytest.warns(UserWarning, match="Error detected in ") as shown,
+            pytest.warns(UserWarning, match="Error detected in ") as caught,
         ):
             loss.backward()
-    (warning,) = shown
+    (warning,) = caught
     assert warning.filename == __file__
     text = str(warning.message)
     assert text.startswith("Error detected in SqrtBackward0. Traceback of forward call that caused the error:\n")
@@ -78,9 +78,9 @@ def test_second_order_shows_the_parent(zero: adjoint.Tensor) -> None:
         (first,) = adjoint.autograd.grad(y, zero, create_graph=True)
         assert {"traceback_", "parent_"} <= set(first.grad_fn.metadata)
         warned = pytest.warns(UserWarning, match="Error detected|Previous calculation")
-        with pytest.raises(RuntimeError, match="returned nan values"), warned as shown:
+        with pytest.raises(RuntimeError, match="returned nan values"), warned as caught_warnings:
             adjoint.autograd.grad((first * 0).sum(), zero)
-    texts = [str(w.message) for w in shown]
+    texts = [str(w.message) for w in caught_warnings]
     assert texts[0].startswith("Error detected in ")
     assert "\n\nPrevious calculation was induced by PowBackward0. Traceback of forward call that induced" in texts[1]
 
@@ -96,17 +96,17 @@ def test_set_detect_anomaly_as_function_and_block() -> None:
 
 
 def test_holds_in_all_threads(zero: adjoint.Tensor) -> None:
-    seen: list[object] = []
+    flags: list[object] = []
 
     def work() -> None:
-        seen.append(adjoint.is_anomaly_enabled())
-        seen.append("traceback_" in (zero * 2).grad_fn.metadata)
+        flags.append(adjoint.is_anomaly_enabled())
+        flags.append("traceback_" in (zero * 2).grad_fn.metadata)
 
     with set_detect_anomaly(True):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert seen == [True, True]
+    assert flags == [True, True]
     assert not (zero * 2).grad_fn.metadata
 
 
@@ -148,7 +148,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("failing", FAILURES)
 def test_where_warnings_are_errors_the_traceback_is_printed(failing, zero, capsys) -> None:
-    error, said = FAILURES[failing]
+    error, message = FAILURES[failing]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of the forward pass
@@ -158,8 +158,8 @@ def test_where_warnings_are_errors_the_traceback_is_printed(failing, zero, capsy
     assert not any("Error detected" in note for note in getattr(caught.value, "__notes__", ()))
     printed = capsys.readouterr()
     parts = printed.err.split("UserWarning: ")[1:]
-    assert not printed.out and len(parts) == len(said)
-    assert all(text in part for text, part in zip(said, parts, strict=True)) and "# the culprit" in parts[-1]
+    assert not printed.out and len(parts) == len(message)
+    assert all(text in part for text, part in zip(message, parts, strict=True)) and "# the culprit" in parts[-1]
 
 
 def test_where_warnings_are_errors_and_there_is_no_stderr(zero, monkeypatch, capsys) -> None:
@@ -171,8 +171,8 @@ def test_where_warnings_are_errors_and_there_is_no_stderr(zero, monkeypatch, cap
 
 def test_batches_of_cotangents(zero: adjoint.Tensor) -> None:
     with quietly(detect_anomaly):
-        (found,) = adjoint.autograd.grad(zero.exp(), zero, adjoint.ones(3, 2), is_grads_batched=True)
-        assert found.tolist() == [[1, 1]] * 3
+        (gradient,) = adjoint.autograd.grad(zero.exp(), zero, adjoint.ones(3, 2), is_grads_batched=True)
+        assert gradient.tolist() == [[1, 1]] * 3
         y = zero.sqrt() * 0
         with pytest.raises(RuntimeError, match="returned nan"), pytest.warns(UserWarning, match="Error detected in"):
             adjoint.autograd.grad(y, zero, adjoint.ones(3, 2), is_grads_batched=True)

@@ -87,7 +87,7 @@ def test_errors_of_functions_that_users_give_stay_what_they_are():
         x.clone().apply_(wrong)
 
 
-def _inside(error):
+def _is_internal(error):
     """An error that a module of this package raised."""
     try:
         exec("raise error", {"__name__": "adjoint.inside", "error": error})
@@ -140,8 +140,8 @@ BLAMED = {
 @pytest.mark.parametrize("name", BLAMED)
 def test_which_argument_is_to_blame(name):
     function, args, kwargs, error, expected = BLAMED[name]
-    found = explanation(function, "f", args, kwargs, _inside(error))
-    assert type(found) is type(expected) and (expected is None or str(expected) in str(found)), found
+    result = explanation(function, "f", args, kwargs, _is_internal(error))
+    assert type(result) is type(expected) and (expected is None or str(expected) in str(result)), result
 
 
 def test_errors_for_which_no_argument_is_to_blame_stay_what_they_are():
@@ -178,9 +178,9 @@ def _errors_of(function, firsts):
 @pytest.mark.parametrize("name", sorted(binding._QUICK_METHODS))
 def test_quick_composites_need_no_look_at_their_arguments(name):
     """Those that stand bare in the table raise no error of the inside, methods for a tensor, functions for anything."""
-    found = [declared for (_, own), declared in COMPOSITES.items() if name in (own, declared.method)]
-    assert found
-    for declared in found:
+    results = [declared for (_, key), declared in COMPOSITES.items() if name in (key, declared.method)]
+    assert results
+    for declared in results:
         firsts = (x, *WRONG) if name in binding._QUICK and declared.namespace != "(method)" else (x,)
         assert list(_errors_of(declared.function, firsts)) == []
 
@@ -211,7 +211,7 @@ FUNCTIONS = {
 def test_tensors_hold_plain_arrays_only(kind):
     """Whichever function takes a raw array, its results hold NumPy's own class and a type that tensors have."""
     a = ARRAYS[kind]
-    found = []
+    results = []
     with numpy.errstate(all="ignore"):
         for name, function in FUNCTIONS.items():
             for args in ((a,), (a, 0), (a, 2), (a, a), ([a, a],), (a, (2, 2)), (adjoint.ones(2, 2), a)):
@@ -220,13 +220,13 @@ def test_tensors_hold_plain_arrays_only(kind):
                 except Exception:
                     continue
                 parts = result if isinstance(result, (tuple, list)) else (result,)
-                found += [
+                results += [
                     name
                     for part in parts
                     if isinstance(part, adjoint.Tensor)
                     and (type(part._array) is not numpy.ndarray or part._array.dtype.char in "gGOSUMm")
                 ]
-    assert sorted(set(found)) == []
+    assert sorted(set(results)) == []
 
 
 @pytest.mark.parametrize(
@@ -252,14 +252,14 @@ def test_wrong_models_patterns_and_types_are_named(call):
 @pytest.mark.parametrize("space", sorted(SPACES))
 def test_what_is_no_tensor_gives_no_error_of_the_inside(space, value):
     """Each of the arguments at the front in turn is a raw array or a module: it is taken, or it is named."""
-    found = []
+    results = []
     for name, function in FUNCTIONS.items():
         if name.rpartition(".")[0] == space and name != ".from_dlpack":  # which says, as others do, what is missing
             for n in (1, 2, 3):
-                for place in range(n):
-                    args = [value if i == place else x for i in range(n)]
-                    found += [(name, args, error) for error in _error_of(function, *args)]
-    assert found == []
+                for position in range(n):
+                    args = [value if i == position else x for i in range(n)]
+                    results += [(name, args, error) for error in _error_of(function, *args)]
+    assert results == []
 
 
 #: For each annotation a value that fits it, one that does not, and the type that the error names.
@@ -284,13 +284,13 @@ ANNOTATIONS = [
 
 @pytest.mark.parametrize(("annotation", "fitting", "unfit", "kind"), ANNOTATIONS, ids=lambda value: str(value)[:30])
 def test_an_argument_fits_its_annotation_or_is_named(annotation, fitting, unfit, kind):
-    inside = {"__name__": "adjoint.inside"}
-    exec("def fail():\n    assert False", inside)
+    space = {"__name__": "adjoint.inside"}
+    exec("def fail():\n    assert False", space)
     with pytest.raises(AssertionError) as caught:
-        inside["fail"]()
+        space["fail"]()
     parameter = inspect.Parameter("value", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation)
     signature = inspect.Signature([parameter])
     assert explanation(signature, "f", (fitting,), {}, caught.value) is None
-    found = explanation(signature, "f", (unfit,), {}, caught.value)
-    assert isinstance(found, TypeError)
-    assert str(found) == f"f(): argument 'value' (position 1) must be {annotation}, not {kind}"
+    result = explanation(signature, "f", (unfit,), {}, caught.value)
+    assert isinstance(result, TypeError)
+    assert str(result) == f"f(): argument 'value' (position 1) must be {annotation}, not {kind}"

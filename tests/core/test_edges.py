@@ -63,45 +63,45 @@ def test_errors_with_edges(a: adjoint.Tensor) -> None:
     assert grad(a.sum(), unused, allow_unused=True) == (None,)
     with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
         grad(a.sum(), unused, materialize_grads=True)
-    used, other = get_gradient_edge(a), adjoint.ones(2, requires_grad=True)
-    found = grad((a * 2).sum(), [used, other], materialize_grads=True)
-    assert found[0].tolist() == [2.0] * len(a) and found[1].tolist() == [0.0, 0.0]
+    edge, other = get_gradient_edge(a), adjoint.ones(2, requires_grad=True)
+    gradients = grad((a * 2).sum(), [edge, other], materialize_grads=True)
+    assert gradients[0].tolist() == [2.0] * len(a) and gradients[1].tolist() == [0.0, 0.0]
 
 
 def test_hook_for_all(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
-    seen: list[list[object]] = []
+    grads: list[list[object]] = []
     tensors = [a * 2, b * 3, a + b]
-    handle = register_multi_grad_hook(tensors, lambda gs: seen.append([g if g is None else g.tolist() for g in gs]))
+    handle = register_multi_grad_hook(tensors, lambda gs: grads.append([g if g is None else g.tolist() for g in gs]))
     first, second, third = tensors
     (first + second).sum().backward(retain_graph=True)
     (first + second + third).sum().backward(retain_graph=True)
     first.sum().backward(retain_graph=True)
-    assert seen == [[[1, 1], [1, 1], None], [[1, 1]] * 3, [[1, 1], None, None]]
+    assert grads == [[[1, 1], [1, 1], None], [[1, 1]] * 3, [[1, 1], None, None]]
     handle.remove()
     first.sum().backward()
-    assert len(seen) == 3
+    assert len(grads) == 3
 
 
 def test_hook_for_any(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
-    seen: list[list[float]] = []
-    with register_multi_grad_hook([a, b], lambda g: seen.append(g.tolist()), mode="any"):
+    grads: list[list[float]] = []
+    with register_multi_grad_hook([a, b], lambda g: grads.append(g.tolist()), mode="any"):
         (a * 2 + b).sum().backward()
         b.sum().backward()
     a.sum().backward()
-    assert len(seen) == 2 and seen[1] == [1, 1]
+    assert len(grads) == 2 and grads[1] == [1, 1]
     # what requires no gradient is left out
-    with register_multi_grad_hook([adjoint.ones(2), b], lambda g: seen.append(g.tolist()), mode="any"):
+    with register_multi_grad_hook([adjoint.ones(2), b], lambda g: grads.append(g.tolist()), mode="any"):
         (b * 3).sum().backward()
-    assert seen[2:] == [[3, 3]]
+    assert grads[2:] == [[3, 3]]
     register_multi_grad_hook([], print, mode="any").remove()
 
 
 def test_hook_on_leaves_under_grad_and_nested_passes(a: adjoint.Tensor, b: adjoint.Tensor) -> None:
-    seen: list[int] = []
+    calls: list[int] = []
 
     def count(gradients: list[adjoint.Tensor | None]) -> None:
-        seen.append(sum(g is not None for g in gradients))
-        if len(seen) == 1:
+        calls.append(sum(g is not None for g in gradients))
+        if len(calls) == 1:
             with adjoint.enable_grad():
                 (a * b).sum().backward()
 
@@ -109,7 +109,7 @@ def test_hook_on_leaves_under_grad_and_nested_passes(a: adjoint.Tensor, b: adjoi
         (a + b).sum().backward()
         grad((a * b).sum(), [a, b])
         grad((a * b).sum(), [a])
-    assert seen == [2, 2, 2, 1]
+    assert calls == [2, 2, 2, 1]
 
 
 def test_multi_hook_errors(a: adjoint.Tensor) -> None:
@@ -126,17 +126,17 @@ def test_multi_hook_errors(a: adjoint.Tensor) -> None:
 
 
 def test_handles_are_copied_and_pickled(a: adjoint.Tensor) -> None:
-    seen: list[int] = []
-    handle = a.register_hook(lambda g: seen.append(1))
+    calls: list[int] = []
+    handle = a.register_hook(lambda g: calls.append(1))
     twin = copy.copy(handle)
     twin.remove()
     a.sum().backward()
-    assert not seen
+    assert not calls
     restored = pickle.loads(pickle.dumps(a.register_hook(print)))
     restored.remove()
-    copy.copy(register_multi_grad_hook([a], lambda gradients: seen.append(2))).remove()
+    copy.copy(register_multi_grad_hook([a], lambda gradients: calls.append(2))).remove()
     a.sum().backward()
-    assert not seen
+    assert not calls
     # the tensor, and with it the table of hooks, is gone
     pickle.loads(pickle.dumps(adjoint.ones(2, requires_grad=True).register_hook(print))).remove()
 

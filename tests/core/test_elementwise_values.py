@@ -61,7 +61,7 @@ def _restored_threads() -> Iterator[None]:
 
 
 @functools.lru_cache(None)
-def drawn(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]:
+def random_arguments(name: str, kind: str, n: int) -> tuple[dict[str, Any], Any]:
     """Arguments of an operation, some of them far out, and a cotangent."""
     rng = np.random.default_rng(len(name))
     arrays = {each: rng.uniform(*domain(TABLE[name], each), n).astype(kind) for each in required(TABLE[name])}
@@ -77,19 +77,19 @@ def computed(name: str, arrays: dict[str, Any], cotangent: Any) -> list[Any]:
         for each in tensors.keys() - {ORDERS.get(name)}:
             tensors[each].requires_grad_()
     with np.errstate(all="ignore"):
-        found = operations[name](**tensors)
-        results = list(found) if isinstance(found, (tuple, list)) else [found]
-        given = [result for result in results if result.requires_grad]
+        actual = operations[name](**tensors)
+        results = list(actual) if isinstance(actual, (tuple, list)) else [actual]
+        outputs = [result for result in results if result.requires_grad]
         gradients: Any = ()
-        if given:
+        if outputs:
             leaves = [tensor for tensor in tensors.values() if tensor.requires_grad]
-            sides = [adjoint.from_numpy(cotangent.astype(result.detach().numpy().dtype)) for result in given]
-            gradients = adjoint.autograd.grad(given, leaves, sides, allow_unused=True)
+            sides = [adjoint.from_numpy(cotangent.astype(result.detach().numpy().dtype)) for result in outputs]
+            gradients = adjoint.autograd.grad(outputs, leaves, sides, allow_unused=True)
     return [result.detach().numpy() for result in results] + [None if g is None else g.numpy() for g in gradients]
 
 
-def compare(found: list[Any], expected: list[Any], where: Any, message: str) -> None:
-    for a, b in zip(found, expected, strict=True):
+def compare(actual: list[Any], expected: list[Any], where: Any, message: str) -> None:
+    for a, b in zip(actual, expected, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
             np.testing.assert_array_equal(a, b[where], err_msg=message)
@@ -103,7 +103,7 @@ def part(values: dict[str, Any], where: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_sizes_and_places(name: str, kind: str) -> None:
-    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     threads.set_num_threads(1)
     expected = computed(name, arrays, cotangent)
     for i, n in enumerate(sizes(name)):
@@ -118,15 +118,15 @@ def test_sizes_and_places(name: str, kind: str) -> None:
 def test_strides(name: str, kind: str) -> None:
     if not vector_ufuncs.compiled and name not in ("add", "mul", "sigmoid", "silu", "gelu", "special_ndtr"):
         pytest.skip("NumPy's own ufuncs take another way for negative strides")
-    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     expected = computed(name, arrays, cotangent)
     for n in (9, 300, sizes(name)[-1]):
         for where in (slice(0, n, 2), slice(n - 1, None, -1), slice(n - 1, None, -3)):
             compare(computed(name, part(arrays, where), cotangent[where]), expected, where, f"{where}")
         turned = {each: array[: n // 3 * 3].reshape(3, -1).T for each, array in arrays.items()}
-        found = computed(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
-        found = [None if array is None else array.T.reshape(-1) for array in found]
-        compare(found, expected, slice(n // 3 * 3), f"{n} elements, transposed")
+        actual = computed(name, turned, cotangent[: n // 3 * 3].reshape(3, -1).T)
+        actual = [None if array is None else array.T.reshape(-1) for array in actual]
+        compare(actual, expected, slice(n // 3 * 3), f"{n} elements, transposed")
         odd = {each: unaligned(array[:n]) for each, array in arrays.items()}
         compare(computed(name, odd, cotangent[:n]), expected, slice(n), f"{n} elements, not aligned")
 
@@ -140,16 +140,16 @@ def unaligned(array: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)
 def test_neighbours(name: str, kind: str) -> None:
-    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     expected = computed(name, arrays, cotangent)
     for n in (9, 300, sizes(name)[-1]):
         for neighbour in (np.nan, np.inf, -np.inf, 1e30, 0.0):
             mixed = {each: array[:n].copy() for each, array in arrays.items()}
             for array in mixed.values():
                 array[1::2] = neighbour
-            found = computed(name, mixed, cotangent[:n])
-            found = [None if array is None else array[::2] for array in found]
-            compare(found, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
+            actual = computed(name, mixed, cotangent[:n])
+            actual = [None if array is None else array[::2] for array in actual]
+            compare(actual, expected, slice(0, n, 2), f"{n} elements beside {neighbour}")
 
 
 @pytest.mark.quick(10)
@@ -157,7 +157,7 @@ def test_neighbours(name: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SLOW])
 def test_threads(name: str, kind: str) -> None:
-    small, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    small, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     n = MOST
     arrays = {each: np.resize(array, n) for each, array in small.items()}
     cotangent = np.resize(cotangent, n)
@@ -175,11 +175,11 @@ def test_threads(name: str, kind: str) -> None:
 def test_any_part(name: str, kind: str, start: int, n: int, step: int) -> None:
     if step < 0 and not vector_ufuncs.compiled:
         step = -step
-    arrays, cotangent = drawn(name, kind, sizes(name)[-1] + 3)
+    arrays, cotangent = random_arguments(name, kind, sizes(name)[-1] + 3)
     where = slice(start, start + min(n, sizes(name)[-1]))
     expected = computed(name, part(arrays, where), cotangent[where])
-    found = computed(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
-    compare(found, expected, slice(None, None, step), f"{start}, {n}, {step}")
+    result = computed(name, {each: array[where][::step] for each, array in arrays.items()}, cotangent[where][::step])
+    compare(result, expected, slice(None, None, step), f"{start}, {n}, {step}")
 
 
 @pytest.mark.parametrize("n", [5, 100_000])

@@ -207,11 +207,11 @@ def test_inputs_accumulate_too():
 def test_grad_returns_a_tuple_and_leaves_grad_alone():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     x.grad = adjoint.tensor([9.0, 9.0], dtype=adjoint.float64)
-    found = grad((x * w).sum(), (w, x))
-    assert isinstance(found, tuple)
-    assert lists(found) == [[1.0, 2.0], [3.0, 4.0]]
+    gradients = grad((x * w).sum(), (w, x))
+    assert isinstance(gradients, tuple)
+    assert lists(gradients) == [[1.0, 2.0], [3.0, 4.0]]
     assert x.grad.tolist() == [9.0, 9.0] and w.grad is None
-    assert not found[0].requires_grad
+    assert not gradients[0].requires_grad
 
 
 def test_grad_of_several_outputs():
@@ -248,16 +248,16 @@ def test_grad_of_several_outputs_checks_each():
 
 def test_grad_with_a_dict_of_inputs():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    found = grad((x * w).sum(), {"x": x, "w": w})
-    assert list(found) == ["x", "w"]
-    assert found["x"].tolist() == [3.0, 4.0] and found["w"].tolist() == [1.0, 2.0]
+    gradients = grad((x * w).sum(), {"x": x, "w": w})
+    assert list(gradients) == ["x", "w"]
+    assert gradients["x"].tolist() == [3.0, 4.0] and gradients["w"].tolist() == [1.0, 2.0]
 
 
 def test_grad_with_respect_to_the_same_input_twice():
     x = leaf(1.0, 2.0)
     y = x * x
-    found = grad(y.sum(), [x, y, x, y])
-    assert lists(found) == [[2.0, 4.0], [1.0, 1.0], [2.0, 4.0], [1.0, 1.0]]
+    gradients = grad(y.sum(), [x, y, x, y])
+    assert lists(gradients) == [[2.0, 4.0], [1.0, 1.0], [2.0, 4.0], [1.0, 1.0]]
 
 
 def test_grad_with_respect_to_an_output():
@@ -298,16 +298,16 @@ def test_unused_inputs():
     with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
         grad(y, [x, w], retain_graph=True)
     assert lists(grad(y, [x, w], retain_graph=True, allow_unused=True)) == [[2.0, 2.0], None]
-    found = grad(y, [x, w], materialize_grads=True)
-    assert lists(found) == [[2.0, 2.0], [0.0, 0.0]]
-    assert found[1].dtype is adjoint.float64
+    gradients = grad(y, [x, w], materialize_grads=True)
+    assert lists(gradients) == [[2.0, 2.0], [0.0, 0.0]]
+    assert gradients[1].dtype is adjoint.float64
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_zeros_of_unused_inputs_require_grad_where_the_pass_is_recorded(create_graph):
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    found = grad((x * x).sum(), [x, w], create_graph=create_graph, materialize_grads=True)
-    assert [g.requires_grad for g in found] == [create_graph] * 2 and found[1].is_leaf
+    gradients = grad((x * x).sum(), [x, w], create_graph=create_graph, materialize_grads=True)
+    assert [g.requires_grad for g in gradients] == [create_graph] * 2 and gradients[1].is_leaf
     # a transformation gives constants
     both = adjoint.func.grad(lambda x, w: (x * x * leaf(1.0, 1.0)).sum(), argnums=(0, 1))(x, w)
     assert lists(both)[1] == [0.0, 0.0] and not both[1].requires_grad
@@ -485,14 +485,14 @@ def test_hooks_see_and_replace_gradients(where, create_graph):
     y = x * 1
     part = y.unbind(0)[1]
     tensor = {"leaf": x, "result": y, "several results": part}[where]
-    seen = []
-    tensor.register_hook(lambda g: seen.append(g.tolist()))
+    grads = []
+    tensor.register_hook(lambda g: grads.append(g.tolist()))
     tensor.register_hook(lambda g: g * 10)
-    tensor.register_hook(lambda g: seen.append(g.tolist()))
+    tensor.register_hook(lambda g: grads.append(g.tolist()))
     (g,) = grad(part * 3, x, create_graph=create_graph)
     one = 3.0 if where == "several results" else [0.0, 3.0]
     ten = 30.0 if where == "several results" else [0.0, 30.0]
-    assert seen == [one, ten]
+    assert grads == [one, ten]
     assert g.tolist() == [0.0, 30.0]
 
 
@@ -536,19 +536,19 @@ def test_hook_removes_itself_and_adds_another():
 
 def test_hooks_see_the_whole_sum():
     x = leaf(1.0, 2.0)
-    seen = []
-    x.register_hook(lambda g: seen.append(g.tolist()))
+    grads = []
+    x.register_hook(lambda g: grads.append(g.tolist()))
     (x * 2 + x * 3 + x.sin() * 0).sum().backward()
-    assert seen == [[5.0, 5.0]]
+    assert grads == [[5.0, 5.0]]
 
 
 def test_hooks_on_an_output_that_got_nothing():
     x = leaf(1.0, 2.0)
     a, b = (x * 1).unbind(0)
-    seen = []
-    b.register_hook(seen.append)
+    notes = []
+    b.register_hook(notes.append)
     a.backward()
-    assert seen == [None]
+    assert notes == [None]
 
 
 def test_retain_grad():
@@ -579,16 +579,16 @@ def test_retained_gradient_is_what_the_hooks_made_of_it():
 
 def test_post_accumulate_hooks():
     x = leaf(1.0, 2.0)
-    seen = []
-    handle = x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.tolist())))
+    notes = []
+    handle = x.register_post_accumulate_grad_hook(lambda t: notes.append((t is x, t.grad.tolist())))
     grad((x * 2).sum(), x)
-    assert seen == []
+    assert notes == []
     (x * 2).sum().backward()
     (x * 2).sum().backward()
-    assert seen == [(True, [2.0, 2.0]), (True, [4.0, 4.0])]
+    assert notes == [(True, [2.0, 2.0]), (True, [4.0, 4.0])]
     handle.remove()
     (x * 2).sum().backward()
-    assert len(seen) == 2
+    assert len(notes) == 2
 
 
 @pytest.mark.parametrize(
@@ -655,16 +655,16 @@ def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
     """The hooks of inputs= that are no leaves come first, then those of their nodes; .grad gets what lies between."""
     x = adjoint.tensor([0.5, 1.0], requires_grad=True)
     y = make(x)
-    seen = []
-    y.register_hook(lambda g: seen.append("tensor") or g + 1)
-    y.grad_fn.register_prehook(lambda gs: seen.append("before") or tuple(g if g is None else g * 10 for g in gs))
-    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs[0].tolist())))
+    notes = []
+    y.register_hook(lambda g: notes.append("tensor") or g + 1)
+    y.grad_fn.register_prehook(lambda gs: notes.append("before") or tuple(g if g is None else g * 10 for g in gs))
+    y.grad_fn.register_hook(lambda inputs, outputs: notes.append((inputs, outputs[0].tolist())))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the cycle of a gradient that is recorded
         (3 * y).sum().backward(inputs=[y], create_graph=create_graph)
     assert y.grad.tolist() == adjoint.full_like(y, 4).tolist()
-    assert seen[:2] == ["tensor", "before"] and len(seen) == 3
-    assert set(seen[2][0]) == {None} and seen[2][1] == adjoint.full_like(y, 40).tolist()
+    assert notes[:2] == ["tensor", "before"] and len(notes) == 3
+    assert set(notes[2][0]) == {None} and notes[2][1] == adjoint.full_like(y, 40).tolist()
     assert x.grad is None
 
 
@@ -672,7 +672,7 @@ def test_hooks_of_the_node_at_which_backward_ends(make, create_graph):
 @pytest.mark.parametrize("of", [lambda g: g, lambda g: [g], lambda g: 1.0], ids=["Tensor", "list", "float"])
 def test_hooks_of_nodes_return_tuples(register, of, request):
     y = leaf(1.0, 2.0).exp()
-    getattr(y.grad_fn, register)(lambda given, *received: of(given[0]))
+    getattr(y.grad_fn, register)(lambda grads, *received: of(grads[0]))
     with pytest.raises(
         TypeError, match=f"expected tuple, but hook returned '{request.node.callspec.id.split('-')[0]}'"
     ):
@@ -701,12 +701,12 @@ def test_prehook_does_not_run_where_the_node_does_not():
 def test_hook_on_the_node_of_a_leaf():
     x = leaf(1.0, 2.0)
     y = x * 2
-    seen = []
+    notes = []
     accumulator = y.grad_fn.next_functions[0][0]
-    accumulator.register_prehook(lambda received: seen.append(("before", lists(received))))
-    accumulator.register_hook(lambda pulled, received: seen.append(("after", pulled, lists(received))))
+    accumulator.register_prehook(lambda received: notes.append(("before", lists(received))))
+    accumulator.register_hook(lambda pulled, received: notes.append(("after", pulled, lists(received))))
     y.sum().backward()
-    assert seen == [("before", [[2.0, 2.0]]), ("after", (), [[2.0, 2.0]])]
+    assert notes == [("before", [[2.0, 2.0]]), ("after", (), [[2.0, 2.0]])]
 
 
 # numbers -------------------------------------------------------------------------------------------------------------
@@ -714,14 +714,14 @@ def test_hook_on_the_node_of_a_leaf():
 
 def finite_difference(loss, z, step=1e-6):
     """dL/dRe + i dL/dIm, the direction of steepest ascent."""
-    found = np.zeros_like(z)
+    result = np.zeros_like(z)
     for index in np.ndindex(z.shape):
         for direction in (1.0, 1.0j) if np.iscomplexobj(z) else (1.0,):
             there, back = z.copy(), z.copy()
             there[index] += step * direction
             back[index] -= step * direction
-            found[index] += direction * (loss(there) - loss(back)) / (2 * step)
-    return found
+            result[index] += direction * (loss(there) - loss(back)) / (2 * step)
+    return result
 
 
 COMPLEX = {
@@ -743,8 +743,8 @@ def test_complex_gradients_follow_the_direction_of_steepest_ascent(name):
     rng = np.random.default_rng(1)
     arrays = [rng.normal(size=4) + 1j * rng.normal(size=4) for _ in range(2)] + [rng.normal(size=4)]
     tensors = [adjoint.tensor(a, requires_grad=True) for a in arrays]
-    found = grad(COMPLEX[name](*tensors), tensors, materialize_grads=True)
-    for k, (g, array) in enumerate(zip(found, arrays, strict=True)):
+    gradients = grad(COMPLEX[name](*tensors), tensors, materialize_grads=True)
+    for k, (g, array) in enumerate(zip(gradients, arrays, strict=True)):
 
         def loss(value, k=k):
             values = [adjoint.tensor(value if i == k else a) for i, a in enumerate(arrays)]
@@ -804,9 +804,9 @@ def test_broadcast_inputs_get_gradients_of_their_shape(create_graph):
     a = adjoint.ones(3, 1, dtype=adjoint.float64, requires_grad=True)
     b = adjoint.ones(4, dtype=adjoint.float64, requires_grad=True)
     c = scalar(2.0)
-    found = grad((a * b * c).sum(), [a, b, c], create_graph=create_graph)
-    assert [tuple(g.shape) for g in found] == [(3, 1), (4,), ()]
-    assert lists(found) == [[[8.0]] * 3, [6.0] * 4, 12.0]
+    gradients = grad((a * b * c).sum(), [a, b, c], create_graph=create_graph)
+    assert [tuple(g.shape) for g in gradients] == [(3, 1), (4,), ()]
+    assert lists(gradients) == [[[8.0]] * 3, [6.0] * 4, 12.0]
 
 
 @pytest.mark.parametrize("dtype", [adjoint.float16, adjoint.bfloat16])
@@ -902,9 +902,9 @@ def gradients_by_the_page(outputs, inputs, cotangents, create_graph=False):
     """What the page's engine finds for each input, zeros where it finds none."""
     pairs = [(output, PAGE.Tensor(g)) for output, g in zip(outputs, cotangents, strict=True) if output.requires_grad]
     roots, seeds = zip(*pairs, strict=True) if pairs else ((), ())
-    found = PAGE.run_backward(roots, seeds, create_graph, [PAGE.history(tensor) for tensor in inputs])
+    result = PAGE.run_backward(roots, seeds, create_graph, [PAGE.history(tensor) for tensor in inputs])
     blank = [PAGE.Tensor(np.zeros(tensor.array.shape)) for tensor in inputs]
-    return [zeros if g is None else g for g, zeros in zip(found, blank, strict=True)]
+    return [zeros if g is None else g for g, zeros in zip(result, blank, strict=True)]
 
 
 @st.composite
@@ -916,14 +916,14 @@ def programs(draw):
         steps.append((name, [draw(st.integers(0, n - 1)) for _ in range(OPERATIONS[name][2])]))
         n += 1
     roots = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
-    wanted = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
-    return n_leaves, steps, roots, wanted, draw(st.integers(0, 2**16))
+    indices = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3))
+    return n_leaves, steps, roots, indices, draw(st.integers(0, 2**16))
 
 
 @settings(max_examples=150, deadline=None)
 @given(programs(), st.booleans())
 def test_random_graphs_against_the_engine_of_the_page(program, create_graph):
-    n_leaves, steps, roots, wanted, seed = program
+    n_leaves, steps, roots, indices, seed = program
     rng = np.random.default_rng(seed)
     starts = rng.normal(size=(n_leaves, 3))
     cotangents = rng.normal(size=(len(roots), 3))
@@ -935,26 +935,26 @@ def test_random_graphs_against_the_engine_of_the_page(program, create_graph):
         plain.append(of_page(*[plain[p] for p in places]))
         tensors.append(real(*[tensors[p] for p in places]))
 
-    expected = gradients_by_the_page([plain[r] for r in roots], [plain[w] for w in wanted], cotangents)
+    expected = gradients_by_the_page([plain[r] for r in roots], [plain[w] for w in indices], cotangents)
     seeds = [adjoint.tensor(g) for g in cotangents]
-    outputs, inputs = [tensors[r] for r in roots], [tensors[w] for w in wanted]
-    found = grad(outputs, inputs, seeds, retain_graph=True, create_graph=create_graph, materialize_grads=True)
-    for w, g, right in zip(wanted, found, expected, strict=True):
+    outputs, inputs = [tensors[r] for r in roots], [tensors[w] for w in indices]
+    gradients = grad(outputs, inputs, seeds, retain_graph=True, create_graph=create_graph, materialize_grads=True)
+    for w, g, right in zip(indices, gradients, expected, strict=True):
         np.testing.assert_allclose(tensors[w].detach().numpy(), plain[w].array, atol=1e-12)
         np.testing.assert_allclose(g.detach().numpy(), right.array, atol=1e-10)
 
     backward(outputs, seeds, retain_graph=True, inputs=inputs)
-    for w, right in zip(wanted, expected, strict=True):
-        got = tensors[w].grad
-        np.testing.assert_allclose(np.zeros(3) if got is None else got.numpy(), right.array, atol=1e-10)
+    for w, right in zip(indices, expected, strict=True):
+        actual = tensors[w].grad
+        np.testing.assert_allclose(np.zeros(3) if actual is None else actual.numpy(), right.array, atol=1e-10)
 
     for tensor in tensors[:n_leaves]:
         tensor.grad = None
     backward(outputs, seeds)
     PAGE.run_backward([plain[r] for r in roots], [PAGE.Tensor(g) for g in cotangents])
     for tensor, value in zip(tensors[:n_leaves], plain, strict=False):
-        got, right = [np.zeros(3) if t is None else t for t in (tensor.grad, value.grad)]
-        np.testing.assert_allclose(np.asarray(got), right if value.grad is None else right.array, atol=1e-10)
+        actual, right = [np.zeros(3) if t is None else t for t in (tensor.grad, value.grad)]
+        np.testing.assert_allclose(np.asarray(actual), right if value.grad is None else right.array, atol=1e-10)
 
 
 def test_one_cotangent_is_not_taken_for_two_outputs():
@@ -1008,10 +1008,10 @@ MAKES_ONES = one_like(np.ones(())) is not None
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_passes_without_checks_are_those_with_plain_arguments(outputs, inputs, cotangents, expected, create_graph):
     y = X * W
-    named = {"y": y, "s": y.sum(), "t": (X * X).sum(), "f": FIXED.sum(), "3": 3}
-    members = tuple(named[name] for name in outputs)
-    given = cotangents if isinstance(cotangents, list) else [cotangents]
-    if not MAKES_ONES and any(cotangent is None for cotangent in given):
+    tensors = {"y": y, "s": y.sum(), "t": (X * X).sum(), "f": FIXED.sum(), "3": 3}
+    members = tuple(tensors[name] for name in outputs)
+    seeds = cotangents if isinstance(cotangents, list) else [cotangents]
+    if not MAKES_ONES and any(cotangent is None for cotangent in seeds):
         expected = None
     for roots in (members, members[0]) if len(members) == 1 else (members,):
         gradients = gradients_of(roots, inputs, cotangents, True, create_graph)

@@ -124,12 +124,12 @@ def test_gradients_of_programs(program, seed):
         np.testing.assert_allclose(pair.real.detach().numpy(), pair.of_page.array, rtol=1e-9, atol=1e-12)
         assert pair.real._version == pair.of_page.counter.value
         assert pair.real.requires_grad and pair.of_page.requires_grad
-        found = outcome(orders_in_adjoint, pair.real, real)
+        result = outcome(orders_in_adjoint, pair.real, real)
         expected = outcome(orders_on_the_page, pair.of_page, of_page)
-        assert (found is None) is (expected is None)
-        if found is not None:
-            for got, right in zip(filled(found, shapes), filled(expected, shapes), strict=True):
-                np.testing.assert_allclose(got, right, rtol=1e-7, atol=1e-9)
+        assert (result is None) is (expected is None)
+        if result is not None:
+            for actual, right in zip(filled(result, shapes), filled(expected, shapes), strict=True):
+                np.testing.assert_allclose(actual, right, rtol=1e-7, atol=1e-9)
 
 
 CHAIN = [
@@ -149,10 +149,10 @@ def test_jvp_of_chains(chain):
 
     # exponentials of exponentials overflow
     with np.errstate(all="ignore"):
-        value, found = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
+        value, result = PAGE.jvp(composed(1), PAGE.Tensor(start), PAGE.Tensor(tangent))
         real, expected = adjoint.func.jvp(composed(0), (adjoint.tensor(start),), (adjoint.tensor(tangent),))
     np.testing.assert_allclose(value.array, real.numpy(), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(result.array, expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
 def test_leaves_may_not_be_written_to():

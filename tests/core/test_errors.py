@@ -375,7 +375,7 @@ def test_messages_about_hooks(name, where, create_graph):
 def test_number_of_values_from_hooks_on_nodes(register):
     x = leaf(1.0, 2.0)
     y = x * x
-    three = lambda *seen: (seen[0][0],) * 3
+    three = lambda *grads: (grads[0][0],) * 3
     getattr(y.grad_fn, register)(three)
     expected = 2 if register == "register_hook" else 1
     text = f"hook '<lambda>' has returned an incorrect number of values (got 3, but expected {expected})"
@@ -403,11 +403,11 @@ class OnlySecond(adjoint.autograd.Function):
     ],
 )
 def test_hooks_see_undefined_cotangents_and_cannot_replace_them(register):
-    x, seen = leaf(1.0), []
+    x, notes = leaf(1.0), []
     a = x * 10
-    handle = register(a, seen.append)
+    handle = register(a, notes.append)
     OnlySecond.apply(a, x).sum().backward()
-    assert set(seen) == {None} and x.grad.tolist() == [1]
+    assert set(notes) == {None} and x.grad.tolist() == [1]
     handle.remove()
     register(a, lambda g: adjoint.ones(1, dtype=f64))
     with says(RuntimeError, "can't replace a None gradient with a non-None value"):

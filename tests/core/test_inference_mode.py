@@ -23,29 +23,29 @@ def x() -> adjoint.Tensor:
 def test_what_is_made_inside_is_an_inference_tensor(x: adjoint.Tensor) -> None:
     with adjoint.inference_mode():
         assert adjoint.is_inference_mode_enabled() and not adjoint.is_grad_enabled()
-        made = [adjoint.ones(2), x * 2, adjoint.tensor(1.0), adjoint.ones(3)[:1], adjoint.stack([x, x])]
-        assert all(t.is_inference() and not t.requires_grad for t in made)
-        assert adjoint.is_inference(made[0])
+        tensors = [adjoint.ones(2), x * 2, adjoint.tensor(1.0), adjoint.ones(3)[:1], adjoint.stack([x, x])]
+        assert all(t.is_inference() and not t.requires_grad for t in tensors)
+        assert adjoint.is_inference(tensors[0])
     assert not adjoint.is_inference_mode_enabled() and adjoint.is_grad_enabled()
     assert not adjoint.ones(2).is_inference()
 
 
 def test_views_of_normal_tensors_are_normal_and_of_inference_tensors_inference(x: adjoint.Tensor) -> None:
     with adjoint.inference_mode():
-        made = adjoint.ones(3)
-        inside = x[:2]
-    assert not inside.is_inference()
-    outside = [made[:1], made.view(3, 1), made.detach()]
+        tensor = adjoint.ones(3)
+        view = x[:2]
+    assert not view.is_inference()
+    outside = [tensor[:1], tensor.view(3, 1), tensor.detach()]
     assert all(t.is_inference() for t in outside)
-    assert not made.clone().is_inference()
+    assert not tensor.clone().is_inference()
 
 
 def test_no_version_is_counted(x: adjoint.Tensor) -> None:
     with adjoint.inference_mode():
-        made = adjoint.ones(2)
-        made.add_(1)
+        tensor = adjoint.ones(2)
+        tensor.add_(1)
         with pytest.raises(RuntimeError, match=r"Inference tensors do not track version counter\."):
-            made._version  # noqa: B018
+            tensor._version  # noqa: B018
         normal = adjoint.ones(2)
     adjoint.autograd.graph.increment_version(normal)
     with pytest.raises(RuntimeError, match="do not track"):
@@ -55,12 +55,12 @@ def test_no_version_is_counted(x: adjoint.Tensor) -> None:
 def test_in_place_inside_works_on_both_kinds() -> None:
     normal = adjoint.ones(3)
     with adjoint.inference_mode():
-        made = adjoint.ones(3)
-        made.mul_(2)
-        normal.add_(made)
-        made[0] = 7
+        tensor = adjoint.ones(3)
+        tensor.mul_(2)
+        normal.add_(tensor)
+        tensor[0] = 7
     assert normal.tolist() == [3, 3, 3] and normal._version == 1
-    assert made.tolist() == [7, 2, 2]
+    assert tensor.tolist() == [7, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -80,24 +80,25 @@ def test_in_place_inside_works_on_both_kinds() -> None:
 )
 def test_in_place_outside_is_refused_and_changes_nothing(modify) -> None:
     with adjoint.inference_mode():
-        made = adjoint.ones(3)
+        tensor = adjoint.ones(3)
     for grad_mode in (adjoint.enable_grad(), adjoint.no_grad()):
         with grad_mode, pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
-            modify(made)
-    assert made.tolist() == [1, 1, 1]
+            modify(tensor)
+    assert tensor.tolist() == [1, 1, 1]
 
 
 def test_saving_for_backward_is_refused(x: adjoint.Tensor) -> None:
     with adjoint.inference_mode():
-        made = adjoint.ones(3)
-    for use in (lambda: x * made, lambda: made * x, lambda: x @ made, lambda: adjoint.where(x > 0, x, made) * made):
+        tensor = adjoint.ones(3)
+    products = (lambda: x * tensor, lambda: tensor * x, lambda: x @ tensor)
+    for use in (*products, lambda: adjoint.where(x > 0, x, tensor) * tensor):
         with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
             use()
     # what is not saved may take part
-    (x + made).sum().backward()
+    (x + tensor).sum().backward()
     assert x.grad.tolist() == [1, 1, 1]
-    assert not (x.detach() * made).requires_grad
-    (x * made.clone()).sum().backward()
+    assert not (x.detach() * tensor).requires_grad
+    (x * tensor.clone()).sum().backward()
     assert x.grad.tolist() == [2, 2, 2]
 
 
@@ -105,10 +106,10 @@ def test_requires_grad_of_inference_tensors() -> None:
     with adjoint.inference_mode():
         leaf = adjoint.ones(2, requires_grad=True)
         assert leaf.requires_grad
-        made = adjoint.ones(2).requires_grad_()
-        assert made.requires_grad
-        made.requires_grad_(False)
-    for switch in (made.requires_grad_, made.detach().requires_grad_):
+        tensor = adjoint.ones(2).requires_grad_()
+        assert tensor.requires_grad
+        tensor.requires_grad_(False)
+    for switch in (tensor.requires_grad_, tensor.detach().requires_grad_):
         with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside"):
             switch()
 
@@ -143,7 +144,7 @@ def test_decorators(x: adjoint.Tensor) -> None:
         return (x * 2).is_inference()
 
     @adjoint.inference_mode()
-    def called() -> bool:
+    def flag() -> bool:
         return (x * 2).is_inference()
 
     @adjoint.inference_mode(mode=False)
@@ -155,7 +156,7 @@ def test_decorators(x: adjoint.Tensor) -> None:
         yield (x * 2).is_inference()
         yield (x * 3).is_inference()
 
-    assert plain() and called() and not off()
+    assert plain() and flag() and not off()
     assert list(generator()) == [True, True]
     with adjoint.inference_mode():
         assert not off()
@@ -164,12 +165,12 @@ def test_decorators(x: adjoint.Tensor) -> None:
 
 
 def test_belongs_to_one_thread(x: adjoint.Tensor) -> None:
-    seen: list[bool] = []
+    flags: list[bool] = []
     with adjoint.inference_mode():
-        thread = threading.Thread(target=lambda: seen.append((x * 2).requires_grad))
+        thread = threading.Thread(target=lambda: flags.append((x * 2).requires_grad))
         thread.start()
         thread.join()
-    assert seen == [True]
+    assert flags == [True]
 
 
 def test_multithreading_flag() -> None:
@@ -179,10 +180,10 @@ def test_multithreading_flag() -> None:
         assert not autograd.is_multithreading_enabled()
 
     @autograd.set_multithreading_enabled(False)
-    def inside() -> bool:
+    def flag() -> bool:
         return autograd.is_multithreading_enabled()
 
-    assert not inside() and autograd.is_multithreading_enabled()
+    assert not flag() and autograd.is_multithreading_enabled()
     autograd.set_multithreading_enabled(False)
     assert not autograd.is_multithreading_enabled()
     autograd.set_multithreading_enabled(True)
@@ -271,11 +272,11 @@ MODES = {"recording": adjoint.enable_grad, "no_grad": adjoint.no_grad, "inferenc
 def test_a_view_of_an_inference_tensor_requires_no_grad(name, mode):
     with adjoint.inference_mode():
         leaf, unasked = adjoint.ones(3, 3, requires_grad=True), adjoint.ones(3, 3)
-    for made in (leaf, unasked):
+    for tensor in (leaf, unasked):
         with MODES[mode]():
-            view = VIEWS[name](made)
+            view = VIEWS[name](tensor)
         assert view.is_inference() and view.is_leaf and not view.requires_grad and not view._is_view()
-        assert view.untyped_storage().data_ptr() == made.untyped_storage().data_ptr()
+        assert view.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
     # asking the leaf later does not reach views that exist
     with adjoint.inference_mode():
         view = VIEWS[name](unasked)
@@ -306,10 +307,10 @@ def test_operations_on_inference_tensors_alone_are_not_recorded_but_copies_are(n
         leaf = adjoint.full((3, 3), 0.5, requires_grad=True)
         raw = adjoint.eye(3) + 0.1
         definite = raw.requires_grad_()
-    for made in (leaf, definite):
+    for tensor in (leaf, definite):
         try:
             with numpy.errstate(all="ignore"):
-                results = operations[name](made)
+                results = operations[name](tensor)
         except (RuntimeError, TypeError, ValueError):  # shapes or numbers that the operation does not take
             continue
         for result in results if isinstance(results, tuple) else (results,):
@@ -351,8 +352,8 @@ def test_detach_in_place_does_nothing_in_inference_mode_and_to_inference_tensors
     y = x * 2
     with adjoint.inference_mode():
         assert y.detach_() is y and y[:1].detach_() is not None
-        made = adjoint.ones(2, requires_grad=True)
-    assert y.grad_fn is not None and made.detach_().requires_grad
+        tensor = adjoint.ones(2, requires_grad=True)
+    assert y.grad_fn is not None and tensor.detach_().requires_grad
 
 
 @pytest.mark.parametrize("mode", [adjoint.no_grad, adjoint.inference_mode])
@@ -412,14 +413,14 @@ def test_transformations_give_in_inference_mode_what_they_give_outside(name: str
     x = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
     expected = flatten(TRANSFORMED[name](x))[0]
     with adjoint.inference_mode():
-        own = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
-        for argument in (x, own):
+        point = adjoint.tensor([1.0, 2.0, 3.0], dtype=adjoint.float64)
+        for argument in (x, point):
             for value, other in zip(flatten(TRANSFORMED[name](argument))[0], expected, strict=True):
                 numpy.testing.assert_array_equal(value.numpy(), other.numpy())
                 assert not value.requires_grad
         assert adjoint.is_inference_mode_enabled()
     # outside, too, an inference tensor is a value as any other one
-    for value, other in zip(flatten(TRANSFORMED[name](own))[0], expected, strict=True):
+    for value, other in zip(flatten(TRANSFORMED[name](point))[0], expected, strict=True):
         numpy.testing.assert_array_equal(value.numpy(), other.numpy())
 
 

@@ -21,8 +21,8 @@ from adjoint.tensor.older.volatile import make_volatile
 from adjoint.utils.checkpoint import create_selective_checkpoint_contexts
 
 #: That of forward mode's levels follows from the levels that are heeded.
-PLACES = [place for place in range(interceptors.ANOMALY) if place != interceptors.DUAL_LEVELS]
-OTHERS = [place for place in PLACES if place != interceptors.PROFILER]
+PLACES = [k for k in range(interceptors.ANOMALY) if k != interceptors.DUAL_LEVELS]
+OTHERS = [k for k in PLACES if k != interceptors.PROFILER]
 #: What switches an interceptor on, in the order of their places.
 BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
     profile,
@@ -35,8 +35,8 @@ BLOCKS: list[Callable[[], AbstractContextManager[Any]]] = [
 class Asked(Interceptor):
     """Notes what it is asked, and that this is done."""
 
-    def __init__(self, place: int, notes: list[tuple[Any, ...]]) -> None:
-        super().__init__(place)
+    def __init__(self, position: int, notes: list[tuple[Any, ...]]) -> None:
+        super().__init__(position)
         self.notes = notes
 
     def operation(self, operation: Any, values: list[Any]) -> Any:
@@ -76,9 +76,9 @@ def volatile() -> adjoint.Tensor:
 
 def around(*names: tuple[str, str]) -> list[tuple[Any, ...]]:
     """What two interceptors, in places 2 and 4, note of these, each inside of the one before."""
-    begun = [(*name, place) for name in names for place in (2, 4)]
-    ended = [(*name, "done", place) for name in reversed(names) for place in (4, 2)]
-    return begun + ended
+    beginnings = [(*name, position) for name in names for position in (2, 4)]
+    ended = [(*name, "done", position) for name in reversed(names) for position in (4, 2)]
+    return beginnings + ended
 
 
 def test_each_is_asked_around_the_next() -> None:
@@ -93,8 +93,8 @@ def test_each_is_asked_around_the_next() -> None:
         notes.clear()
         y.backward(adjoint.ones(2))
     nodes = ["MulBackward0", "SinBackward0", "torch::autograd::AccumulateGrad"]
-    begun = [(note[1], note[2]) for note in notes if note[0] == "node" and len(note) == 3]
-    assert begun == [(name, place) for name in nodes for place in (2, 4)]
+    beginnings = [(note[1], note[2]) for note in notes if note[0] == "node" and len(note) == 3]
+    assert beginnings == [(name, position) for name in nodes for position in (2, 4)]
     assert x.grad.tolist() == (2 * x.detach().cos()).tolist()
     assert current().unusual == 0 and current().interceptors == ()
 
@@ -109,15 +109,15 @@ def test_the_order_of_places_is_not_that_of_blocks(order: tuple[int, ...]) -> No
     assert current().interceptors == () and current().unusual == 0
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_later_one_takes_the_place_of_an_earlier_one_until_its_block_ends(place: int) -> None:
-    first, second = Asked(place, []), Asked(place, [])
+@pytest.mark.parametrize("position", PLACES)
+def test_a_later_one_takes_the_place_of_an_earlier_one_until_its_block_ends(position: int) -> None:
+    first, second = Asked(position, []), Asked(position, [])
     with intercepted(first):
         with intercepted(second):
             assert current().interceptors == (second,)
         assert current().interceptors == (first,)
     assert current().interceptors == ()
-    assert with_interceptor((first,), place, None) == ()
+    assert with_interceptor((first,), position, None) == ()
 
 
 def test_one_that_defines_nothing_is_passed_over() -> None:
@@ -133,8 +133,8 @@ def test_one_that_defines_nothing_is_passed_over() -> None:
 
     expected = gradient()
     with ExitStack() as stack:
-        for place in OTHERS:
-            stack.enter_context(intercepted(Interceptor(place)))
+        for position in OTHERS:
+            stack.enter_context(intercepted(Interceptor(position)))
         assert len(current().interceptors) == len(OTHERS)
         assert gradient() == expected
 

@@ -154,10 +154,10 @@ GRAPHS = [value for name, value in sorted(globals().items()) if name.startswith(
 def test_graphs_die_with_their_last_reference(build):
     def alive():
         x = leaf(1.0, 2.0, 3.0)
-        found = [x, *build(x)]
-        nodes = [value.grad_fn for value in found if isinstance(value, adjoint.Tensor)]
+        results = [x, *build(x)]
+        nodes = [value.grad_fn for value in results if isinstance(value, adjoint.Tensor)]
         accumulators = [x.grad_fn or (x * 2).grad_fn.next_functions[0][0]]
-        return [weakref.ref(value) for value in [*found, *nodes, *accumulators] if value is not None]
+        return [weakref.ref(value) for value in [*results, *nodes, *accumulators] if value is not None]
 
     build(leaf(1.0, 2.0, 3.0))  # first use of an operation may leave caches behind
     gc.collect()
@@ -405,13 +405,13 @@ DEPTH = 1_000_000 if helpers.compiled else 100_000
 def test_long_chain_builds_runs_and_is_freed():
     x = leaf(1.0)
     y = x
-    started = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(DEPTH):
         y = y * 1.0
     y.sum().backward()
     assert_same(x.grad, [1.0])
     del y
-    assert time.perf_counter() - started < 120
+    assert time.perf_counter() - start < 120
 
 
 # from 3.13 on, Python itself nests deallocations until a limit meant for stacks of some megabytes is near
@@ -540,17 +540,17 @@ def test_hook_runs_backward_on_the_same_graph():
     x = leaf(1.0, 2.0)
     y = x * x
     z = (y * x).sum()
-    depth, found = [0], []
+    depth, results = [0], []
 
     def hook(g):
         if depth[0] < 3:
             depth[0] += 1
-            found.append(adjoint.autograd.grad(z, x, retain_graph=True)[0].tolist())
+            results.append(adjoint.autograd.grad(z, x, retain_graph=True)[0].tolist())
 
     y.register_hook(hook)
     (outer,) = adjoint.autograd.grad(z, x, retain_graph=True)
     assert_same(outer, [3.0, 12.0])
-    assert found == [[3.0, 12.0]] * 3
+    assert results == [[3.0, 12.0]] * 3
     z.backward()
     assert_same(x.grad, [3.0, 12.0])
 
@@ -561,20 +561,20 @@ def test_leaf_hook_runs_backward_on_the_same_graph_with_pending_sums():
     y = x * w
     z = (y + (y * w).tanh() + x.sin() * y).sum()
     expected = [g.tolist() for g in adjoint.autograd.grad(z, [x, w], retain_graph=True)]
-    depth, found = [0], []
+    depth, results = [0], []
 
     def hook(g):
         if depth[0] < 2:
             depth[0] += 1
-            found.append([g.tolist() for g in adjoint.autograd.grad(z, [x, w], retain_graph=True)])
+            results.append([g.tolist() for g in adjoint.autograd.grad(z, [x, w], retain_graph=True)])
             depth[0] -= 1
 
     for tensor in (x, w, y):
         tensor.register_hook(hook)
     outer = [g.tolist() for g in adjoint.autograd.grad(z, [x, w], retain_graph=True)]
     assert outer == expected
-    assert len(found) == 3 + 9
-    assert all(gradients == expected for gradients in found)
+    assert len(results) == 3 + 9
+    assert all(gradients == expected for gradients in results)
 
 
 def in_threads(function, n=4):
@@ -648,18 +648,18 @@ def test_threads_build_and_run_graphs_of_their_own_on_a_shared_leaf():
 def test_hook_may_wait_for_another_thread_that_runs_backward():
     x = leaf(1.0, 2.0)
     z = (x * x).sum()
-    found = []
+    results = []
 
     def hook(g):
         if threading.current_thread() is main:
-            thread = threading.Thread(target=lambda: found.append(adjoint.autograd.grad(z, x, retain_graph=True)[0]))
+            thread = threading.Thread(target=lambda: results.append(adjoint.autograd.grad(z, x, retain_graph=True)[0]))
             thread.start()
             thread.join(timeout=30)
 
     main = threading.current_thread()
     x.register_hook(hook)
     z.backward(retain_graph=True)
-    assert [g.tolist() for g in found] == [[2.0, 4.0]]
+    assert [g.tolist() for g in results] == [[2.0, 4.0]]
     assert_same(x.grad, [2.0, 4.0])
 
 
@@ -671,7 +671,7 @@ MODES = {
     "set_grad_enabled(False)": (lambda: adjoint.set_grad_enabled(False), True, False),
     "set_grad_enabled(True)": (lambda: adjoint.set_grad_enabled(True), False, True),
 }
-modes = pytest.mark.parametrize(("mode", "outside", "inside"), MODES.values(), ids=MODES)
+modes = pytest.mark.parametrize(("mode", "outside", "value_inside"), MODES.values(), ids=MODES)
 
 
 @pytest.fixture(autouse=True)
@@ -690,10 +690,10 @@ def outer(outside):
 
 
 @modes
-def test_mode_in_a_block(mode, inside, outside, outer):
+def test_mode_in_a_block(mode, value_inside, outside, outer):
     with mode():
-        assert adjoint.is_grad_enabled() is inside
-        assert (leaf(1.0) * 2).requires_grad is inside
+        assert adjoint.is_grad_enabled() is value_inside
+        assert (leaf(1.0) * 2).requires_grad is value_inside
     assert adjoint.is_grad_enabled() is outside
     with pytest.raises(KeyError), mode():
         raise KeyError
@@ -701,7 +701,7 @@ def test_mode_in_a_block(mode, inside, outside, outer):
 
 
 @modes
-def test_mode_of_a_function(mode, inside, outside, outer):
+def test_mode_of_a_function(mode, value_inside, outside, outer):
     @mode()
     def function(fail=False):
         """Documented."""
@@ -711,7 +711,7 @@ def test_mode_of_a_function(mode, inside, outside, outer):
 
     assert function.__doc__ == "Documented."
     assert adjoint.is_grad_enabled() is outside
-    assert function() is inside
+    assert function() is value_inside
     assert adjoint.is_grad_enabled() is outside
     with pytest.raises(KeyError):
         function(fail=True)
@@ -719,12 +719,12 @@ def test_mode_of_a_function(mode, inside, outside, outer):
 
 
 @modes
-def test_mode_of_a_recursive_function(mode, inside, outside, outer):
+def test_mode_of_a_recursive_function(mode, value_inside, outside, outer):
     @mode()
     def countdown(n):
         return [adjoint.is_grad_enabled()] + (countdown(n - 1) if n else [])
 
-    assert countdown(3) == [inside] * 4
+    assert countdown(3) == [value_inside] * 4
     assert adjoint.is_grad_enabled() is outside
 
 
@@ -740,7 +740,7 @@ def test_decorating_a_class_with_a_mode_is_warned_of(mode):
 
 
 @modes
-def test_mode_of_a_generator(mode, inside, outside, outer):
+def test_mode_of_a_generator(mode, value_inside, outside, outer):
     closed = []
 
     @mode()
@@ -748,23 +748,23 @@ def test_mode_of_a_generator(mode, inside, outside, outer):
         try:
             while True:
                 try:
-                    sent = yield adjoint.is_grad_enabled()
+                    message = yield adjoint.is_grad_enabled()
                 except KeyError:
-                    sent = "thrown"
-                if sent == "stop":
+                    message = "thrown"
+                if message == "stop":
                     return adjoint.is_grad_enabled()
         finally:
             closed.append(adjoint.is_grad_enabled())
 
     steps = generator()
-    assert next(steps) is inside
+    assert next(steps) is value_inside
     assert adjoint.is_grad_enabled() is outside
-    assert steps.send("more") is inside
-    assert steps.throw(KeyError()) is inside
+    assert steps.send("more") is value_inside
+    assert steps.throw(KeyError()) is value_inside
     assert adjoint.is_grad_enabled() is outside
     with pytest.raises(StopIteration) as stop:
         steps.send("stop")
-    assert stop.value.value is inside
+    assert stop.value.value is value_inside
     assert adjoint.is_grad_enabled() is outside
 
     steps = generator()
@@ -775,17 +775,17 @@ def test_mode_of_a_generator(mode, inside, outside, outer):
     with pytest.raises(ZeroDivisionError):
         steps.throw(ZeroDivisionError())
     assert adjoint.is_grad_enabled() is outside
-    assert closed == [inside] * 3
+    assert closed == [value_inside] * 3
 
 
 @modes
-def test_mode_of_coroutines_that_take_turns(mode, inside, outside, outer):
-    seen = []
+def test_mode_of_coroutines_that_take_turns(mode, value_inside, outside, outer):
+    flags = []
 
     async def undecorated(n):
         for _ in range(n):
             await asyncio.sleep(0)
-            seen.append(adjoint.is_grad_enabled())
+            flags.append(adjoint.is_grad_enabled())
 
     @mode()
     async def decorated(n, fail=False):
@@ -802,9 +802,9 @@ def test_mode_of_coroutines_that_take_turns(mode, inside, outside, outer):
         return await asyncio.gather(*turns, return_exceptions=True)
 
     first, _, third, failed = asyncio.run(main())
-    assert first == [inside] * 2 and third == [inside] * 5
+    assert first == [value_inside] * 2 and third == [value_inside] * 5
     assert isinstance(failed, KeyError)
-    assert seen == [outside] * 6
+    assert flags == [outside] * 6
     assert adjoint.is_grad_enabled() is outside
 
 
@@ -851,24 +851,24 @@ def test_one_context_manager_used_again_and_inside_itself():
 
 
 def test_modes_belong_to_their_thread():
-    seen = []
+    flags = []
     with adjoint.no_grad():
-        thread = threading.Thread(target=lambda: seen.append(adjoint.is_grad_enabled()))
+        thread = threading.Thread(target=lambda: flags.append(adjoint.is_grad_enabled()))
         thread.start()
         thread.join()
         assert not adjoint.is_grad_enabled()
-    assert seen == [True]
+    assert flags == [True]
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_hooks_run_in_the_mode_of_the_pass(create_graph):
-    seen = []
+    flags = []
     x = leaf(1.0, 2.0)
     y = x * x
-    y.register_hook(lambda g: seen.append((adjoint.is_grad_enabled(), g.requires_grad)))
+    y.register_hook(lambda g: flags.append((adjoint.is_grad_enabled(), g.requires_grad)))
     w = adjoint.ones(2, dtype=adjoint.float64, requires_grad=True)
     adjoint.autograd.grad((y * w).sum(), x, create_graph=create_graph)
-    assert seen == [(create_graph, create_graph)]
+    assert flags == [(create_graph, create_graph)]
     assert adjoint.is_grad_enabled()
 
 
@@ -1223,8 +1223,8 @@ def test_modified_view_keeps_its_history_when_its_base_is_detached(write, again,
     assert_same(g[:2] if write is write_by_index else g[1:], expected + 1)
     assert v.grad_fn.next_functions[0][0] is not None
     # what was not modified itself follows the base
-    given, taken = adjoint.autograd.grad(other.sum(), (w, x) if again else (w, w), allow_unused=True)
-    assert given is None and (taken is not None) is again
+    first, second = adjoint.autograd.grad(other.sum(), (w, x) if again else (w, w), allow_unused=True)
+    assert first is None and (second is not None) is again
     assert again or other.grad_fn.next_functions == ((None, 0),)
 
 
@@ -1315,12 +1315,12 @@ def test_retained_gradient_of_a_view_follows_in_place_changes():
 def test_hook_stays_with_the_value_that_it_was_registered_for():
     x = leaf(1.0, 2.0)
     y = x * 1
-    seen = []
-    y.register_hook(lambda g: seen.append(("before", g.tolist())))
+    notes = []
+    y.register_hook(lambda g: notes.append(("before", g.tolist())))
     y.mul_(3)
-    y.register_hook(lambda g: seen.append(("after", g.tolist())))
+    y.register_hook(lambda g: notes.append(("after", g.tolist())))
     y.sum().backward()
-    assert seen == [("after", [1.0, 1.0]), ("before", [3.0, 3.0])]
+    assert notes == [("after", [1.0, 1.0]), ("before", [3.0, 3.0])]
 
 
 def test_in_place_under_no_grad_is_not_recorded():
@@ -1348,12 +1348,12 @@ class Fails:
 def test_error_leaves_gradients_of_nodes_that_did_not_run():
     early, late = leaf(1.0, 2.0), leaf(3.0, 4.0)
     early.grad = adjoint.tensor([7.0, 7.0], dtype=adjoint.float64)
-    kept = early.grad
+    grad = early.grad
     y = early * 2
     y.register_hook(Fails())
     with pytest.raises(KeyError, match="on purpose"):
         (y * late).sum().backward()
-    assert early.grad is kept and early.grad.tolist() == [7.0, 7.0]
+    assert early.grad is grad and early.grad.tolist() == [7.0, 7.0]
     assert late.grad.tolist() == [2.0, 4.0], "this node had run before"
 
 
@@ -1487,13 +1487,13 @@ def test_captured_gradients_are_not_changed_later():
 def test_gradients_that_hooks_keep_are_not_changed_later(where):
     x = leaf(1.0, 2.0)
     y = x.clone()
-    seen = []
-    (x if where == "leaf" else y).register_hook(seen.append)
+    notes = []
+    (x if where == "leaf" else y).register_hook(notes.append)
     for _ in range(3):
         y.sum().backward(retain_graph=True)
-    assert [g.tolist() for g in seen] == [[1.0, 1.0]] * 3
+    assert [g.tolist() for g in notes] == [[1.0, 1.0]] * 3
     assert x.grad.tolist() == [3.0, 3.0]
-    assert not any(np.may_share_memory(memory_of(g), memory_of(x.grad)) for g in seen)
+    assert not any(np.may_share_memory(memory_of(g), memory_of(x.grad)) for g in notes)
 
 
 def test_what_a_hook_returns_is_not_kept():
@@ -1575,8 +1575,8 @@ def test_gradient_has_the_strides_of_a_dense_leaf(make, strides, pull):
 
 def test_the_readme_names_tests_that_exist():
     text = Path(adjoint.core.__file__).with_name("README.md").read_text()
-    named = set(re.findall(r"`(test_\w+)`", text))
+    names = set(re.findall(r"`(test_\w+)`", text))
     sources = [file.read_text() for file in Path(__file__).parent.glob("test_*.py")]
     defined = {name for source in sources for name in re.findall(r"def (test_\w+)", source)}
-    assert len(named) > 20
-    assert named <= defined
+    assert len(names) > 20
+    assert names <= defined

@@ -22,10 +22,10 @@ class WatchedLock:
     """A lock that counts how often it was taken, and knows whether it is held."""
 
     def __init__(self) -> None:
-        self.taken = self.depth = 0
+        self.count = self.depth = 0
 
     def __enter__(self) -> None:
-        self.taken += 1
+        self.count += 1
         self.depth += 1
 
     def __exit__(self, *_: Any) -> None:
@@ -75,7 +75,7 @@ def test_a_generator_is_used_under_its_lock(name: str) -> None:
     lock = generator._lock = WatchedLock()
     generator._numpy = Guarded(generator._numpy, lock)
     DRAWS[name](generator)
-    assert lock.taken and not lock.depth
+    assert lock.count and not lock.depth
 
 
 def test_a_state_is_set_under_the_lock() -> None:
@@ -83,7 +83,7 @@ def test_a_state_is_set_under_the_lock() -> None:
     state = generator.get_state()
     lock = generator._lock = WatchedLock()
     generator.set_state(state)
-    assert lock.taken == 1
+    assert lock.count == 1
 
 
 def test_the_default_generator_is_made_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_the_default_generator_is_made_under_a_lock(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(random, "_default", None)
     monkeypatch.setattr(random, "_default_lock", lock)
     assert random.default_generator() is random.default_generator()
-    assert lock.taken == 1
+    assert lock.count == 1
 
 
 @pytest.mark.skipif(not graph.__file__.endswith(".py"), reason="the compiled form keeps its lock in a variable of C")
@@ -101,7 +101,7 @@ def test_a_leaf_accumulates_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(graph, "_end_accumulation", lambda: lock.__exit__(None, None, None))
     x, y = (adjoint.ones(2, requires_grad=True) for _ in range(2))
     (x * y).sum().backward()
-    assert lock.taken == 2
+    assert lock.count == 2
 
 
 @pytest.mark.parametrize(("mode", "calls"), [("all", 1), ("any", 1)])
@@ -109,11 +109,11 @@ def test_a_hook_of_several_tensors_counts_under_a_lock(mode: str, calls: int, mo
     lock = WatchedLock()
     monkeypatch.setattr(edges, "new_lock", lambda: lock)
     x, y = (adjoint.ones(2, requires_grad=True) for _ in range(2))
-    seen: list[int] = []
-    register_multi_grad_hook((x, y), lambda _: seen.append(lock.depth), mode=mode)
+    notes: list[int] = []
+    register_multi_grad_hook((x, y), lambda _: notes.append(lock.depth), mode=mode)
     (x * y).sum().backward()
-    assert lock.taken == 2
-    assert seen == [0] * calls  # a hook may call what takes the lock again
+    assert lock.count == 2
+    assert notes == [0] * calls  # a hook may call what takes the lock again
 
 
 def test_names_are_attached_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,4 +124,4 @@ def test_names_are_attached_under_a_lock(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(binding, "_loaded", binding._loaded - {home})
     binding.load(home)
     binding.load(home)
-    assert lock.taken == 1
+    assert lock.count == 1

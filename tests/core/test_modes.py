@@ -101,13 +101,13 @@ def test_a_new_thread_has_the_initial_values() -> None:
 
 
 def test_take_copies_every_mode() -> None:
-    made, other = ThreadState(), ThreadState()
+    state, other = ThreadState(), ThreadState()
     for name, mode in MODES.items():
         changed = {bool: not mode.initial, int: 17, tuple: ("x",)}.get(type(mode.initial), "x")
         changed = modes.Level(17) if name == "level" else changed
         setattr(other, name, changed)
-    made.take(other)
-    assert {name: getattr(made, name) for name in MODES} == {name: getattr(other, name) for name in MODES}
+    state.take(other)
+    assert {name: getattr(state, name) for name in MODES} == {name: getattr(other, name) for name in MODES}
 
 
 def test_take_lists_the_modes_in_the_order_of_the_table() -> None:
@@ -133,12 +133,12 @@ def test_block_is_undone(name: str) -> None:
 def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
     x = adjoint.ones(2, requires_grad=True)
     y = x * 2
-    entered = []
+    blocks = []
 
     def hook(gradient: Any) -> None:
         block = BLOCKS[name]()
         block.__enter__()
-        entered.append(block)
+        blocks.append(block)
 
     y.register_hook(hook)
     before = modes_now()
@@ -147,7 +147,7 @@ def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
         y.sum().backward()
         assert modes_now() == before
         # leaving it afterwards changes no count
-        block = entered.pop()
+        block = blocks.pop()
         block.__exit__(None, None, None)
         assert {n: v for n, v in modes_now().items() if n in ("unusual", "locations")} == {"unusual": 0, "locations": 0}
     for changed, value in before.items():
@@ -157,16 +157,16 @@ def test_block_that_a_hook_never_leaves_ends_with_the_pass(name: str) -> None:
 def test_modes_are_handed_over_to_other_threads() -> None:
     with contextlib.ExitStack() as stack:
         some_modes_are_on(stack)
-        waits, found = current(), []
+        waits, result = current(), []
 
         def work() -> None:
             modes.adopt(waits)
-            found.append(modes_now())
+            result.append(modes_now())
 
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-        assert found == [modes_now()]
+        assert result == [modes_now()]
 
 
 def test_layout_policy_holds_in_a_pass_of_its_own_thread() -> None:
@@ -174,16 +174,16 @@ def test_layout_policy_holds_in_a_pass_of_its_own_thread() -> None:
     x = adjoint.ones(2, 3).t().requires_grad_()
 
     def deeper(depth: int) -> list[bool]:
-        seen: list[bool] = []
+        flags: list[bool] = []
         y = adjoint.ones(1, requires_grad=True) * 2
 
         def hook(gradient: Any) -> None:
             with adjoint.enable_grad():
-                seen.extend(deeper(depth - 1) if depth else [current().enforce_layout])
+                flags.extend(deeper(depth - 1) if depth else [current().enforce_layout])
 
         y.register_hook(hook)
         y.sum().backward()
-        return seen
+        return flags
 
     with adjoint.autograd.enforce_grad_layout_policy(False):
         assert deeper(35) == [False]
@@ -205,19 +205,19 @@ def test_process_wide_modes_that_a_hook_switches_stay() -> None:
 
 def test_one_block_may_serve_several_threads() -> None:
     hooks = graph.saved_tensors_hooks(same, same)
-    inside, over = threading.Event(), threading.Event()
+    in_block, over = threading.Event(), threading.Event()
     left: list[Any] = []
 
     def work() -> None:
         with hooks:
-            inside.set()
+            in_block.set()
             over.wait()
         left.append(current().saved_hooks)
 
     thread = threading.Thread(target=work)
     with hooks:
         thread.start()
-        inside.wait()
+        in_block.wait()
     assert current().saved_hooks == ()
     over.set()
     thread.join()
@@ -298,22 +298,22 @@ def test_a_block_may_be_left_in_another_thread() -> None:
 
 
 def test_anomaly_mode_holds_in_threads_that_run() -> None:
-    inside, over = threading.Event(), threading.Event()
-    found = []
+    in_block, over = threading.Event(), threading.Event()
+    results = []
 
     def work() -> None:
         current()
-        inside.set()
+        in_block.set()
         over.wait()
-        found.append(bool(current().anomaly))
+        results.append(bool(current().anomaly))
 
     thread = threading.Thread(target=work)
     thread.start()
-    inside.wait()
+    in_block.wait()
     with adjoint.autograd.set_detect_anomaly(True):
         over.set()
         thread.join()
-    assert found == [True]
+    assert results == [True]
 
 
 def test_set_grad_enabled_may_be_entered_again() -> None:

@@ -86,12 +86,12 @@ def test_sequence_numbers():
     for node in (operation, context, accumulator):
         node._set_sequence_nr(77)
         assert node._sequence_nr() == 77
-        for number, error, said in (
+        for number, error, message in (
             (-1, OverflowError, "can't convert negative int to unsigned"),
             (2**64, OverflowError, "int too big to convert"),
             (1.5, TypeError, "an integer is required"),
         ):
-            with pytest.raises(error, match=rf"^{said}$"):
+            with pytest.raises(error, match=rf"^{message}$"):
                 node._set_sequence_nr(number)
         assert node._sequence_nr() == 77
 
@@ -112,12 +112,12 @@ def test_nodes_of_a_larger_number_run_first():
 def test_hooks_of_a_tensor_on_another_node():
     x = leaf()
     y = x * 2
-    seen = []
-    y.register_hook(lambda g: seen.append(g.tolist()) or g * 10)
+    grads = []
+    y.register_hook(lambda g: grads.append(g.tolist()) or g * 10)
     z = x * 3
     z.grad_fn._register_hook_dict(y)
     z.sum().backward()
-    assert seen == [[1.0, 1.0]] and x.grad.tolist() == [30.0, 30.0]
+    assert grads == [[1.0, 1.0]] and x.grad.tolist() == [30.0, 30.0]
     x.register_hook(lambda g: g + 1)
     x.grad.zero_()
     z = x * 3
@@ -147,9 +147,9 @@ def test_a_node_can_be_called():
     assert y.grad_fn.next_functions[0][0](adjoint.ones(2)) == () and x.grad.tolist() == [1, 1]
     y.register_hook(lambda g: pytest.fail("called a hook"))
     y.grad_fn(adjoint.ones(2))
-    for given, said in (((), "expected 1 arguments, got 0 instead"), ((3.0,), "argument 0 is not a Variable")):
-        with pytest.raises(TypeError, match=rf"^{said}$"):
-            z.grad_fn(*given)
+    for arguments, message in (((), "expected 1 arguments, got 0 instead"), ((3.0,), "argument 0 is not a Variable")):
+        with pytest.raises(TypeError, match=rf"^{message}$"):
+            z.grad_fn(*arguments)
     with pytest.raises(TypeError, match=r"^'DoubleBackward' object is not callable$"):
         Double.apply(x).grad_fn(adjoint.ones(2))
 
@@ -169,7 +169,7 @@ _n_arguments _structures _value _save _free _forget _pull_back version base half
 
 @pytest.mark.parametrize("name", NAMES)
 def test_context_takes_attributes_of_any_name(name):
-    kept = []
+    contexts = []
 
     class Scale(Function):
         @staticmethod
@@ -180,14 +180,14 @@ def test_context_takes_attributes_of_any_name(name):
 
         @staticmethod
         def backward(ctx, g):
-            kept.append(getattr(ctx, name))
+            contexts.append(getattr(ctx, name))
             (x,) = ctx.saved_tensors
             return g * 2 * x, None
 
     x = leaf()
     y = Scale.apply(x, 2.0)
     (y.sum() + y.exp().sum()).backward(retain_graph=True)
-    assert kept == ["mine"] and x.grad.tolist() == pytest.approx([16.778112] * 2)
+    assert contexts == ["mine"] and x.grad.tolist() == pytest.approx([16.778112] * 2)
     y.sum().backward(create_graph=False)
     assert repr(y.grad_fn).startswith("<ScaleBackward object at") and repr(y).endswith("grad_fn=<ScaleBackward>)")
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
@@ -223,7 +223,7 @@ def test_error_messages_name_a_context_with_a_name_of_the_users():
 
 
 def test_materialize_grads_is_true_or_false():
-    said = r"^set_materialize_grads received an invalid combination of arguments - got \(int\), but expected \(bool\)$"
+    text = r"^set_materialize_grads received an invalid combination of arguments - got \(int\), but expected \(bool\)$"
 
     class Wrong(Function):
         @staticmethod
@@ -233,7 +233,7 @@ def test_materialize_grads_is_true_or_false():
             ctx.set_materialize_grads(1)
 
     for direct in (True, False):
-        with pytest.raises(TypeError, match=said):
+        with pytest.raises(TypeError, match=text):
             Wrong.apply(leaf(), direct)
 
 
@@ -278,13 +278,13 @@ class Nothing(Function):
 @pytest.mark.parametrize("hooked", [False, True])
 def test_nodes_of_several_results_that_receive_nothing(hooked):
     x = adjoint.ones(4, requires_grad=True)
-    parts, seen = x.split(2), []
+    parts, notes = x.split(2), []
     if hooked:
-        parts[0].register_hook(seen.append)
+        parts[0].register_hook(notes.append)
         parts[0].retain_grad()
     sum(Nothing.apply(part).sum() for part in parts).backward()
     assert x.grad is None or not x.grad.any()
-    assert all(gradient is None or not gradient.any() for gradient in seen)
+    assert all(gradient is None or not gradient.any() for gradient in notes)
 
 
 def test_a_hook_of_another_node_may_leave_the_gradient():
@@ -334,11 +334,11 @@ def test_the_type_of_a_gradient_follows_when_it_is_changed_later():
     assert x.grad.dtype is adjoint.float64
 
 
-@pytest.mark.parametrize("called", [lambda node: repr(operations["sin"]), dir])
-def test_what_is_shown_of_nodes_and_operations(called):
+@pytest.mark.parametrize("function", [lambda node: repr(operations["sin"]), dir])
+def test_what_is_shown_of_nodes_and_operations(function):
     y = adjoint.ones(2, requires_grad=True).clamp(0, 2)
     y.sum().backward()
-    assert "sin(input)" in called(y.grad_fn) or "name" in called(y.grad_fn)
+    assert "sin(input)" in function(y.grad_fn) or "name" in function(y.grad_fn)
 
 
 NUMBERS = {
@@ -360,12 +360,12 @@ def test_numbers_of_overloads_have_no_edge(function, n):
     # as in PyTorch 2.13, where e.g. the node of x ** 2 has one input and that of x * 2 two
     x = adjoint.tensor([0.5, 2.0], dtype=adjoint.float64, requires_grad=True)
     y = function(x)
-    node, seen = y.grad_fn, []
-    node.register_hook(lambda inputs, outputs: seen.append(inputs))
+    node, notes = y.grad_fn, []
+    node.register_hook(lambda inputs, outputs: notes.append(inputs))
     (plain,) = adjoint.autograd.grad(y.sum(), x, retain_graph=True)
-    called = node(adjoint.ones_like(y))
-    assert len(node.next_functions) == len(seen[0]) == n
-    assert (1 if isinstance(called, adjoint.Tensor) else len(called)) == n
+    result = node(adjoint.ones_like(y))
+    assert len(node.next_functions) == len(notes[0]) == n
+    assert (1 if isinstance(result, adjoint.Tensor) else len(result)) == n
     node.register_hook(lambda inputs, outputs: tuple(None if g is None else g * 10 for g in inputs))
     assert adjoint.equal(adjoint.autograd.grad(y.sum(), x)[0], 10 * plain)
 

@@ -15,7 +15,7 @@ from adjoint.core import graph, hooks
 HOOKS = ("hook", "other hook", "prehook", "other prehook", "posthook", "retain_grad")
 ON_TENSORS = ("hook", "other hook")
 FACTORS = {"hook": 10.0, "other hook": 100.0, "prehook": 1000.0, "other prehook": 7.0, "posthook": 3.0}
-CHOSEN = [chosen for n in range(4) for chosen in itertools.permutations(HOOKS, n)]
+CHOSEN = [combination for n in range(4) for combination in itertools.permutations(HOOKS, n)]
 MIDDLES: dict[str, Callable[[Any], Any]] = {
     "operation": lambda x: x * 2,
     "one of several results": lambda x: (x * 2).unbind(0)[0],
@@ -26,12 +26,12 @@ MIDDLES: dict[str, Callable[[Any], Any]] = {
 class Program:
     """z = 5 y w, where y comes from x, with hooks on y and its node; `log` has what ran and what it was given."""
 
-    def __init__(self, middle: str, chosen: tuple[str, ...]) -> None:
+    def __init__(self, middle: str, names: tuple[str, ...]) -> None:
         self.log: list[tuple[str, float]] = []
         self.x = adjoint.tensor([1.0, 1.0], requires_grad=True)
         self.w = adjoint.tensor(3.0, requires_grad=True)
         self.y = MIDDLES[middle](self.x)
-        for name in chosen:
+        for name in names:
             if name == "retain_grad":
                 self.y.retain_grad()
             elif "post" in name:
@@ -58,20 +58,20 @@ class Program:
 
     def gradients(self, names: str, create_graph: bool = False) -> list[float]:
         """What grad() gives for some of x, y and w, and Y: the edge of y."""
-        known = {"x": self.x, "y": self.y, "w": self.w, "Y": adjoint.autograd.graph.get_gradient_edge(self.y)}
-        found = adjoint.autograd.grad(self.z, [known[name] for name in names], create_graph=create_graph)
-        return [number(g) for g in found]
+        tensors = {"x": self.x, "y": self.y, "w": self.w, "Y": adjoint.autograd.graph.get_gradient_edge(self.y)}
+        grads = adjoint.autograd.grad(self.z, [tensors[name] for name in names], create_graph=create_graph)
+        return [number(g) for g in grads]
 
 
 def number(tensor: Any) -> float:
     return float(tensor.detach().reshape(-1)[0])
 
 
-def expected(chosen: tuple[str, ...]) -> tuple[float, float, list[str]]:
+def expected(names: tuple[str, ...]) -> tuple[float, float, list[str]]:
     """The gradients of y and x, and the order: a tensor's hooks before its node's, each kind as registered."""
-    on_y = [name for name in chosen if name in ON_TENSORS]
-    before = [name for name in chosen if "prehook" in name]
-    after = [name for name in chosen if name == "posthook"]
+    on_y = [name for name in names if name in ON_TENSORS]
+    before = [name for name in names if "prehook" in name]
+    after = [name for name in names if name == "posthook"]
     y = 15.0
     for name in on_y:
         y *= FACTORS[name]
@@ -84,38 +84,38 @@ def expected(chosen: tuple[str, ...]) -> tuple[float, float, list[str]]:
 @pytest.mark.parametrize("create_graph", [False, True])
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_gradients_do_not_depend_on_which_others_are_asked_for(middle, create_graph):
-    for chosen in CHOSEN:
-        y, x, order = expected(chosen)
+    for selection in CHOSEN:
+        y, x, order = expected(selection)
         for names in ("x", "yx", "xy", "Yx", "xw", "yxyY", "wyx"):
-            program = Program(middle, chosen)
-            known = {"x": x, "y": y, "Y": y, "w": 10.0 * program.y.numel()}
-            assert program.gradients(names, create_graph) == [known[name] for name in names], (chosen, names)
+            program = Program(middle, selection)
+            factors = {"x": x, "y": y, "Y": y, "w": 10.0 * program.y.numel()}
+            assert program.gradients(names, create_graph) == [factors[name] for name in names], (selection, names)
             assert [name for name, _ in program.log] == order
             assert program.x.grad is None and program.w.grad is None
-            if "retain_grad" in chosen:
+            if "retain_grad" in selection:
                 assert number(program.y.grad) == y
 
 
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_at_the_end_of_a_pass_only_the_hooks_of_the_tensor_run(middle):
-    for chosen in CHOSEN:
-        y, _, order = expected(chosen)
+    for selection in CHOSEN:
+        y, _, order = expected(selection)
         for names in ("y", "Y", "yw", "yY"):
-            program = Program(middle, chosen)
+            program = Program(middle, selection)
             assert program.gradients(names)[0] == y
             assert [name for name, _ in program.log] == [name for name in order if name in ON_TENSORS]
 
 
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_backward_gives_what_grad_gives(middle):
-    for chosen in CHOSEN:
-        y, x, order = expected(chosen)
+    for selection in CHOSEN:
+        y, x, order = expected(selection)
         for inputs in (None, "x", "xy", "yx"):
-            program = Program(middle, chosen)
-            known = {"x": program.x, "y": program.y}
-            program.z.backward(inputs=inputs and [known[name] for name in inputs])
+            program = Program(middle, selection)
+            tensors = {"x": program.x, "y": program.y}
+            program.z.backward(inputs=inputs and [tensors[name] for name in inputs])
             assert number(program.x.grad) == x and [name for name, _ in program.log] == order
-            if "retain_grad" in chosen or "y" in (inputs or ""):
+            if "retain_grad" in selection or "y" in (inputs or ""):
                 assert number(program.y.grad) == y
 
 
@@ -129,8 +129,8 @@ REGISTRATIONS: dict[str, Callable[[Any, Any, Callable[..., None]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", REGISTRATIONS)
-def test_first_hooks_of_two_threads(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", REGISTRATIONS)
+def test_first_hooks_of_two_threads(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     both = threading.Barrier(2)
 
     class SlowTable(hooks.HookTable):
@@ -146,7 +146,7 @@ def test_first_hooks_of_two_threads(place: str, monkeypatch: pytest.MonkeyPatch)
     calls: list[int] = []
 
     def register(number: int) -> None:
-        REGISTRATIONS[place](x, y, lambda *received: calls.append(number))
+        REGISTRATIONS[kind](x, y, lambda *received: calls.append(number))
 
     threads = [threading.Thread(target=register, args=(number,)) for number in range(2)]
     for thread in threads:

@@ -34,7 +34,7 @@ def arguments_of(rule, shape, kind):
 ORDERS = {"jv": "v", "yv": "v"}
 
 
-def called(rule, arrays):
+def call(rule, arrays):
     tensors = {name: adjoint.from_numpy(array) for name, array in arrays.items()}
     for name in tensors.keys() - {ORDERS.get(rule.name)}:
         tensors[name].requires_grad_()
@@ -51,7 +51,7 @@ def test_gradients_equal_those_of_recorded_formulas(rule):
         arrays = arguments_of(rule, shape, kind)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            first, again = called(rule, arrays), called(rule, arrays)
+            first, again = call(rule, arrays), call(rule, arrays)
         g = adjoint.from_numpy(rng.normal(size=shape).astype(kind))
         quick = adjoint.autograd.grad(first[0], first[1], g, allow_unused=True)
         # with create_graph formulas run operation by operation, on Tensors
@@ -140,15 +140,15 @@ def test_backward_passes_are_quiet_and_leave_the_setting_as_it_was():
 
 def test_results_never_share_memory_with_what_is_saved_or_delivered():
     x = adjoint.rand(6, dtype=adjoint.float64, requires_grad=True)
-    seen = []
+    grads = []
     y = x.tanh()
-    y.register_hook(lambda g: seen.append(g))
+    y.register_hook(lambda g: grads.append(g))
     z = (y * 2.0 + y) * y
     for _ in range(3):
         z.sum().backward(retain_graph=True)
-    first = [array.numpy().copy() for array in (*seen, y.detach(), x.grad)]
+    first = [array.numpy().copy() for array in (*grads, y.detach(), x.grad)]
     x.grad.mul_(0)
-    for k, value in enumerate(seen):
+    for k, value in enumerate(grads):
         value.mul_(7)
         assert not np.may_share_memory(value.numpy(), x.grad.numpy()), k
     x.grad = None

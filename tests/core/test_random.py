@@ -46,13 +46,13 @@ def test_states_continue_the_stream(g):
     r.integers(g, (3,), np.int32, 0, 10)  # leaves half a word in the bit generator
     state = g.get_state()
     assert state.dtype is adjoint.uint8
-    wanted = r.integers(g, (50,), np.int32, 0, 1000)
+    expected = r.integers(g, (50,), np.int32, 0, 1000)
     for other in (g.set_state(state), r.Generator().set_state(state)):
-        np.testing.assert_array_equal(r.integers(other, (50,), np.int32, 0, 1000), wanted)
+        np.testing.assert_array_equal(r.integers(other, (50,), np.int32, 0, 1000), expected)
         assert other.initial_seed() == 5
     other = r.Generator().set_state(state)
     for copied in (other.clone_state(), pickle.loads(pickle.dumps(other))):
-        np.testing.assert_array_equal(r.integers(copied, (50,), np.int32, 0, 1000), wanted)
+        np.testing.assert_array_equal(r.integers(copied, (50,), np.int32, 0, 1000), expected)
 
 
 def test_state_errors(g):
@@ -67,9 +67,9 @@ def test_state_errors(g):
 def test_default_generator():
     assert r.manual_seed(3) is r.default_generator() and r.initial_seed() == 3
     state = r.get_rng_state()
-    wanted = r.uniform(None, (4,))
+    expected = r.uniform(None, (4,))
     r.set_rng_state(state)
-    np.testing.assert_array_equal(r.uniform(None, (4,)), wanted)
+    np.testing.assert_array_equal(r.uniform(None, (4,)), expected)
     assert r.seed() == r.initial_seed()
     assert r.manual_seed("3").initial_seed() == 3
     with pytest.raises(ValueError, match="invalid literal"):
@@ -79,16 +79,16 @@ def test_default_generator():
 def test_draws_from_threads_do_not_repeat(g):
     with ThreadPoolExecutor(8) as pool:
         parts = list(pool.map(lambda _: r.uniform(g, (2000,), np.float64), range(16)))
-    drawn = np.concatenate(parts)
-    assert np.unique(drawn).size == drawn.size
-    np.testing.assert_array_equal(np.sort(drawn), np.sort(r.uniform(g.manual_seed(5), (32000,), np.float64)))
+    sample = np.concatenate(parts)
+    assert np.unique(sample).size == sample.size
+    np.testing.assert_array_equal(np.sort(sample), np.sort(r.uniform(g.manual_seed(5), (32000,), np.float64)))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, bfloat16.numpy])
 def test_uniform(g, dtype):
-    drawn = r.uniform(g, (200, 100), dtype)
-    assert drawn.shape == (200, 100) and drawn.dtype == dtype
-    wide = drawn.astype(np.float64)
+    sample = r.uniform(g, (200, 100), dtype)
+    assert sample.shape == (200, 100) and sample.dtype == dtype
+    wide = sample.astype(np.float64)
     assert wide.min() >= 0 and wide.max() < 1
     assert abs(wide.mean() - 0.5) < 0.01 and abs(wide.std() - 12**-0.5) < 0.01
     scaled = r.uniform(g, (20000,), dtype, -1, 3).astype(np.float64)
@@ -99,34 +99,34 @@ def test_uniform(g, dtype):
 @pytest.mark.parametrize(("dtype", "steps"), [(np.float16, 2**11), (bfloat16.numpy, 2**8)])
 def test_narrow_numbers_are_multiples_of_one_step(g, dtype, steps):
     """So rounding makes none of them 1."""
-    drawn = r.uniform(g, (20000,), dtype).astype(np.float64) * steps
-    np.testing.assert_array_equal(drawn, np.round(drawn))
-    assert (drawn.min(), drawn.max()) == (0, steps - 1)
+    sample = r.uniform(g, (20000,), dtype).astype(np.float64) * steps
+    np.testing.assert_array_equal(sample, np.round(sample))
+    assert (sample.min(), sample.max()) == (0, steps - 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, bfloat16.numpy])
 def test_normal(g, dtype):
-    drawn = r.normal(g, (20000,), dtype, 2, 3)
-    assert drawn.dtype == dtype
-    wide = drawn.astype(np.float64)
+    sample = r.normal(g, (20000,), dtype, 2, 3)
+    assert sample.dtype == dtype
+    wide = sample.astype(np.float64)
     assert abs(wide.mean() - 2) < 0.1 and abs(wide.std() - 3) < 0.1
     assert r.normal(g, (), dtype).shape == ()
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_draws(g, dtype):
-    drawn = r.normal(g, (20000,), dtype)
-    assert drawn.dtype == dtype
-    assert abs(drawn.real.var() - 0.5) < 0.03 and abs(drawn.imag.var() - 0.5) < 0.03
-    assert abs(np.mean(drawn.real * drawn.imag)) < 0.03
+    sample = r.normal(g, (20000,), dtype)
+    assert sample.dtype == dtype
+    assert abs(sample.real.var() - 0.5) < 0.03 and abs(sample.imag.var() - 0.5) < 0.03
+    assert abs(np.mean(sample.real * sample.imag)) < 0.03
     square = r.uniform(g, (1000,), dtype)
     assert square.dtype == dtype and square.real.max() < 1 and 0.4 < square.imag.mean() < 0.6
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.int8, np.float32, np.float16, np.uint64])
 def test_integers(g, dtype):
-    drawn = r.integers(g, (1000,), dtype, 3, 8)
-    assert drawn.dtype == dtype and set(drawn.tolist()) == {3, 4, 5, 6, 7}
+    sample = r.integers(g, (1000,), dtype, 3, 8)
+    assert sample.dtype == dtype and set(sample.tolist()) == {3, 4, 5, 6, 7}
     assert r.integers(g, (2, 0), dtype, 0, 2).shape == (2, 0)
 
 
@@ -135,15 +135,15 @@ def test_integers_of_bool(g):
 
 
 def test_permutation(g):
-    drawn = r.permutation(g, 50, np.float32)
-    assert drawn.dtype == np.float32 and sorted(drawn.tolist()) == list(range(50))
-    assert drawn.tolist() != list(range(50))
+    sample = r.permutation(g, 50, np.float32)
+    assert sample.dtype == np.float32 and sorted(sample.tolist()) == list(range(50))
+    assert sample.tolist() != list(range(50))
     assert r.permutation(g, 0).shape == (0,)
 
 
 def test_bernoulli(g):
-    drawn = r.bernoulli(g, 0.25, (100, 100))
-    assert drawn.dtype == np.float32 and set(np.unique(drawn)) == {0, 1} and abs(drawn.mean() - 0.25) < 0.02
+    sample = r.bernoulli(g, 0.25, (100, 100))
+    assert sample.dtype == np.float32 and set(np.unique(sample)) == {0, 1} and abs(sample.mean() - 0.25) < 0.02
     by_item = r.bernoulli(g, np.array([0.0, 1.0, 0.5]))
     assert by_item.dtype == np.float64 and by_item[0] == 0 and by_item[1] == 1
     assert r.bernoulli(g, 1.0, (3,), np.int64).tolist() == [1, 1, 1]
@@ -201,6 +201,6 @@ def test_errors(g, call, error, message):
 
 @pytest.mark.parametrize("name", ["uniform", "normal", "exponential", "cauchy", "log_normal"])
 def test_doubles_have_more_digits_than_floats(g, name):
-    drawn = getattr(r, name)(g, (100,), np.dtype("float64"))
-    assert drawn.dtype == np.float64
-    assert (drawn != drawn.astype(np.float32)).all()
+    sample = getattr(r, name)(g, (100,), np.dtype("float64"))
+    assert sample.dtype == np.float64
+    assert (sample != sample.astype(np.float32)).all()

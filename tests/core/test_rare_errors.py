@@ -18,7 +18,7 @@ def leaf(*values):
     return adjoint.tensor(values or (1.0, 2.0), requires_grad=True)
 
 
-def made(forward, **others):
+def make(forward, **others):
     members = {"forward": forward, "backward": lambda ctx, g: g, **others}
     return type("My", (Function,), {name: staticmethod(member) for name, member in members.items()})
 
@@ -81,7 +81,7 @@ def number_as_raw_saved():
 def inference_tensor_saved():
     with adjoint.inference_mode():
         constant = adjoint.ones(2)
-    made(lambda ctx, x: (ctx.save_for_backward(constant), x * 2)[1]).apply(leaf())
+    make(lambda ctx, x: (ctx.save_for_backward(constant), x * 2)[1]).apply(leaf())
 
 
 def freed_saved_tensor():
@@ -125,18 +125,18 @@ def derivative_that_is_missing():
 
 
 def setup_context_of_the_base():
-    made(lambda x: x * 2, setup_context=lambda *given: Function.setup_context(*given)).apply(leaf())
+    make(lambda x: x * 2, setup_context=lambda *args: Function.setup_context(*args)).apply(leaf())
 
 
 def keyword_for_setup_context():
-    made(lambda x, *, k=2: x * k, setup_context=lambda ctx, inputs, output: None).apply(leaf())
+    make(lambda x, *, k=2: x * k, setup_context=lambda ctx, inputs, output: None).apply(leaf())
 
 
 def saved_tensors_twice_in_a_checkpoint():
     def backward(ctx, g):
         return g * ctx.saved_tensors[0] * ctx.saved_tensors[0]
 
-    function = made(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], backward=backward)
+    function = make(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], backward=backward)
     checkpoint(function.apply, leaf(), use_reentrant=False).sum().backward()
 
 
@@ -208,6 +208,6 @@ def test_operands_between_each_other_may_overlap():
 def test_arrays_of_other_libraries_are_not_saved_to_disk(tmp_path):
     dask = pytest.importorskip("dask.array")
     y = adjoint.asarray(dask.ones(2)).requires_grad_()
-    said = r"save_to_disk\(\) writes arrays of NumPy, and got one of dask\."
-    with graph.save_to_disk(tmp_path), pytest.raises(TypeError, match=said):
+    message = r"save_to_disk\(\) writes arrays of NumPy, and got one of dask\."
+    with graph.save_to_disk(tmp_path), pytest.raises(TypeError, match=message):
         y.exp()

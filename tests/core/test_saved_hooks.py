@@ -81,17 +81,17 @@ def test_what_hooks_see(x: adjoint.Tensor) -> None:
 
 
 def test_innermost_pair_counts_and_hooks_end_with_the_block(x: adjoint.Tensor) -> None:
-    seen: list[str] = []
+    notes: list[str] = []
 
     def noting(name: str) -> graph.saved_tensors_hooks:
-        return graph.saved_tensors_hooks(lambda t: (seen.append(name), t)[1], same)
+        return graph.saved_tensors_hooks(lambda t: (notes.append(name), t)[1], same)
 
     with noting("outer"):
         with noting("inner"):
             x.exp()
         x.exp()
     x.exp()
-    assert seen == ["inner", "outer"]
+    assert notes == ["inner", "outer"]
 
 
 def test_errors_of_hooks(x: adjoint.Tensor) -> None:
@@ -177,10 +177,10 @@ def test_save_to_disk(x: adjoint.Tensor, tmp_path) -> None:
     files = list(tmp_path.iterdir())
     assert len(files) > 5
     y.backward(retain_graph=True)
-    found = x.grad
+    result = x.grad
     x.grad = None
     program(x).backward()
-    assert found.tolist() == x.grad.tolist()
+    assert result.tolist() == x.grad.tolist()
     del y
     assert not list(tmp_path.iterdir())
     with graph.save_to_disk(tmp_path, min_bytes=13):
@@ -228,9 +228,9 @@ def test_mutation_errors(x: adjoint.Tensor) -> None:
             graph.allow_mutation_on_saved_tensors(),
         ):
             x.exp()
-        inside = (x.clone() ** 2).sum()
+        square = (x.clone() ** 2).sum()
     with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
-        inside.backward()
+        square.backward()
     y = x.clone()
     outside = (y**2).sum()
     with graph.allow_mutation_on_saved_tensors():
@@ -258,9 +258,9 @@ def test_culprits_are_named(x: adjoint.Tensor, mode) -> None:
         with pytest.raises(RuntimeError) as error:
             loss.backward()
     text = str(error.value)
-    own = r'File ".*test_saved_hooks.py", line \d+, in overwritten: '
-    assert re.search(rf"saved for the backward pass here: {own}y = x.exp\(\)  # this line saves", text)
-    assert re.search(rf"modified here: {own}y.add_\(1\)  # this line modifies", text)
+    frame = r'File ".*test_saved_hooks.py", line \d+, in overwritten: '
+    assert re.search(rf"saved for the backward pass here: {frame}y = x.exp\(\)  # this line saves", text)
+    assert re.search(rf"modified here: {frame}y.add_\(1\)  # this line modifies", text)
 
 
 def test_without_recording_the_remedy_is_named(x: adjoint.Tensor) -> None:

@@ -13,10 +13,10 @@ from adjoint.autograd import detect_anomaly, set_detect_anomaly
 from adjoint.autograd.graph import record_locations, watch_forward
 
 
-def quietly(mode: type, *arguments: object, **named: object) -> object:
+def quietly(mode: type, *arguments: object, **options: object) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return mode(*arguments, **named)
+        return mode(*arguments, **options)
 
 
 def message_of_nan(loss: adjoint.Tensor) -> str:
@@ -125,16 +125,16 @@ def test_blocks_nest_and_end() -> None:
 
 
 def test_only_the_calling_thread_is_watched() -> None:
-    seen: list[bool] = []
+    flags: list[bool] = []
 
     def work() -> None:
-        seen.append(bool((adjoint.tensor([math.nan]) * 2).isnan()))
+        flags.append(bool((adjoint.tensor([math.nan]) * 2).isnan()))
 
     with watch_forward():
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    assert seen == [True]
+    assert flags == [True]
 
 
 def test_backward_passes_are_not_watched() -> None:
@@ -241,9 +241,9 @@ def test_a_parent_without_forward_information() -> None:
     y = (x**1.5).sum()
     with quietly(detect_anomaly):
         (first,) = adjoint.autograd.grad(y, x, create_graph=True)
-        with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="Error detected") as shown:
+        with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="Error detected") as caught:
             adjoint.autograd.grad((first * 0).sum(), x)
-    texts = [str(w.message) for w in shown]
+    texts = [str(w.message) for w in caught]
     assert texts[0].startswith("Error detected in PowBackward0. Traceback of forward call that caused the error:\n")
     assert texts[1].startswith("Error detected in PowBackward0. No forward pass information available.")
 

@@ -71,10 +71,10 @@ def test_jacobian_against_formula():
 @pytest.mark.parametrize("start", [1, 2])
 @pytest.mark.parametrize("name", OBSERVATIONS_AND_PARAMETERS)
 def test_certified_values_are_reached(name, start):
-    fit = nist.fit(nist.load(name), start)
-    assert fit.parameter_digits >= 8
-    assert fit.deviation_digits >= 8
-    assert fit.sum_of_squares_digits >= 8
+    solution = nist.fit(nist.load(name), start)
+    assert solution.parameter_digits >= 8
+    assert solution.deviation_digits >= 8
+    assert solution.sum_of_squares_digits >= 8
 
 
 def test_agreeing_digits():

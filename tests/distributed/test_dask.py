@@ -107,14 +107,14 @@ def eager_gradient(w: np.ndarray) -> tuple[Any, Any]:
 
 
 def test_loss_and_gradient_in_one_pass() -> None:
-    read = []
+    reads = []
     w, _, y = lazy_problem()
-    blocks = da.from_array(X, chunks=(10, 3)).map_blocks(lambda block: read.append(len(block)) or block, meta=X[:0])
+    blocks = da.from_array(X, chunks=(10, 3)).map_blocks(lambda block: reads.append(len(block)) or block, meta=X[:0])
     loss = loss_of(w, adjoint.as_tensor(blocks), y)
     (gradient,) = adjoint.autograd.grad(loss, w)
-    assert read == []
+    assert reads == []
     values = distributed.compute(loss, {"w": gradient})
-    assert read == [10] * 4
+    assert reads == [10] * 4
     expected = eager_gradient(np.ones(3))
     adjoint.testing.assert_close(values[0], expected[0])
     adjoint.testing.assert_close(values[1]["w"], expected[1])
@@ -141,15 +141,15 @@ def test_backward_accumulates_lazily_and_persist_keeps_the_graph_of_tasks_short(
 def test_forward_mode_and_second_order() -> None:
     w, x, y = lazy_problem()
     eager = adjoint.ones(3, dtype=adjoint.float64)
-    own, other = ((lambda w: loss_of(w, x, y)), lambda w: loss_of(w, adjoint.from_numpy(X), adjoint.from_numpy(Y)))
+    lazy, other = ((lambda w: loss_of(w, x, y)), lambda w: loss_of(w, adjoint.from_numpy(X), adjoint.from_numpy(Y)))
     w = w.detach()
     for derivative in (
         lambda f, w: adjoint.func.jvp(f, (w,), (w,))[1],
         lambda f, w: adjoint.autograd.functional.hvp(f, w, w)[1],
     ):
-        found = derivative(own, w)
-        assert isinstance(found._array, da.Array)
-        adjoint.testing.assert_close(found.compute(), derivative(other, eager))
+        result = derivative(lazy, w)
+        assert isinstance(result._array, da.Array)
+        adjoint.testing.assert_close(result.compute(), derivative(other, eager))
 
 
 # what is asked for, and what is refused -----------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def test_differentiable_arrays_beside_constant_ones(name: str) -> None:
     call = BESIDE_CONSTANTS[name]
     x, c = np.arange(6.0) - 2.5, np.cos(np.arange(6.0))
     lazy = da.from_array(c, chunks=2)
-    found = adjoint.grad(lambda x: call(x, lazy))(da.from_array(x, chunks=2))
-    np.testing.assert_allclose(np.asarray(found), adjoint.grad(lambda x: call(x, c))(x))
+    gradients = adjoint.grad(lambda x: call(x, lazy))(da.from_array(x, chunks=2))
+    np.testing.assert_allclose(np.asarray(gradients), adjoint.grad(lambda x: call(x, c))(x))
 
 
 #: Functions that look at values where there are some: at none that are not computed.
@@ -267,11 +267,11 @@ def test_what_was_a_view_is_not_used_after_its_base_was_modified() -> None:
 
 
 def test_indices_are_looked_at_when_they_are_computed() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
     places = da.from_array(np.array([0, 5]), chunks=1)
-    places = places.map_blocks(lambda block: asked.append(1) or block, dtype=int, meta=places._meta)
+    places = places.map_blocks(lambda block: calls.append(1) or block, dtype=int, meta=places._meta)
     picked = adjoint.index_select(adjoint.as_tensor(da.ones(3, chunks=3)), 0, adjoint.as_tensor(places))
-    assert asked == []
+    assert calls == []
     with pytest.raises(IndexError):
         picked.compute()
 

@@ -101,8 +101,8 @@ def test_arrays_that_mpi_cannot_send_are_refused() -> None:
 def test_buckets_hold_one_dtype_and_so_many_bytes_the_last_parameters_first() -> None:
     sizes = [(10, adjoint.float64), (1, adjoint.float32), (2, adjoint.float32), (30, adjoint.float32)]
     parameters = [adjoint.ones(n, dtype=dtype, requires_grad=True) for n, dtype in sizes]
-    found = [[number for number, _ in bucket] for bucket in mpi.divided(parameters, 100)]
-    assert found == [[3], [2, 1], [0]]
+    results = [[number for number, _ in bucket] for bucket in mpi.divided(parameters, 100)]
+    assert results == [[3], [2, 1], [0]]
 
 
 # one process that plays several -------------------------------------------------------------------------------------
@@ -139,15 +139,15 @@ class Ranks:
     def Free(self) -> None:
         pass
 
-    def allgather(self, own: object) -> list[object]:
-        return [own, *self.others]
+    def allgather(self, value: object) -> list[object]:
+        return [value, *self.others]
 
-    def Ialltoall(self, sent: np.ndarray, received: np.ndarray) -> Exchange:
-        received[...] = sent.reshape(received.shape)[0]
+    def Ialltoall(self, source: np.ndarray, received: np.ndarray) -> Exchange:
+        received[...] = source.reshape(received.shape)[0]
         return Exchange(self.comes)
 
-    def Iallgather(self, sent: np.ndarray, received: np.ndarray) -> Exchange:
-        received.reshape(-1, sent.size)[...] = sent
+    def Iallgather(self, source: np.ndarray, received: np.ndarray) -> Exchange:
+        received.reshape(-1, source.size)[...] = source
         return Exchange(self.comes)
 
 

@@ -65,8 +65,8 @@ def test_samples_have_second_derivatives():
     slopes = []
     for shift in (-STEP, STEP):
         adjoint.manual_seed(6)
-        moved = (a.detach() + shift).requires_grad_()
-        slopes.append(grad(d.Gamma(moved, adjoint.ones_like(moved)).rsample().sum(), moved)[0].item())
+        neighbour = (a.detach() + shift).requires_grad_()
+        slopes.append(grad(d.Gamma(neighbour, adjoint.ones_like(neighbour)).rsample().sum(), neighbour)[0].item())
     assert second.item() == pytest.approx((slopes[1] - slopes[0]) / (2 * STEP), rel=1e-4)
 
 

@@ -45,14 +45,14 @@ DISCRETE = {
 BOTH = CONTINUOUS | DISCRETE
 
 
-def inside(name):
+def points_in_support(name):
     return CONTINUOUS[name][1].ppf([[0.2, 0.3], [0.7, 0.9]])
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_densities(name):
     distribution, reference = CONTINUOUS[name]
-    x = inside(name)
+    x = points_in_support(name)
     assert distribution.log_prob(adjoint.tensor(x)).numpy() == pytest.approx(reference.logpdf(x), rel=1e-10)
 
 
@@ -66,7 +66,7 @@ def test_probabilities(name):
 @pytest.mark.parametrize("name", sorted(set(CONTINUOUS) - {"VonMises"}))
 def test_distribution_functions(name):
     distribution, reference = CONTINUOUS[name]
-    x = inside(name)
+    x = points_in_support(name)
     assert distribution.cdf(adjoint.tensor(x)).numpy() == pytest.approx(reference.cdf(x), rel=1e-9)
     if name != "FisherSnedecor":
         quantiles = distribution.icdf(T(0.2, 0.7)).numpy()
@@ -92,7 +92,7 @@ def test_entropies(name):
 )
 def test_modes_have_the_largest_density(name):
     distribution, _ = CONTINUOUS[name]
-    others = distribution.log_prob(adjoint.tensor(inside(name)))
+    others = distribution.log_prob(adjoint.tensor(points_in_support(name)))
     assert bool((distribution.log_prob(distribution.mode) >= others - 1e-12).all())
 
 

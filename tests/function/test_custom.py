@@ -25,7 +25,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("given", RULES)
+@pytest.mark.parametrize("names", RULES)
 @pytest.mark.parametrize(
     "derivative",
     [
@@ -40,8 +40,8 @@ RULES = {
         lambda f: lambda x: func.jvp(func.grad(lambda x: f(x).sum()), (x,), (Y,)),
     ],
 )
-def test_one_rule_is_enough(given, derivative):
-    cube = custom(lambda x: x**3, **RULES[given])
+def test_one_rule_is_enough(names, derivative):
+    cube = custom(lambda x: x**3, **RULES[names])
     pairs = [derivative(cube)(X), derivative(lambda x: x**3)(X)]
     for a, b in zip(*[result if isinstance(result, tuple) else (result,) for result in pairs], strict=True):
         assert_close(a, b)
@@ -83,14 +83,14 @@ def test_only_rules_that_are_needed_run():
 
 def test_arguments_of_all_kinds():
     @custom
-    def mixed(x, *more, scale=2.0, **named):
-        return (x + sum(more)) * scale * named["w"]
+    def mixed(x, *more, scale=2.0, **options):
+        return (x + sum(more)) * scale * options["w"]
 
     @mixed.vjp
-    def _(g, x, more, scale, named):
+    def _(g, x, more, scale, options):
         total = g * scale
         whole = (x + sum(more)) * total
-        return total * named["w"], tuple(total * named["w"] for _ in more), None, {"w": whole}
+        return total * options["w"], tuple(total * options["w"] for _ in more), None, {"w": whole}
 
     def f(x, w):
         return mixed(x, x, x * 2, w=w)
@@ -157,9 +157,9 @@ def test_joint_rules():
 def test_parts_without_cotangent():
     first = custom(lambda x: x[0] * 2, vjp=lambda g, x: (g * 2, None))
     a, b = X.clone().requires_grad_(), Y.clone().requires_grad_()
-    found = grad(first((a, b)).sum(), (a, b), allow_unused=True)
-    assert_close(found[0], X * 0 + 2)
-    assert found[1] is None
+    gradients = grad(first((a, b)).sum(), (a, b), allow_unused=True)
+    assert_close(gradients[0], X * 0 + 2)
+    assert gradients[1] is None
     none = custom(lambda x: x * 2, vjp=lambda g: None)
     assert grad(none(a).sum(), a, allow_unused=True) == (None,)
 

@@ -34,7 +34,7 @@ class First(Function):
         return grads[0]
 
 
-def made(forward, backward=None, **others):
+def make(forward, backward=None, **others):
     """A Function called My from plain functions."""
     members = {"forward": staticmethod(forward)}
     if backward is not None:
@@ -77,10 +77,10 @@ class Exp(Function):
 def test_first_and_second_derivative(function, second):
     x = leaf(0.5, -1.0)
     (first,) = grad(function.apply(x).sum(), x, create_graph=True)
-    (found,) = grad(first.sum(), x)
+    (gradient,) = grad(first.sum(), x)
     x = x.detach().numpy()
     np.testing.assert_allclose(first.detach().numpy(), 2 * x if function is Square else np.exp(x))
-    np.testing.assert_allclose(found.numpy(), second(x))
+    np.testing.assert_allclose(gradient.numpy(), second(x))
 
 
 def test_node_is_the_context():
@@ -91,7 +91,7 @@ def test_node_is_the_context():
         assert len(ctx.next_functions) == 1 and ctx.needs_input_grad == (True,)
         return x * 2
 
-    function = made(forward)
+    function = make(forward)
     x = leaf(1.0)
     node = function.apply(x).grad_fn
     assert type(node).__name__ == node.name() == "MyBackward"
@@ -105,24 +105,24 @@ def test_node_is_the_context():
 
 
 def test_modes_inside():
-    seen = []
+    flags = []
 
     def forward(x):
-        seen.append(adjoint.is_grad_enabled())
+        flags.append(adjoint.is_grad_enabled())
         return x * 2
 
     def setup_context(ctx, inputs, output):
-        seen.append((adjoint.is_grad_enabled(), output.requires_grad))
+        flags.append((adjoint.is_grad_enabled(), output.requires_grad))
 
     def backward(ctx, g):
-        seen.append(adjoint.is_grad_enabled())
+        flags.append(adjoint.is_grad_enabled())
         return g
 
-    function = made(forward, backward, setup_context=setup_context)
+    function = make(forward, backward, setup_context=setup_context)
     x = leaf(1.0)
     grad(function.apply(x).sum(), x)
     grad(function.apply(x).sum(), x, create_graph=True)
-    assert seen == [False, (False, False), False, False, (False, False), True]
+    assert flags == [False, (False, False), False, False, (False, False), True]
 
 
 def test_exceptions_come_out_unchanged_and_restore_modes():
@@ -134,10 +134,10 @@ def test_exceptions_come_out_unchanged_and_restore_modes():
 
     x = leaf(1.0)
     with pytest.raises(Mine, match="why"):
-        made(failing).apply(x)
+        make(failing).apply(x)
     assert adjoint.is_grad_enabled()
     with pytest.raises(Mine, match="why"):
-        made(lambda ctx, x: x * 2, failing).apply(x).sum().backward()
+        make(lambda ctx, x: x * 2, failing).apply(x).sum().backward()
     assert x.grad is None
 
 
@@ -148,7 +148,7 @@ def test_arguments_by_name():
     def forward(ctx, x, a=3, b=4):
         return x * a + b
 
-    function = made(forward, lambda ctx, g: (g, *[None] * (len(ctx.needs_input_grad) - 1)))
+    function = make(forward, lambda ctx, g: (g, *[None] * (len(ctx.needs_input_grad) - 1)))
     x = leaf(1.0)
     assert values(function.apply(x, b=1)) == [4.0]
     assert function.apply(x).grad_fn.needs_input_grad == (True,)
@@ -157,16 +157,16 @@ def test_arguments_by_name():
 
 
 def test_setup_context_sees_defaults():
-    seen = []
-    function = made(
+    notes = []
+    function = make(
         lambda x, a=3: x * a,
         lambda ctx, g: (g * 3, None),
-        setup_context=lambda ctx, inputs, output: seen.append(inputs[1]),
+        setup_context=lambda ctx, inputs, output: notes.append(inputs[1]),
     )
     x = leaf(1.0)
     function.apply(x).backward(adjoint.ones(1, dtype=adjoint.float64))
     function.apply(x, a=5)
-    assert seen == [3, 5]
+    assert notes == [3, 5]
     assert values(x.grad) == [3.0]
 
 
@@ -180,83 +180,83 @@ def test_setup_context_sees_defaults():
     ],
 )
 def test_wrong_arguments(args, kwargs, message):
-    function = made(lambda ctx, x, a=1, *, only=2: x)
+    function = make(lambda ctx, x, a=1, *, only=2: x)
     with pytest.raises(TypeError) as error:
         function.apply(*args, **kwargs)
     assert str(error.value) == message
 
 
 def test_missing_argument_with_setup_context():
-    function = made(lambda x, b: x, setup_context=lambda ctx, inputs, output: None)
+    function = make(lambda x, b: x, setup_context=lambda ctx, inputs, output: None)
     with pytest.raises(TypeError, match="missing a required argument: 'b'"):
         function.apply(leaf(1.0))
 
 
 def test_arguments_that_are_no_tensors():
-    function = made(lambda ctx, x, n, y, s: x * n, lambda ctx, g: (g * 3, None, None, None))
+    function = make(lambda ctx, x, n, y, s: x * n, lambda ctx, g: (g * 3, None, None, None))
     x = leaf(1.0)
     y = function.apply(x, 3, adjoint.ones(1), "s")
     assert y.grad_fn.needs_input_grad == (True, False, False, False)
     assert [node is None for node, _ in y.grad_fn.next_functions] == [False, True]
     assert values(grad(y.sum(), x)[0]) == [3.0]
     # tensors in containers are no arguments
-    assert not made(lambda ctx, xs: xs[0] * 2).apply([x]).requires_grad
-    assert made(lambda ctx: 7).apply() == 7
+    assert not make(lambda ctx, xs: xs[0] * 2).apply([x]).requires_grad
+    assert make(lambda ctx: 7).apply() == 7
 
 
 # results --------------------------------------------------------------------------------------------------------------
 
 
 def test_results_of_all_kinds():
-    seen = []
+    notes = []
 
     def backward(ctx, *grads):
-        seen.extend(grads)
+        notes.extend(grads)
         return grads[2]
 
-    function = made(lambda ctx, x: (1, "a", x * 2, None, x.long()), backward)
+    function = make(lambda ctx, x: (1, "a", x * 2, None, x.long()), backward)
     x = leaf(1.0)
     results = function.apply(x)
     assert results[:2] == (1, "a") and results[3] is None
     assert results[2].output_nr == 2 and not results[4].requires_grad
     results[2].sum().backward()
     assert values(x.grad) == [1.0]
-    assert seen[0] is seen[1] is seen[3] is None and values(seen[4]) == [0]
+    assert notes[0] is notes[1] is notes[3] is None and values(notes[4]) == [0]
 
 
 @pytest.mark.parametrize("result", [2.0, None, (), {"a": 1}, [1, 2]])
 def test_results_without_tensors_come_back_as_they_are(result):
-    assert made(lambda ctx, x: result).apply(leaf(1.0)) == result
+    assert make(lambda ctx, x: result).apply(leaf(1.0)) == result
 
 
 def test_undefined_gradients():
-    seen = []
-    backward = lambda ctx, a, b: (seen.append((a, b)), None if a is None else a)[1]
-    filled = made(lambda ctx, x: (x * 1, x.sum()), backward)
+    notes = []
+    backward = lambda ctx, a, b: (notes.append((a, b)), None if a is None else a)[1]
+    filled = make(lambda ctx, x: (x * 1, x.sum()), backward)
     x = leaf(1.0, 2.0)
     grad(filled.apply(x)[0].sum(), x)
-    assert values(seen[0][1]) == 0.0
-    kept = made(lambda ctx, x: (ctx.set_materialize_grads(False), x * 1, x.sum())[1:], backward)
-    grad(kept.apply(x)[0].sum(), x)
-    assert seen[1][1] is None
+    assert values(notes[0][1]) == 0.0
+    function = make(lambda ctx, x: (ctx.set_materialize_grads(False), x * 1, x.sum())[1:], backward)
+    grad(function.apply(x)[0].sum(), x)
+    assert notes[1][1] is None
 
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_undefined_gradients_pass_through_functions(materialize):
-    seen = []
+    grads = []
 
     def forward(ctx, x):
         ctx.set_materialize_grads(materialize)
         return x * 1
 
-    inner = made(forward, lambda ctx, g: (seen.append(g), g)[1])
-    nothing = made(lambda ctx, x: x * 1, lambda ctx, g: None)
+    inner = make(forward, lambda ctx, g: (grads.append(g), g)[1])
+    nothing = make(lambda ctx, x: x * 1, lambda ctx, g: None)
     x = leaf(1.0)
-    (found,) = grad(nothing.apply(inner.apply(x)).sum(), x, allow_unused=True)
+    (gradient,) = grad(nothing.apply(inner.apply(x)).sum(), x, allow_unused=True)
     if materialize:
-        assert values(found) == values(seen[0]) == [0.0]
+        assert values(gradient) == values(grads[0]) == [0.0]
     else:
-        assert found is None and seen == [None]
+        assert gradient is None and grads == [None]
 
 
 def test_results_marked_constant():
@@ -265,14 +265,14 @@ def test_results_marked_constant():
         ctx.mark_non_differentiable(constant)
         return x * 2, constant
 
-    seen = []
-    function = made(forward, lambda ctx, a, b: (seen.append(b), a * 2)[1])
+    notes = []
+    function = make(forward, lambda ctx, a, b: (notes.append(b), a * 2)[1])
     x = leaf(1.0)
     first, constant = function.apply(x)
     assert not constant.requires_grad and constant.grad_fn is None
     first.sum().backward()
-    assert values(seen[0]) == [0.0]
-    same = made(lambda ctx, x: (ctx.mark_non_differentiable(x), x)[1]).apply(x)
+    assert values(notes[0]) == [0.0]
+    same = make(lambda ctx, x: (ctx.mark_non_differentiable(x), x)[1]).apply(x)
     assert same is not x and not same.requires_grad
 
 
@@ -283,17 +283,17 @@ def test_integer_gradients_may_stay_undefined():
         assert not ctx._materialize_non_diff_grads
         return x * 2, x.long()
 
-    seen = []
-    function = made(forward, lambda ctx, a, b: (seen.append(b), a)[1])
+    notes = []
+    function = make(forward, lambda ctx, a, b: (notes.append(b), a)[1])
     function.apply(leaf(1.0))[0].sum().backward()
-    assert seen == [None]
+    assert notes == [None]
 
 
 def test_no_grad():
     x = leaf(1.0)
     with adjoint.no_grad():
         assert not Square.apply(x).requires_grad
-        same = made(lambda ctx, x: x).apply(x)
+        same = make(lambda ctx, x: x).apply(x)
         assert same is not x and not same.requires_grad and same.data_ptr() == x.data_ptr()
     assert not Square.apply(x.detach()).requires_grad
 
@@ -334,7 +334,7 @@ def test_no_grad():
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_wrong_gradients(returned, message, create_graph):
     x = leaf(1.0, 2.0)
-    y = made(lambda ctx, x, n: x * n, lambda ctx, g: returned(g)).apply(x, 2)
+    y = make(lambda ctx, x, n: x * n, lambda ctx, g: returned(g)).apply(x, 2)
     with pytest.raises(RuntimeError) as error:
         grad(y.sum(), x, create_graph=create_graph)
     assert str(error.value) == message
@@ -351,20 +351,20 @@ def test_wrong_gradients(returned, message, create_graph):
 )
 def test_gradients_are_made_fit(returned, expected):
     x = leaf(1.0, 2.0)
-    (found,) = grad(made(lambda ctx, x, n: x * n, lambda ctx, g: returned(g)).apply(x, 2).sum(), x)
-    assert found.dtype is adjoint.float64 and values(found) == expected
+    (gradient,) = grad(make(lambda ctx, x, n: x * n, lambda ctx, g: returned(g)).apply(x, 2).sum(), x)
+    assert gradient.dtype is adjoint.float64 and values(gradient) == expected
 
 
 def test_gradients_in_a_list():
-    seen = []
-    function = made(
+    notes = []
+    function = make(
         lambda ctx, x: (x * 2, x * 3),
-        lambda ctx, grads: (seen.append(type(grads)), grads.pop(0))[1],
+        lambda ctx, grads: (notes.append(type(grads)), grads.pop(0))[1],
         boxed_grads_call=True,
     )
     x = leaf(1.0)
     assert values(grad(function.apply(x)[0].sum(), x)[0]) == [1.0]
-    assert seen == [list]
+    assert notes == [list]
 
 
 def test_dtypes_of_gradients():
@@ -372,17 +372,17 @@ def test_dtypes_of_gradients():
         ctx.set_output_grad_dtype(adjoint.float64, None, None)
         return x * 1, x * 2, "no tensor"
 
-    seen = []
-    function = made(forward, lambda ctx, a, b, c: (seen.extend((a.dtype, b.dtype, c)), a + b)[1])
+    notes = []
+    function = make(forward, lambda ctx, a, b, c: (notes.extend((a.dtype, b.dtype, c)), a + b)[1])
     x = leaf(1.0, dtype=adjoint.float32)
     a, b, _ = function.apply(x)
     grad([a, b.double()], x, [adjoint.ones(1), adjoint.ones(1, dtype=adjoint.float64)])
     # the second one comes as the cast's cotangent is
-    assert seen == [adjoint.float64, adjoint.float64, None]
-    wrong = made(lambda ctx, x: (ctx.set_output_grad_dtype(None), x, x)[1:])
+    assert notes == [adjoint.float64, adjoint.float64, None]
+    wrong = make(lambda ctx, x: (ctx.set_output_grad_dtype(None), x, x)[1:])
     with pytest.raises(RuntimeError, match="got 1 dtypes, but the function MyBackward returned 2 values"):
         wrong.apply(x)
-    whole = made(lambda ctx, x: (ctx.set_output_grad_dtype(adjoint.float32, adjoint.float32), x * 1, x.long())[1:])
+    whole = make(lambda ctx, x: (ctx.set_output_grad_dtype(adjoint.float32, adjoint.float32), x * 1, x.long())[1:])
     with pytest.raises(RuntimeError, match="for output 1 of MyBackward, which has no gradient; pass None"):
         whole.apply(x)
 
@@ -391,7 +391,7 @@ def test_dtypes_of_gradients():
 
 
 def test_saved_inputs_are_the_very_tensors():
-    function = made(lambda ctx, x, y: (ctx.save_for_backward(x, None, y), x * y)[1])
+    function = make(lambda ctx, x, y: (ctx.save_for_backward(x, None, y), x * y)[1])
     x, y = leaf(1.0), leaf(2.0) * 2
     saved = function.apply(x, y).grad_fn.saved_tensors
     assert saved[0] is x and saved[1] is None and saved[2] is y
@@ -406,7 +406,7 @@ def test_saved_tensors_when_freed():
         with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
             access()
     # what saves nothing can be run again
-    y = made(lambda ctx, x: x * 2).apply(x).sum()
+    y = make(lambda ctx, x: x * 2).apply(x).sum()
     y.backward()
     y.backward()
 
@@ -421,20 +421,20 @@ def test_saved_tensors_overwritten(function, culprit):
 
 
 def test_saved_tensors_are_tensors():
-    function = made(lambda ctx, x: (ctx.save_for_backward(x, 3), x * 1)[1])
+    function = make(lambda ctx, x: (ctx.save_for_backward(x, 3), x * 1)[1])
     with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 1 is of type int"):
         function.apply(leaf(1.0))
-    function = made(lambda ctx, x: (ctx.save_for_forward(3), x * 1)[1])
+    function = make(lambda ctx, x: (ctx.save_for_forward(3), x * 1)[1])
     with pytest.raises(AssertionError, match="save_for_forward expects all arguments to be tensors"):
         function.apply(leaf(1.0))
 
 
 def test_saved_tensors_cleared_on_access():
     forward = Square.forward
-    once = made(forward, Square.backward, clear_saved_tensors_on_access=True)
+    once = make(forward, Square.backward, clear_saved_tensors_on_access=True)
     x = leaf(3.0)
     assert values(grad(once.apply(x).sum(), x)[0]) == [6.0]
-    twice = made(forward, lambda ctx, g: (ctx.saved_tensors, ctx.saved_tensors), clear_saved_tensors_on_access=True)
+    twice = make(forward, lambda ctx, g: (ctx.saved_tensors, ctx.saved_tensors), clear_saved_tensors_on_access=True)
     with pytest.raises(RuntimeError, match="saved_tensors can only be accessed once"):
         twice.apply(x).sum().backward()
 
@@ -453,7 +453,7 @@ def test_saved_tensors_cleared_by_their_function(is_retained):
         return 2 * x * g
 
     x = leaf(3.0)
-    y = made(Square.forward, backward).apply(x)
+    y = make(Square.forward, backward).apply(x)
     # elsewhere than in a pass it does nothing
     y.grad_fn.maybe_clear_saved_tensors()
     y.sum().backward(retain_graph=is_retained)
@@ -468,19 +468,19 @@ def test_saved_tensors_cleared_by_their_function(is_retained):
 
 @pytest.mark.parametrize("function", [Square, Exp])
 def test_hooks_on_saved_tensors(function):
-    seen = []
+    notes = []
     x = leaf(1.0)
-    pack, unpack = lambda t: (seen.append("pack"), t * 2)[1], lambda t: (seen.append("unpack"), t / 2)[1]
+    pack, unpack = lambda t: (notes.append("pack"), t * 2)[1], lambda t: (notes.append("unpack"), t / 2)[1]
     with graph.saved_tensors_hooks(pack, unpack):
         y = function.apply(x)
-    (found,) = grad(y.sum(), x, retain_graph=True)
-    assert seen == ["pack", "unpack"]
-    assert found.equal(grad(function.apply(x).sum(), x)[0])
+    (gradient,) = grad(y.sum(), x, retain_graph=True)
+    assert notes == ["pack", "unpack"]
+    assert gradient.equal(grad(function.apply(x).sum(), x)[0])
     z = function.apply(x)
     (raw,) = z.grad_fn._raw_saved_tensors
     raw.register_hooks(lambda t: t * 3, lambda t: t)
-    assert values(grad(z.sum(), x)[0]) == [3 * found.item()]
-    none = made(lambda ctx, x: (ctx.save_for_backward(None), x * 1)[1]).apply(x).grad_fn._raw_saved_tensors[0]
+    assert values(grad(z.sum(), x)[0]) == [3 * gradient.item()]
+    none = make(lambda ctx, x: (ctx.save_for_backward(None), x * 1)[1]).apply(x).grad_fn._raw_saved_tensors[0]
     with pytest.raises(RuntimeError, match="value None is forbidden"):
         none.register_hooks(lambda t: t, lambda t: t)
 
@@ -500,7 +500,7 @@ def test_missing_parts():
     no_backward = type("My", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2)})
     with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
         no_backward.apply(x).sum().backward()
-    both = made(lambda ctx, x: x * 2, lambda ctx, g: g, vjp=lambda ctx, g: g)
+    both = make(lambda ctx, x: x * 2, lambda ctx, g: g, vjp=lambda ctx, g: g)
     with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not"):
         both.apply(x).sum().backward()
 
@@ -521,7 +521,7 @@ def test_arguments_of_ctx_methods():
             getattr(ctx, method)(*args)
             return x * 1
 
-        return made(forward)
+        return make(forward)
 
     x = leaf(1.0)
     with pytest.raises(TypeError, match="set_materialize_grads received an invalid combination of arguments"):
@@ -569,47 +569,47 @@ def test_once_differentiable():
     (plain,) = grad(Once.apply(x).sum(), x, create_graph=True)
     assert values(plain) == [6.0] and not plain.requires_grad
     g = leaf(1.0)
-    (found,) = grad(Once.apply(x), x, g, create_graph=True)
-    assert found.requires_grad
+    (gradient,) = grad(Once.apply(x), x, g, create_graph=True)
+    assert gradient.requires_grad
     with pytest.raises(RuntimeError, match="differentiate twice a function that was marked with @once_differentiable"):
-        found.sum().backward()
+        gradient.sum().backward()
 
 
 def test_hooks_on_the_node():
     x = leaf(1.0)
     y = Square.apply(x)
-    seen = []
+    notes = []
     y.grad_fn.register_prehook(lambda grads: (grads[0] * 3,))
-    y.grad_fn.register_hook(lambda inputs, outputs: (seen.append(values(outputs[0])), (inputs[0] * 2,))[1])
-    assert values(grad(y.sum(), x)[0]) == [12.0] and seen == [[3.0]]
+    y.grad_fn.register_hook(lambda inputs, outputs: (notes.append(values(outputs[0])), (inputs[0] * 2,))[1])
+    assert values(grad(y.sum(), x)[0]) == [12.0] and notes == [[3.0]]
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_hooks_on_the_node_see_gradients_that_nothing_needs(create_graph):
-    x, constant, seen = leaf(1, 2), adjoint.tensor([3.0, 4.0], dtype=adjoint.float64), []
-    y = made(lambda ctx, a, b, n: a * b, lambda ctx, g: (g, g * 2, None)).apply(constant, x, 3)
-    y.grad_fn.register_hook(lambda grads, _: seen.append([g.tolist() for g in grads]))
+    x, constant, gradients = leaf(1, 2), adjoint.tensor([3.0, 4.0], dtype=adjoint.float64), []
+    y = make(lambda ctx, a, b, n: a * b, lambda ctx, g: (g, g * 2, None)).apply(constant, x, 3)
+    y.grad_fn.register_hook(lambda grads, _: gradients.append([g.tolist() for g in grads]))
     (gradient,) = grad(y.sum(), x, create_graph=create_graph)
-    assert seen == [[[1, 1], [2, 2]]] and values(gradient) == [2, 2]
+    assert gradients == [[[1, 1], [2, 2]]] and values(gradient) == [2, 2]
 
 
 def test_threads():
     x = leaf(2.0)
-    found = []
+    results = []
 
     def run():
-        found.append(grad(Square.apply(x).sum(), x)[0].item())
+        results.append(grad(Square.apply(x).sum(), x)[0].item())
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [4.0] * 4
+    assert results == [4.0] * 4
 
 
 def test_anomaly_names_the_function():
-    function = made(lambda ctx, x: x * 2, lambda ctx, g: g * float("nan"))
+    function = make(lambda ctx, x: x * 2, lambda ctx, g: g * float("nan"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with adjoint.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="Function 'MyBackward' returned nan"):
@@ -617,7 +617,7 @@ def test_anomaly_names_the_function():
 
 
 def test_pictures_and_lists_of_graphs():
-    y = made(lambda ctx, x: (ctx.save_for_backward(x, None), x * 2, "no tensor")[1:]).apply(leaf(1.0))[0]
+    y = make(lambda ctx, x: (ctx.save_for_backward(x, None), x * 2, "no tensor")[1:]).apply(leaf(1.0))[0]
     assert "MyBackward" in graph.draw(y).dot()
     assert [(entry.operation, entry.name, entry.nbytes) for entry in graph.saved_tensors(y)] == [
         ("MyBackward", "saved_tensors[0]", 8)
@@ -628,8 +628,8 @@ def test_pictures_and_lists_of_graphs():
 def test_in_a_checkpoint():
     x = leaf(0.5)
     y = checkpoint(lambda x: Exp.apply(x) * Square.apply(x), x, use_reentrant=False)
-    (found,) = grad(y.sum(), x)
-    assert found.equal(grad((Exp.apply(x) * Square.apply(x)).sum(), x)[0])
+    (gradient,) = grad(y.sum(), x)
+    assert gradient.equal(grad((Exp.apply(x) * Square.apply(x)).sum(), x)[0])
 
 
 def test_marking_what_is_no_input_as_dirty_warns():
@@ -638,29 +638,29 @@ def test_marking_what_is_no_input_as_dirty_warns():
         ctx.mark_dirty(y)
         return y
 
-    said = r"^ctx\.mark_dirty\(\) received a tensor that was not an input\. Only input Tensors that have been mutated"
-    with pytest.warns(UserWarning, match=said):
-        made(forward).apply(leaf(1.0))
+    text = r"^ctx\.mark_dirty\(\) received a tensor that was not an input\. Only input Tensors that have been mutated"
+    with pytest.warns(UserWarning, match=text):
+        make(forward).apply(leaf(1.0))
 
 
 @pytest.mark.parametrize("returned", [1, 2, 3])
 def test_the_node_of_once_differentiable_has_an_edge_for_each_result_of_backward(returned):
     def backward(ctx, g):
-        found = (g * 2, None, g * 3)[:returned]
-        return found if returned > 1 else found[0]
+        gradients = (g * 2, None, g * 3)[:returned]
+        return gradients if returned > 1 else gradients[0]
 
-    function = made(lambda ctx, *args: args[0] * 2, once_differentiable(backward))
+    function = make(lambda ctx, *args: args[0] * 2, once_differentiable(backward))
     x, y, g = leaf(1.0, 2.0), leaf(1.0, 2.0), leaf(1.0, 1.0)
     arguments = (x, 3, y)[:returned]
-    wanted = [x] if returned < 3 else [x, y]
-    found = grad(function.apply(*arguments), wanted, g, create_graph=True)
-    node = found[0].grad_fn
+    inputs = [x] if returned < 3 else [x, y]
+    gradients = grad(function.apply(*arguments), inputs, g, create_graph=True)
+    node = gradients[0].grad_fn
     assert node.name() == "torch::autograd::Error"
-    assert all(result.grad_fn is node and result.requires_grad for result in found)
-    assert [result.output_nr for result in found] == [0, 2][: len(found)]
+    assert all(result.grad_fn is node and result.requires_grad for result in gradients)
+    assert [result.output_nr for result in gradients] == [0, 2][: len(gradients)]
     behind = [target and target.name() for target, _ in node.next_functions]
     assert behind == ["torch::autograd::AccumulateGrad", None, "torch::autograd::AccumulateGrad"][:returned]
-    for result in found:
+    for result in gradients:
         with pytest.raises(RuntimeError, match="differentiate twice"):
             result.sum().backward(retain_graph=True)
     assert x.grad is None and g.grad is None

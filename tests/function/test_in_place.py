@@ -18,12 +18,12 @@ def values(tensor):
     return tensor.detach().numpy().tolist()
 
 
-def made(forward, backward=lambda ctx, *grads: grads[0]):
+def make(forward, backward=lambda ctx, *grads: grads[0]):
     return type("My", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
-IDENTITY = made(lambda ctx, x: x, lambda ctx, g: g * 5)
-COLUMN = made(lambda ctx, x: x.view(2, 1), lambda ctx, g: g.view(2) * 5)
+IDENTITY = make(lambda ctx, x: x, lambda ctx, g: g * 5)
+COLUMN = make(lambda ctx, x: x.view(2, 1), lambda ctx, g: g.view(2) * 5)
 
 
 def doubled(ctx, x, *others):
@@ -31,7 +31,7 @@ def doubled(ctx, x, *others):
     return x.mul_(2)
 
 
-DOUBLE = made(doubled, lambda ctx, g: g * 2)
+DOUBLE = make(doubled, lambda ctx, g: g * 2)
 
 
 # inputs and views returned --------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def test_view_by_a_function_after_its_base_was_modified():
 
 
 def test_several_views():
-    function = made(lambda ctx, x: (x.view(2, 1), x, x * 2), lambda ctx, a, b, c: a.view(2) + b + c * 2)
+    function = make(lambda ctx, x: (x.view(2, 1), x, x * 2), lambda ctx, a, b, c: a.view(2) + b + c * 2)
     x = leaf(1.0, 2.0)
     a, b, c = function.apply(x * 1)
     for nr, view in enumerate((a, b)):
@@ -88,7 +88,7 @@ def test_without_gradient_an_input_comes_back_as_a_plain_view():
 
 
 def test_one_tensor_twice():
-    function = made(lambda ctx, x: (x * 2,) * 2, lambda ctx, a, b: a + 10 * b)
+    function = make(lambda ctx, x: (x * 2,) * 2, lambda ctx, a, b: a + 10 * b)
     x = leaf(1.0)
     first, second = function.apply(x)
     # there is only one tensor, which is the output that was named last
@@ -99,7 +99,7 @@ def test_one_tensor_twice():
 def test_tensor_from_elsewhere():
     other = adjoint.ones(2, dtype=adjoint.float64)
     x = leaf(1.0, 2.0)
-    y = made(lambda ctx, x: other, lambda ctx, g: g * 3).apply(x)
+    y = make(lambda ctx, x: other, lambda ctx, g: g * 3).apply(x)
     assert y is other and values(grad(y.sum(), x)[0]) == [3.0, 3.0]
 
 
@@ -116,20 +116,20 @@ def test_modified_input():
     assert values(grad((y * y).sum(), x)[0]) == [2 * 36.0, 2 * 72.0]
 
 
-@pytest.mark.parametrize("place", [0, 1])
-def test_modified_view(place):
+@pytest.mark.parametrize("index", [0, 1])
+def test_modified_view(index):
     """The function's gradient reaches the part of the base that the view is, wherever it stands among the arguments."""
 
     def forward(ctx, *args):
-        ctx.mark_dirty(args[place])
-        return args[place].mul_(args[1 - place])
+        ctx.mark_dirty(args[index])
+        return args[index].mul_(args[1 - index])
 
-    function = made(forward, lambda ctx, g: (None, g * 7)[:: 1 if place else -1])
+    function = make(forward, lambda ctx, g: (None, g * 7)[:: 1 if index else -1])
     x = leaf(1.0, 2.0, 3.0)
     base = x * 1
     view = base[1:]
     args = [adjoint.full((2,), 4.0, dtype=adjoint.float64)] * 2
-    args[place] = view
+    args[index] = view
     result = function.apply(*args)
     assert result is view and base.grad_fn.name() == "torch::autograd::CopySlices"
     assert values(base) == [1.0, 8.0, 12.0]
@@ -138,7 +138,7 @@ def test_modified_view(place):
 
 
 def test_modified_view_that_needed_no_gradient():
-    function = made(lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], lambda ctx, g: (g * 3, None))
+    function = make(lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], lambda ctx, g: (g * 3, None))
     x = leaf(1.0, 2.0)
     base = adjoint.ones(4, dtype=adjoint.float64)
     function.apply(x, base[:2])
@@ -153,17 +153,17 @@ def test_modified_and_saved():
         ctx.save_for_backward(x)
         return x.exp_()
 
-    function = made(forward, lambda ctx, g: g * ctx.saved_tensors[0])
+    function = make(forward, lambda ctx, g: g * ctx.saved_tensors[0])
     x = leaf(0.5, 1.0)
     for part in (slice(None), slice(1, None)):
         y = x * 1
         target = y[part]
         function.apply(target)
         expected = x.detach().exp() if part.start is None else x.detach().exp() * adjoint.tensor([0.0, 1.0])
-        (found,) = grad(target.sum(), x, create_graph=True)
-        adjoint.testing.assert_close(found, expected.to(adjoint.float64), check_dtype=False)
+        (gradient,) = grad(target.sum(), x, create_graph=True)
+        adjoint.testing.assert_close(gradient, expected.to(adjoint.float64), check_dtype=False)
         # the saved result has its history, so that the derivative has a derivative
-        adjoint.testing.assert_close(grad(found.sum(), x)[0], expected, check_dtype=False)
+        adjoint.testing.assert_close(grad(gradient.sum(), x)[0], expected, check_dtype=False)
     y = x * 1
     function.apply(y)
     y.add_(1)
@@ -176,7 +176,7 @@ def test_several_inputs_modified():
         ctx.mark_dirty(a, b)
         return a.mul_(2), b.mul_(3)
 
-    function = made(forward, lambda ctx, a, b: (a * 2, b * 3))
+    function = make(forward, lambda ctx, a, b: (a * 2, b * 3))
     x = leaf(1.0, 2.0)
     a, b = x * 1, x * 1
     function.apply(a, b)
@@ -199,7 +199,7 @@ def test_forbidden_modifications():
         view = y.view(2)
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
         DOUBLE.apply(view)
-    not_returned = made(lambda ctx, x: (doubled(ctx, x), x.clone())[1])
+    not_returned = make(lambda ctx, x: (doubled(ctx, x), x.clone())[1])
     with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
         not_returned.apply(x * 1)
 

@@ -17,7 +17,7 @@ def members(**functions):
     return {name: staticmethod(value) if callable(value) else value for name, value in functions.items()}
 
 
-def made(**functions):
+def make_function(**functions):
     return type("My", (Function,), members(**functions))
 
 
@@ -89,12 +89,12 @@ DERIVATIVES = {
 }
 
 
-def same(found, expected):
+def same(actual, expected):
     if isinstance(expected, tuple):
-        for a, b in zip(found, expected, strict=True):
+        for a, b in zip(actual, expected, strict=True):
             same(a, b)
     else:
-        assert_close(found, expected)
+        assert_close(actual, expected)
 
 
 @FUNCTIONS
@@ -124,8 +124,8 @@ def test_derivatives_of_a_batch(function, derivative):
 
 @FUNCTIONS
 def test_nested_batches(function):
-    found = vmap(vmap(function.apply, (None, 0)), (0, None))(X, Y)
-    assert_close(found, vmap(vmap(plain, (None, 0)), (0, None))(X, Y))
+    result = vmap(vmap(function.apply, (None, 0)), (0, None))(X, Y)
+    assert_close(result, vmap(vmap(plain, (None, 0)), (0, None))(X, Y))
     assert_close(vmap(vmap(lambda x: function.apply(x, x, n=3)))(X.expand(2, 3)), (3 * X**3).expand(2, 3))
 
 
@@ -181,15 +181,15 @@ def test_rule_differentiates_by_the_functions_own_derivative_inside_the_batch():
 
 
 def test_rule_sees_batches_in_trees():
-    seen = []
+    notes = []
 
     def rule(info, in_dims, pair, n):
-        seen.append((info.batch_size, in_dims, n))
+        notes.append((info.batch_size, in_dims, n))
         return (pair[0] * n, pair[1]), (0, None)
 
-    function = made(forward=lambda pair, n: (pair[0] * n, pair[1]), setup_context=setup, vmap=rule)
+    function = make_function(forward=lambda pair, n: (pair[0] * n, pair[1]), setup_context=setup, vmap=rule)
     first, second = vmap(lambda x: function.apply((x, Y), 2), out_dims=(0, None))(X)
-    assert seen == [(3, ((0, None), None), 2)]
+    assert notes == [(3, ((0, None), None), 2)]
     assert_close(first, X * 2)
     assert second is Y
 
@@ -204,16 +204,16 @@ def test_rule_sees_batches_in_trees():
     ],
 )
 def test_wrong_rules(returned, message):
-    function = made(forward=lambda x: x, setup_context=setup, vmap=lambda info, in_dims, x: returned(x))
+    function = make_function(forward=lambda x: x, setup_context=setup, vmap=lambda info, in_dims, x: returned(x))
     with pytest.raises((RuntimeError, IndexError), match=message):
         vmap(function.apply)(X)
 
 
 def test_missing_and_ambiguous_rules():
-    neither = made(forward=lambda x: x * 2, setup_context=setup)
+    neither = make_function(forward=lambda x: x * 2, setup_context=setup)
     with pytest.raises(RuntimeError, match="You tried to vmap over My, but it does not have vmap support"):
         vmap(neither.apply)(X)
-    both = made(forward=lambda x: x * 2, setup_context=setup, vmap=lambda *args: None, generate_vmap_rule=True)
+    both = make_function(forward=lambda x: x * 2, setup_context=setup, vmap=lambda *args: None, generate_vmap_rule=True)
     with pytest.raises(RuntimeError, match="it has both generate_vmap_rule=True and an overridden vmap"):
         vmap(both.apply)(X)
     assert_close(both.apply(X), X * 2)
@@ -223,7 +223,7 @@ def test_missing_and_ambiguous_rules():
     "use", [lambda f: func.grad(lambda x: f(x).sum())(X), lambda f: vmap(f)(X), lambda f: func.jvp(f, (X,), (X,))]
 )
 def test_transformations_want_setup_context(use):
-    function = made(forward=lambda ctx, x: x * 2, backward=lambda ctx, g: g * 2)
+    function = make_function(forward=lambda ctx, x: x * 2, backward=lambda ctx, g: g * 2)
     with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
         use(function.apply)
     # afterwards it can be used again
@@ -233,7 +233,7 @@ def test_transformations_want_setup_context(use):
 
 
 def test_in_place_under_transformations():
-    function = made(
+    function = make_function(
         forward=lambda x: x.mul_(2),
         setup_context=lambda ctx, inputs, output: ctx.mark_dirty(inputs[0]),
         backward=lambda ctx, g: g * 2,
@@ -244,7 +244,7 @@ def test_in_place_under_transformations():
 
 
 def test_what_had_no_tangent_is_modified_in_a_batch_of_tangents():
-    fill = made(
+    fill = make_function(
         forward=lambda x, target: target.copy_(x * 2),
         setup_context=lambda ctx, inputs, output: ctx.mark_dirty(inputs[1]),
         jvp=lambda ctx, t, other: other.copy_(t * 2),
@@ -262,45 +262,45 @@ def tangents(function, *pairs):
         args = [x if t is None else forward_ad.make_dual(x, t) for x, t in pairs]
         outputs = function.apply(*args)
         single = not isinstance(outputs, tuple)
-        found = [forward_ad.unpack_dual(output).tangent for output in ((outputs,) if single else outputs)]
-        return found[0] if single else found
+        results = [forward_ad.unpack_dual(output).tangent for output in ((outputs,) if single else outputs)]
+        return results[0] if single else results
 
 
 def test_arguments_without_tangents():
-    seen = []
+    notes = []
 
     def jvp(ctx, *tangents):
-        seen.append(tangents)
+        notes.append(tangents)
         return tangents[0]
 
     whole = vector(1.0).long()
-    function = made(forward=lambda ctx, a, b, c, n: a * 1, jvp=jvp)
+    function = make_function(forward=lambda ctx, a, b, c, n: a * 1, jvp=jvp)
     tangents(function, (X, Y), (Y, None), (whole, None), (3, None))
-    assert seen[0][0] is not None and seen[0][1].equal(Y * 0) and seen[0][2] is seen[0][3] is None
-    function = made(forward=lambda ctx, a, b: (ctx.set_materialize_grads(False), a * 1)[1], jvp=jvp)
+    assert notes[0][0] is not None and notes[0][1].equal(Y * 0) and notes[0][2] is notes[0][3] is None
+    function = make_function(forward=lambda ctx, a, b: (ctx.set_materialize_grads(False), a * 1)[1], jvp=jvp)
     tangents(function, (X, Y), (Y, None))
-    assert seen[1][1] is None
+    assert notes[1][1] is None
     # without any tangent the jvp is not called
-    made(forward=lambda ctx, a: a * 1, jvp=lambda ctx, t: 1 / 0).apply(X)
+    make_function(forward=lambda ctx, a: a * 1, jvp=lambda ctx, t: 1 / 0).apply(X)
 
 
 def test_tangents_are_hidden_from_forward_and_shown_to_jvp():
-    seen = []
+    notes = []
 
     def forward(ctx, x):
-        seen.append((forward_ad.unpack_dual(x).tangent, adjoint.is_grad_enabled()))
+        notes.append((forward_ad.unpack_dual(x).tangent, adjoint.is_grad_enabled()))
         ctx.save_for_forward(x)
         assert ctx.saved_tensors == ()
         return x * 1
 
     def jvp(ctx, t):
-        seen.append((ctx.saved_tensors[0].requires_grad, adjoint.is_grad_enabled()))
+        notes.append((ctx.saved_tensors[0].requires_grad, adjoint.is_grad_enabled()))
         return t
 
-    function = made(forward=forward, jvp=jvp)
+    function = make_function(forward=forward, jvp=jvp)
     with forward_ad.dual_level():
         result = function.apply(forward_ad.make_dual(X.clone().requires_grad_(), Y))
-    assert seen == [(None, False), (True, True)]
+    assert notes == [(None, False), (True, True)]
     assert result.grad_fn.saved_for_forward is None
 
 
@@ -322,22 +322,22 @@ def test_tangents_are_hidden_from_forward_and_shown_to_jvp():
 )
 def test_wrong_tangents(forward, jvp, message):
     with pytest.raises(RuntimeError, match=message):
-        tangents(made(forward=forward, jvp=jvp), (X.clone(), Y.clone()))
+        tangents(make_function(forward=forward, jvp=jvp), (X.clone(), Y.clone()))
 
 
 def test_missing_jvp():
     with pytest.raises(NotImplementedError, match="You must implement the jvp function for custom"):
-        tangents(made(forward=lambda ctx, x: x * 1), (X, Y))
+        tangents(make_function(forward=lambda ctx, x: x * 1), (X, Y))
 
 
 def test_tangents_of_views_and_of_modified_inputs():
-    view = made(forward=lambda ctx, x: x.view(3, 1), jvp=lambda ctx, t: t.view(3, 1))
+    view = make_function(forward=lambda ctx, x: x.view(3, 1), jvp=lambda ctx, t: t.view(3, 1))
     assert_close(tangents(view, (X, Y)), Y.view(3, 1))
-    double = made(forward=lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1], jvp=lambda ctx, t: t.mul_(2))
+    double = make_function(forward=lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1], jvp=lambda ctx, t: t.mul_(2))
     t = Y.clone()
     assert_close(tangents(double, (X.clone(), t)), Y * 2)
     assert_close(t, Y * 2)
-    fill = made(
+    fill = make_function(
         forward=lambda ctx, x, target: (ctx.mark_dirty(target), target.copy_(x))[1], jvp=lambda ctx, t, other: t * 3
     )
     assert_close(tangents(fill, (X, Y), (X.clone(), None)), Y * 3)
@@ -349,9 +349,9 @@ def test_outputs_without_tangent():
         ctx.mark_non_differentiable(constant)
         return x * 2, constant, x.long(), "no tensor", x * 1
 
-    function = made(forward=forward, jvp=lambda ctx, t: (t * 2, None, None, None, None))
+    function = make_function(forward=forward, jvp=lambda ctx, t: (t * 2, None, None, None, None))
     with forward_ad.dual_level():
         outputs = function.apply(forward_ad.make_dual(X, Y))
-        found = [forward_ad.unpack_dual(output).tangent for output in outputs if output != "no tensor"]
-    assert found[1:] == [None] * 3
-    assert_close(found[0], Y * 2)
+        results = [forward_ad.unpack_dual(output).tangent for output in outputs if output != "no tensor"]
+    assert results[1:] == [None] * 3
+    assert_close(results[0], Y * 2)

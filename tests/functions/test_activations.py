@@ -166,12 +166,12 @@ def test_dropout_zeroes_a_share_and_scales_the_rest() -> None:
     adjoint.manual_seed(0)
     x = adjoint.ones(200, 100, requires_grad=True)
     y = F.dropout(x, 0.3)
-    found = y.detach().numpy()
-    kept = found != 0
-    np.testing.assert_allclose(found[kept], 1 / 0.7, rtol=1e-6)
-    assert abs(kept.mean() - 0.7) < 0.02
+    result = y.detach().numpy()
+    mask = result != 0
+    np.testing.assert_allclose(result[mask], 1 / 0.7, rtol=1e-6)
+    assert abs(mask.mean() - 0.7) < 0.02
     y.sum().backward()
-    np.testing.assert_array_equal(x.grad.numpy(), found)
+    np.testing.assert_array_equal(x.grad.numpy(), result)
     assert F.dropout(x, 0.3, training=False) is x
 
 
@@ -189,10 +189,10 @@ def test_dropout_zeroes_a_share_and_scales_the_rest() -> None:
 )
 def test_channels_are_dropped_whole(function: object, shape: tuple[int, ...], mask: tuple[int, ...]) -> None:
     adjoint.manual_seed(0)
-    found = function(adjoint.ones(shape), 0.5).numpy()
-    first = found[tuple(slice(0, n) for n in mask)]
-    np.testing.assert_array_equal(found, np.broadcast_to(first, shape))
-    assert set(np.unique(found)) == {0.0, 2.0}
+    result = function(adjoint.ones(shape), 0.5).numpy()
+    first = result[tuple(slice(0, n) for n in mask)]
+    np.testing.assert_array_equal(result, np.broadcast_to(first, shape))
+    assert set(np.unique(result)) == {0.0, 2.0}
     assert abs((first == 0).mean() - 0.5) < 0.1
 
 

@@ -26,8 +26,8 @@ def gradient(**options: Any) -> np.ndarray:
 
 
 def test_embedding() -> None:
-    found = F.embedding(adjoint.tensor(INDICES), adjoint.tensor(TABLE))
-    np.testing.assert_array_equal(found.numpy(), TABLE[INDICES])
+    result = F.embedding(adjoint.tensor(INDICES), adjoint.tensor(TABLE))
+    np.testing.assert_array_equal(result.numpy(), TABLE[INDICES])
     np.testing.assert_array_equal(gradient(), [1, 3, 1, 0, 1])
     np.testing.assert_array_equal(gradient(padding_idx=0), [0, 3, 1, 0, 1])
     np.testing.assert_array_equal(gradient(padding_idx=1), [1, 0, 1, 0, 1])
@@ -37,12 +37,12 @@ def test_embedding() -> None:
 
 def test_embedding_shortens_the_rows_that_are_used() -> None:
     weight = adjoint.tensor(TABLE, requires_grad=True)
-    found = F.embedding(adjoint.tensor(INDICES), weight, max_norm=0.7)
+    result = F.embedding(adjoint.tensor(INDICES), weight, max_norm=0.7)
     norms = np.linalg.norm(TABLE, axis=1, keepdims=True)
     expected = TABLE * np.minimum(1, 0.7 / norms)
     expected[3] = TABLE[3]
     np.testing.assert_allclose(weight.detach().numpy(), expected, rtol=1e-6)
-    np.testing.assert_allclose(found.detach().numpy(), expected[INDICES], rtol=1e-6)
+    np.testing.assert_allclose(result.detach().numpy(), expected[INDICES], rtol=1e-6)
 
 
 def test_double_backward_of_a_padded_embedding() -> None:
@@ -61,23 +61,23 @@ def test_embedding_under_vmap_is_one_run(in_dims: tuple[int | None, int | None])
     table = np.stack([TABLE, TABLE * 2]) if in_dims[1] == 0 else TABLE
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = adjoint.func.vmap(F.embedding, in_dims=in_dims)(adjoint.tensor(indices), adjoint.tensor(table))
+        result = adjoint.func.vmap(F.embedding, in_dims=in_dims)(adjoint.tensor(indices), adjoint.tensor(table))
         by_member = adjoint.func.vmap(
             adjoint.func.grad(lambda w, i: (F.embedding(i, w) ** 2).sum()), in_dims=in_dims[::-1]
         )(adjoint.tensor(table), adjoint.tensor(indices))
     for k in range(2):
         i = indices[k] if in_dims[0] == 0 else indices
         w = table[k] if in_dims[1] == 0 else table
-        np.testing.assert_array_equal(found[k].numpy(), w[i])
+        np.testing.assert_array_equal(result[k].numpy(), w[i])
         expected = np.zeros_like(w)
         np.add.at(expected, i, 2 * w[i])
         np.testing.assert_allclose(by_member[k].numpy(), expected)
 
 
 def test_one_hot() -> None:
-    found = F.one_hot(adjoint.tensor(INDICES))
-    assert found.dtype is adjoint.int64
-    np.testing.assert_array_equal(found.numpy(), np.eye(5, dtype=int)[INDICES])
+    result = F.one_hot(adjoint.tensor(INDICES))
+    assert result.dtype is adjoint.int64
+    np.testing.assert_array_equal(result.numpy(), np.eye(5, dtype=int)[INDICES])
     assert F.one_hot(adjoint.tensor(INDICES), 7).shape == (2, 3, 7)
 
 
@@ -97,11 +97,11 @@ def test_embedding_bag(mode: str) -> None:
     flat, starts, table = adjoint.tensor(FLAT), adjoint.tensor(STARTS), adjoint.tensor(TABLE)
     for but in (None, 1):
         expected = [reduced(bag, mode, but) for bag in BAGS]
-        found = F.embedding_bag(flat, table, starts, mode=mode, padding_idx=but)
-        np.testing.assert_allclose(found.numpy(), expected)
+        result = F.embedding_bag(flat, table, starts, mode=mode, padding_idx=but)
+        np.testing.assert_allclose(result.numpy(), expected)
         with_end = adjoint.tensor(np.append(STARTS, 6))
-        found = F.embedding_bag(flat, table, with_end, mode=mode, padding_idx=but, include_last_offset=True)
-        np.testing.assert_allclose(found.numpy(), expected)
+        result = F.embedding_bag(flat, table, with_end, mode=mode, padding_idx=but, include_last_offset=True)
+        np.testing.assert_allclose(result.numpy(), expected)
         even = F.embedding_bag(adjoint.tensor(INDICES), table, mode=mode, padding_idx=but)
         np.testing.assert_allclose(even.numpy(), [reduced(list(bag), mode, but) for bag in INDICES])
 
@@ -116,10 +116,10 @@ def test_bags_of_one_length_are_bags_by_offsets(mode: str, shape: Any) -> None:
     starts = adjoint.arange(shape[0]) * shape[1]
     even = F.embedding_bag(indices, table, mode=mode, per_sample_weights=factors)
     flat = None if factors is None else factors.reshape(-1)
-    found = F.embedding_bag(indices.reshape(-1), table, starts, mode=mode, per_sample_weights=flat)
-    assert even.shape == (shape[0], 2) and adjoint.allclose(even, found)
+    result = F.embedding_bag(indices.reshape(-1), table, starts, mode=mode, per_sample_weights=flat)
+    assert even.shape == (shape[0], 2) and adjoint.allclose(even, result)
     leaves = [table] if factors is None else [table, factors]
-    for one, other in zip(*[adjoint.autograd.grad(x.cos().sum(), leaves) for x in (even, found)], strict=True):
+    for one, other in zip(*[adjoint.autograd.grad(x.cos().sum(), leaves) for x in (even, result)], strict=True):
         assert adjoint.allclose(one, other)
     if all(shape):
         assert gradgradcheck(
@@ -131,12 +131,12 @@ def test_bags_and_where_they_come_from() -> None:
     flat, starts, table = adjoint.tensor(FLAT), adjoint.tensor(STARTS), adjoint.tensor(TABLE)
     for number, mode in enumerate(("sum", "mean", "max")):
         for but in (None, 1):
-            kept = [[i for i in bag if i != but] for bag in BAGS]
+            members = [[i for i in bag if i != but] for bag in BAGS]
             bags, bag_of, sizes, origins = adjoint.embedding_bag(table, flat, starts, mode=number, padding_idx=but)
             np.testing.assert_allclose(bags.numpy(), [reduced(bag, mode, but) for bag in BAGS])
             assert bag_of.tolist() == [0, 0, 0, 2, 2, 3]
-            assert sizes.tolist() == [len(bag) if number else 0 for bag in kept]
-            best = [np.take(bag, TABLE[bag].argmax(0)) if bag else np.zeros(3) for bag in kept]
+            assert sizes.tolist() == [len(bag) if number else 0 for bag in members]
+            best = [np.take(bag, TABLE[bag].argmax(0)) if bag else np.zeros(3) for bag in members]
             np.testing.assert_array_equal(origins.numpy(), best if number == 2 else sizes.numpy())
     empty = adjoint.embedding_bag(table, flat[:0], starts[:1], mode=2)
     assert [part.tolist() for part in empty] == [[[0, 0, 0]], [], [0], [[0, 0, 0]]]
@@ -206,9 +206,9 @@ def test_a_query_that_may_attend_to_nothing() -> None:
 def test_attention_without_features() -> None:
     # all keys fit equally well
     value = adjoint.arange(6.0).reshape(3, 2).requires_grad_()
-    found = F.scaled_dot_product_attention(adjoint.zeros(2, 0), adjoint.zeros(3, 0), value)
-    assert found.tolist() == [[2.0, 3.0]] * 2
-    found.sum().backward()
+    result = F.scaled_dot_product_attention(adjoint.zeros(2, 0), adjoint.zeros(3, 0), value)
+    assert result.tolist() == [[2.0, 3.0]] * 2
+    result.sum().backward()
     np.testing.assert_allclose(value.grad.numpy(), np.full((3, 2), 2 / 3), rtol=1e-6)
 
 
@@ -255,8 +255,8 @@ def test_several_heads() -> None:
     x, y = RNG.standard_normal((3, 2, 6)), RNG.standard_normal((5, 2, 6))
     tx, ty = tensors(x, y)
     output, weights = several_heads(x, y)
-    for found, expected in zip(multihead(tx, ty), (output, weights.mean(1)), strict=True):
-        np.testing.assert_allclose(found.numpy(), expected)
+    for actual, expected in zip(multihead(tx, ty), (output, weights.mean(1)), strict=True):
+        np.testing.assert_allclose(actual.numpy(), expected)
     np.testing.assert_allclose(multihead(tx, ty, average_attn_weights=False)[1].numpy(), weights)
     alone, none = multihead(tx, ty, need_weights=False)
     assert none is None
@@ -279,8 +279,8 @@ def test_masks_of_several_heads() -> None:
     hint = {"attn_mask": adjoint.zeros(3, 5), "is_causal": True, "need_weights": False}
     causal = np.where(np.tril(np.ones((3, 5), bool)), 0, -np.inf)
     np.testing.assert_allclose(multihead(*tensors(x, y), **hint)[0].numpy(), several_heads(x, y, causal)[0])
-    read = multihead(*tensors(x, y), **hint | {"need_weights": True})[0]
-    np.testing.assert_allclose(read.numpy(), several_heads(x, y)[0])
+    result = multihead(*tensors(x, y), **hint | {"need_weights": True})[0]
+    np.testing.assert_allclose(result.numpy(), several_heads(x, y)[0])
 
 
 def test_more_keys() -> None:

@@ -63,8 +63,8 @@ def approx(values):
 def test_every_rule_is_bound_where_it_says():
     for name, operation in operations.items():
         rule = operation.rule
-        own = name if rule.method is True else rule.method
-        assert not own or callable(getattr(Tensor, own)), name
+        method = name if rule.method is True else rule.method
+        assert not method or callable(getattr(Tensor, method)), name
         in_place = f"{name}_" if rule.inplace is True else rule.inplace
         assert not in_place or getattr(Tensor, in_place).__name__ == in_place
         if rule.function:

@@ -326,7 +326,7 @@ def test_einsum_types() -> None:
     # sums of whole numbers are int64, products of matrices are not
     a, b = adjoint.ones(2, 2, dtype=adjoint.int32), adjoint.ones(2, dtype=adjoint.bool)
     summed = {"ij->": [a], "ii": [a], "ij,j->j": [a, a[0]], "i->": [b]}
-    assert {adjoint.einsum(equation, *given).dtype for equation, given in summed.items()} == {adjoint.int64}
+    assert {adjoint.einsum(equation, *tensors).dtype for equation, tensors in summed.items()} == {adjoint.int64}
     assert adjoint.einsum("i->", b) == 2
     assert {adjoint.einsum(equation, a, a).dtype for equation in ("ij,jk->ik", "ij,ij->")} == {adjoint.int32}
     # an axis of size 1 that broadcasts is none, and of three operands all are summed alike

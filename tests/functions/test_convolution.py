@@ -26,16 +26,16 @@ def by_definition(x: Any, w: Any, stride: int, padding: int, dilation: int, grou
     inputs, rows = w.shape[1], w.shape[0] // groups
     for o in range(w.shape[0]):
         channels = x[:, o // rows * inputs : (o // rows + 1) * inputs]
-        for place in np.ndindex(*outputs):
+        for index in np.ndindex(*outputs):
             window = tuple(
                 slice(p * stride, p * stride + dilation * (k - 1) + 1, dilation)
-                for p, k in zip(place, w.shape[2:], strict=True)
+                for p, k in zip(index, w.shape[2:], strict=True)
             )
-            y[(slice(None), o, *place)] = (channels[(..., *window)] * w[o]).reshape(x.shape[0], -1).sum(1)
+            y[(slice(None), o, *index)] = (channels[(..., *window)] * w[o]).reshape(x.shape[0], -1).sum(1)
     return y
 
 
-def drawn(*shape: int, kind: str = "float64") -> Any:
+def rand(*shape: int, kind: str = "float64") -> Any:
     rng = np.random.default_rng(len(shape) + sum(shape))
     values = rng.standard_normal(shape)
     return values + 1j * rng.standard_normal(shape) if kind == "complex128" else values
@@ -48,8 +48,8 @@ GEOMETRIES = list(itertools.product((1, 2, 3), (0, 1, 3), (1, 2), (1, 2)))
 @pytest.mark.parametrize("kind", ["float64", "complex128"])
 def test_convolution_is_what_it_is_defined_to_be(n: int, kind: str) -> None:
     for stride, padding, dilation, groups in GEOMETRIES:
-        x, w = drawn(2, 4, *(5, 6, 5)[:n], kind=kind), drawn(6, 4 // groups, *(2, 3, 1)[:n], kind=kind)
-        b = drawn(6, kind=kind)
+        x, w = rand(2, 4, *(5, 6, 5)[:n], kind=kind), rand(6, 4 // groups, *(2, 3, 1)[:n], kind=kind)
+        b = rand(6, kind=kind)
         y = CONVOLVE[n](*map(adjoint.tensor, (x, w, b)), stride, padding, dilation, groups)
         expected = by_definition(x, w, stride, padding, dilation, groups) + b.reshape(6, *(1,) * n)
         np.testing.assert_allclose(y._array, expected, 1e-10, 1e-10)
@@ -59,9 +59,9 @@ def test_convolution_is_what_it_is_defined_to_be(n: int, kind: str) -> None:
 def test_transpose_has_the_inner_products_of_a_transpose(n: int) -> None:
     for stride, padding, dilation, groups in GEOMETRIES:
         extra = max(stride, dilation) - 1
-        y, w = drawn(2, 4, *(6, 7, 6)[:n]), drawn(4, 3, *(4, 3, 2)[:n])
+        y, w = rand(2, 4, *(6, 7, 6)[:n]), rand(4, 3, *(4, 3, 2)[:n])
         image = TRANSPOSE[n](*map(adjoint.tensor, (y, w)), None, stride, padding, extra, groups, dilation)
-        x = drawn(*image.shape)
+        x = rand(*image.shape)
         expected = (by_definition(x, w, stride, padding, dilation, groups)[(..., *map(slice, y.shape[2:]))] * y).sum()
         np.testing.assert_allclose((image._array * x).sum(), expected, 1e-9)
         smallest = [
@@ -74,14 +74,14 @@ def test_transpose_has_the_inner_products_of_a_transpose(n: int) -> None:
 def all_three(x: Any, w: Any, **geometry: Any) -> list[Any]:
     x, w = (adjoint.tensor(a, requires_grad=True) for a in (x, w))
     y = F.conv2d(x, w, **geometry)
-    return [t.detach()._array for t in (y, *grad(y, (x, w), adjoint.tensor(drawn(*y.shape))))]
+    return [t.detach()._array for t in (y, *grad(y, (x, w), adjoint.tensor(rand(*y.shape))))]
 
 
 @pytest.mark.parametrize("geometry", [{}, {"stride": 2, "padding": 1}, {"groups": 2}, {"dilation": 2}])
 @pytest.mark.parametrize("channels", [2, 10])
 def test_work_done_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, geometry: Any, channels: int) -> None:
     groups = geometry.get("groups", 1)
-    x, w = drawn(3, channels, 9, 8), drawn(4, channels // groups, 3, 3)
+    x, w = rand(3, channels, 9, 8), rand(4, channels // groups, 3, 3)
     whole = all_three(x, w, **geometry)
     monkeypatch.setattr(convolution, "_PIECES", 64)
     for a, b in zip(all_three(x, w, **geometry), whole, strict=True):
@@ -92,7 +92,7 @@ def test_work_done_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch, geometr
 @pytest.mark.parametrize("dilation", [1, 2])
 @pytest.mark.filterwarnings("ignore:Using padding='same'")
 def test_same_keeps_the_size_and_puts_an_odd_zero_behind(kernel: tuple[int, int], dilation: int) -> None:
-    x, w = drawn(1, 1, 6, 5), drawn(1, 1, *kernel)
+    x, w = rand(1, 1, 6, 5), rand(1, 1, *kernel)
     margins = [divmod(dilation * (k - 1), 2) for k in kernel]
     padded = np.pad(x, ((0, 0), (0, 0), *[(half, half + odd) for half, odd in margins]))
     y = F.conv2d(adjoint.tensor(x), adjoint.tensor(w), padding="same", dilation=dilation)
@@ -106,7 +106,7 @@ def test_same_warns_of_a_copy() -> None:
 
 
 def test_image_without_batch() -> None:
-    x, w, b = adjoint.tensor(drawn(2, 5, 6)), adjoint.tensor(drawn(3, 2, 3, 3)), adjoint.tensor(drawn(3))
+    x, w, b = adjoint.tensor(rand(2, 5, 6)), adjoint.tensor(rand(3, 2, 3, 3)), adjoint.tensor(rand(3))
     assert adjoint.equal(F.conv2d(x, w, b), F.conv2d(x[None], w, b)[0])
     w = w.transpose(0, 1)
     assert adjoint.equal(F.conv_transpose2d(x, w, b), F.conv_transpose2d(x[None], w, b)[0])
@@ -123,7 +123,7 @@ def test_no_images_and_no_channels() -> None:
 
 @pytest.mark.parametrize("kind", [adjoint.float16, adjoint.bfloat16])
 def test_half_precision_is_rounded_once(kind: Any) -> None:
-    x, w, b = (adjoint.tensor(drawn(*shape)).to(kind) for shape in ((2, 3, 6), (4, 3, 3), (4,)))
+    x, w, b = (adjoint.tensor(rand(*shape)).to(kind) for shape in ((2, 3, 6), (4, 3, 3), (4,)))
     y = F.conv1d(x, w, b, padding=1)
     expected = F.conv1d(x.float(), w.float(), b.float(), padding=1)
     assert y.dtype is kind
@@ -137,8 +137,8 @@ def test_integers() -> None:
 
 
 def test_result_is_contiguous_and_of_its_own() -> None:
-    x = adjoint.tensor(drawn(2, 3, 4, 4))
-    for w in (adjoint.eye(3)[:, :, None, None].double(), adjoint.tensor(drawn(3, 3, 2, 2))):
+    x = adjoint.tensor(rand(2, 3, 4, 4))
+    for w in (adjoint.eye(3)[:, :, None, None].double(), adjoint.tensor(rand(3, 3, 2, 2))):
         y = F.conv2d(x, w)
         assert y.is_contiguous()
         assert not np.shares_memory(y._array, x._array)
@@ -151,20 +151,20 @@ def third(f: Callable[..., Any], x: Any, w: Any, v: Any) -> Any:
 
 
 def test_third_derivative() -> None:
-    x, w = (adjoint.tensor(drawn(*s), requires_grad=True) for s in ((1, 2, 5), (2, 2, 3)))
-    v, u, z = (adjoint.tensor(drawn(*s)) for s in ((1, 2, 5), (2, 2, 3), (1, 2, 5)))
+    x, w = (adjoint.tensor(rand(*s), requires_grad=True) for s in ((1, 2, 5), (2, 2, 3)))
+    v, u, z = (adjoint.tensor(rand(*s)) for s in ((1, 2, 5), (2, 2, 3), (1, 2, 5)))
 
     def f(x: Any, w: Any) -> Any:
         return F.conv1d(x, w, stride=2, padding=1).pow(4).sum()
 
-    (found,) = grad((third(f, x, w, v) * u).sum(), x)
+    (gradient,) = grad((third(f, x, w, v) * u).sum(), x)
     step = 1e-5
     difference = (third(f, x + step * z, w, v) - third(f, x - step * z, w, v)) / (2 * step)
-    np.testing.assert_allclose((found * z).sum().item(), (difference * u).sum().item(), 1e-6)
+    np.testing.assert_allclose((gradient * z).sum().item(), (difference * u).sum().item(), 1e-6)
 
 
 def test_convolution_by_its_general_name() -> None:
-    x, w = adjoint.tensor(drawn(1, 2, 5, 5)), adjoint.tensor(drawn(2, 2, 3, 3))
+    x, w = adjoint.tensor(rand(1, 2, 5, 5)), adjoint.tensor(rand(2, 2, 3, 3))
     y = adjoint.convolution(x, w, None, (2, 1), (1, 0), (1, 1), False, (0, 0), 1)
     assert adjoint.equal(y, F.conv2d(x, w, stride=(2, 1), padding=(1, 0)))
     y = adjoint.convolution(x, w, None, [2, 1], [1, 0], [1, 1], True, [1, 0], 1)
@@ -223,9 +223,9 @@ def test_what_is_no_array_or_no_number() -> None:
 
 
 STRIDES = {
-    "conv1d": lambda x, s: F.conv1d(x[0], adjoint.tensor(drawn(4, 5, 2)), stride=s, padding=1),
-    "conv2d": lambda x, s: F.conv2d(x, adjoint.tensor(drawn(4, 3, 2, 2)), stride=s, dilation=2),
-    "conv3d": lambda x, s: F.conv3d(x[None], adjoint.tensor(drawn(4, 2, 2, 2, 2)), stride=s),
+    "conv1d": lambda x, s: F.conv1d(x[0], adjoint.tensor(rand(4, 5, 2)), stride=s, padding=1),
+    "conv2d": lambda x, s: F.conv2d(x, adjoint.tensor(rand(4, 3, 2, 2)), stride=s, dilation=2),
+    "conv3d": lambda x, s: F.conv3d(x[None], adjoint.tensor(rand(4, 2, 2, 2, 2)), stride=s),
     "max_pool2d": lambda x, s: F.max_pool2d(x, 2, s),
     "avg_pool2d": lambda x, s: F.avg_pool2d(x, 2, s),
     "lp_pool2d": lambda x, s: F.lp_pool2d(x, 2, 2, s),
@@ -237,11 +237,11 @@ STRIDES = {
 @pytest.mark.parametrize("name", STRIDES)
 @pytest.mark.parametrize("stride", [2**31 - 1, 2**62])
 def test_strides_beyond_the_image_cost_nothing(name: str, stride: int) -> None:
-    x = adjoint.tensor(drawn(2, 3, 5, 7), requires_grad=True)
-    found, expected = (STRIDES[name](x, s) for s in (stride, 50))
-    assert adjoint.equal(found, expected)
-    g = adjoint.tensor(drawn(*found.shape))
-    assert adjoint.equal(grad(found, x, g)[0], grad(expected, x, g)[0])
+    x = adjoint.tensor(rand(2, 3, 5, 7), requires_grad=True)
+    actual, expected = (STRIDES[name](x, s) for s in (stride, 50))
+    assert adjoint.equal(actual, expected)
+    g = adjoint.tensor(rand(*actual.shape))
+    assert adjoint.equal(grad(actual, x, g)[0], grad(expected, x, g)[0])
 
 
 def test_a_convolution_has_a_channel() -> None:

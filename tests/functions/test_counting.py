@@ -19,9 +19,9 @@ VALUES = adjoint.tensor([[0.0, 1.0, 3.0], [5.0, 7.0, 9.0]])
 def test_searching_is_as_in_numpy(right):
     side = "right" if right else "left"
     expected = np.searchsorted(SORTED.numpy(), VALUES.numpy(), side)
-    found = adjoint.searchsorted(SORTED, VALUES, right=right)
-    assert found.dtype is adjoint.int64
-    np.testing.assert_array_equal(found.numpy(), expected)
+    result = adjoint.searchsorted(SORTED, VALUES, right=right)
+    assert result.dtype is adjoint.int64
+    np.testing.assert_array_equal(result.numpy(), expected)
     np.testing.assert_array_equal(adjoint.searchsorted(SORTED, VALUES, side=side).numpy(), expected)
     np.testing.assert_array_equal(adjoint.bucketize(VALUES, SORTED, right=right).numpy(), expected)
 
@@ -74,10 +74,10 @@ def test_searches_that_are_refused(call, message):
 
 def test_searching_under_vmap():
     rows = adjoint.stack([SORTED, SORTED * 2])
-    found = adjoint.vmap(adjoint.searchsorted)(rows, VALUES)
-    assert adjoint.equal(found, adjoint.searchsorted(rows, VALUES))
-    found = adjoint.vmap(lambda row: adjoint.bucketize(VALUES, row))(rows)
-    assert adjoint.equal(found, adjoint.stack([adjoint.bucketize(VALUES, row) for row in rows]))
+    result = adjoint.vmap(adjoint.searchsorted)(rows, VALUES)
+    assert adjoint.equal(result, adjoint.searchsorted(rows, VALUES))
+    result = adjoint.vmap(lambda row: adjoint.bucketize(VALUES, row))(rows)
+    assert adjoint.equal(result, adjoint.stack([adjoint.bucketize(VALUES, row) for row in rows]))
 
 
 # unique elements ----------------------------------------------------------------------------------------------------
@@ -88,8 +88,8 @@ MATRIX = np.array([[3, 1, 3], [1, 1, 2], [3, 1, 3]])
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_unique_is_as_in_numpy(axis):
     values, inverse, counts = np.unique(MATRIX, return_inverse=True, return_counts=True, axis=axis)
-    found = adjoint.unique(adjoint.tensor(MATRIX), return_inverse=True, return_counts=True, dim=axis)
-    for mine, numpys in zip(found, (values, inverse, counts), strict=True):
+    result = adjoint.unique(adjoint.tensor(MATRIX), return_inverse=True, return_counts=True, dim=axis)
+    for mine, numpys in zip(result, (values, inverse, counts), strict=True):
         np.testing.assert_array_equal(mine.numpy(), numpys)
 
 
@@ -166,18 +166,18 @@ def test_histograms_are_as_in_numpy(density):
     rng = np.random.default_rng(0)
     x, weight = rng.standard_normal(50), rng.random(50)
     for bins, bounds in ((7, None), (5, (-1.0, 1.5)), (np.array([-1.0, 0.0, 0.25, 2.0]), None)):
-        given = adjoint.tensor(bins) if isinstance(bins, np.ndarray) else bins
-        found = adjoint.histogram(
-            adjoint.tensor(x), given, range=bounds, weight=adjoint.tensor(weight), density=density
+        as_tensor = adjoint.tensor(bins) if isinstance(bins, np.ndarray) else bins
+        result = adjoint.histogram(
+            adjoint.tensor(x), as_tensor, range=bounds, weight=adjoint.tensor(weight), density=density
         )
         expected, edges = np.histogram(x, bins, bounds, density, weight)
-        np.testing.assert_allclose(found.hist.numpy(), expected, rtol=1e-12)
-        np.testing.assert_allclose(found.bin_edges.numpy(), edges, rtol=1e-12)
+        np.testing.assert_allclose(result.hist.numpy(), expected, rtol=1e-12)
+        np.testing.assert_allclose(result.bin_edges.numpy(), edges, rtol=1e-12)
     points = rng.standard_normal((40, 3))
-    found = adjoint.histogramdd(adjoint.tensor(points), [2, 3, 4], density=density)
+    result = adjoint.histogramdd(adjoint.tensor(points), [2, 3, 4], density=density)
     expected, edges = np.histogramdd(points, [2, 3, 4], density=density)
-    np.testing.assert_allclose(found.hist.numpy(), expected, rtol=1e-12)
-    for mine, numpys in zip(found.bin_edges, edges, strict=True):
+    np.testing.assert_allclose(result.hist.numpy(), expected, rtol=1e-12)
+    for mine, numpys in zip(result.bin_edges, edges, strict=True):
         np.testing.assert_allclose(mine.numpy(), numpys, rtol=1e-12)
 
 
@@ -249,8 +249,8 @@ def test_places_of_a_fixed_number():
 
 def test_coordinates_of_flat_places():
     places = np.array([[0, 5], [11, 7]])
-    found = adjoint.unravel_index(adjoint.tensor(places), (3, 4))
-    for mine, numpys in zip(found, np.unravel_index(places, (3, 4)), strict=True):
+    result = adjoint.unravel_index(adjoint.tensor(places), (3, 4))
+    for mine, numpys in zip(result, np.unravel_index(places, (3, 4)), strict=True):
         np.testing.assert_array_equal(mine.numpy(), numpys)
     assert adjoint.unravel_index(adjoint.tensor(3), 5)[0].item() == 3
     with pytest.raises(TypeError, match="expected 'indices' to be integer dtype"):
@@ -273,8 +273,8 @@ def test_common_shapes():
 
 
 def test_places_before_the_first_wrap_in_unravel_index():
-    found = adjoint.unravel_index(adjoint.tensor([-1, -3, -13]), (3, 4))
-    assert [c.tolist() for c in found] == [[2, 2, 2], [3, 1, 3]]
+    result = adjoint.unravel_index(adjoint.tensor([-1, -3, -13]), (3, 4))
+    assert [c.tolist() for c in result] == [[2, 2, 2], [3, 1, 3]]
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -283,16 +283,16 @@ def test_places_before_the_first_wrap_in_unravel_index():
 def test_combinations_are_those_of_itertools(n: int, r: int, again: bool):
     choose = itertools.combinations_with_replacement if again else itertools.combinations
     expected = np.array(list(choose(range(n), r))).reshape(-1, r)
-    found = adjoint.combinations(adjoint.arange(n), r, with_replacement=again)
-    np.testing.assert_array_equal(found.numpy(), expected)
+    result = adjoint.combinations(adjoint.arange(n), r, with_replacement=again)
+    np.testing.assert_array_equal(result.numpy(), expected)
 
 
 def test_equality_of_large_tensors():
     first = adjoint.arange(20_000).reshape(100, 200)
     assert adjoint.equal(first, first.clone()) is True
     assert adjoint.equal(first.mT, first.mT.clone()) is True
-    for place in (0, 9_999, 19_999):
+    for position in (0, 9_999, 19_999):
         other = first.clone()
-        other.view(-1)[place] = -1
+        other.view(-1)[position] = -1
         assert adjoint.equal(first, other) is False
     assert adjoint.equal(first, first.view(-1)) is False

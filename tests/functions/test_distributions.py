@@ -49,13 +49,13 @@ CASES: list[tuple[str, Callable[..., Any], tuple[float, ...], float, Callable[..
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}{case[2]}-{case[3]:g}")
 def test_by_parameters(case: Any) -> None:
-    _, function, parameters, x, found = case
+    _, function, parameters, x, result = case
     orders = [(1,), (2,)] if len(parameters) == 1 else [(1, 0), (0, 1), (1, 1)]
     arrays = [np.array([value]) for value in (*parameters, x)]
     with mpmath.workdps(40):
         for n in orders:
             want = mpmath.diff(lambda *p: function(*p, x), parameters, n, h=mpmath.mpf(10) ** -10)
-            np.testing.assert_allclose(found(*arrays, n), float(want), rtol=3e-9, atol=1e-300)
+            np.testing.assert_allclose(result(*arrays, n), float(want), rtol=3e-9, atol=1e-300)
 
 
 def test_the_macdonald_function_by_its_order() -> None:
@@ -63,8 +63,8 @@ def test_the_macdonald_function_by_its_order() -> None:
         for v in (0.1, 2.5, -3.0, 20.0):
             for z in (1e-3, 1.0, 600.0):
                 want = mpmath.diff(lambda s, z=z: mpmath.besselk(s, z) * mpmath.exp(z), mpmath.mpf(v), 1)
-                found = OPS.kv(np.array([v]), np.array([z]), 1, True)
-                np.testing.assert_allclose(found, float(want), rtol=1e-11)
+                result = OPS.kv(np.array([v]), np.array([z]), 1, True)
+                np.testing.assert_allclose(result, float(want), rtol=1e-11)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -75,8 +75,8 @@ def test_the_modified_function_of_the_first_kind_by_its_order(order: int) -> Non
                 want = mpmath.diff(
                     lambda s, z=z: mpmath.besseli(s, z) * mpmath.exp(-z), mpmath.mpf(v), order, h=mpmath.mpf(10) ** -15
                 )
-                found = OPS.iv(np.array([v]), np.array([z]), order, True)
-                np.testing.assert_allclose(found, float(want), rtol=2e-12, atol=1e-300)
+                result = OPS.iv(np.array([v]), np.array([z]), order, True)
+                np.testing.assert_allclose(result, float(want), rtol=2e-12, atol=1e-300)
 
 
 def test_by_order_and_argument_together() -> None:

@@ -61,9 +61,9 @@ def test_beside_an_infinity_nothing_counts_in_complex_sums_of_exponentials():
     inf, nan = math.inf, math.nan
     a = adjoint.tensor([inf, inf, -inf, -inf, complex(inf, 2), nan], dtype=adjoint.complex128)
     b = adjoint.tensor([1, inf, 1, -inf, 3 + 1j, inf], dtype=adjoint.complex128)
-    for found in (adjoint.logaddexp(a, b), adjoint.logaddexp(b, a)):
-        assert found[:5].tolist() == [inf, inf, 1, -inf, complex(inf, 2)]
-        assert found[5].isnan()
+    for actual in (adjoint.logaddexp(a, b), adjoint.logaddexp(b, a)):
+        assert actual[:5].tolist() == [inf, inf, 1, -inf, complex(inf, 2)]
+        assert actual[5].isnan()
 
 
 def test_relu_and_maximum_pass_gradients_at_nan():
@@ -155,8 +155,8 @@ def test_results_may_be_overwritten_as_in_torch(call: Any) -> None:
     expected = adjoint.autograd.grad(call(a, b)[1:].sum(), (a, b), allow_unused=True)
     result = call(a, b)
     result[0] = 0
-    found = adjoint.autograd.grad(result.sum(), (a, b), allow_unused=True)
-    assert [g is None or g.tolist() for g in found] == [g is None or g.tolist() for g in expected]
+    gradients = adjoint.autograd.grad(result.sum(), (a, b), allow_unused=True)
+    assert [g is None or g.tolist() for g in gradients] == [g is None or g.tolist() for g in expected]
 
 
 def test_where_with_a_condition_of_bytes_warns() -> None:

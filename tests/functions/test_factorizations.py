@@ -42,8 +42,8 @@ def check_derivatives(f: Any, *values: np.ndarray) -> None:
         np.vdot(g.numpy(), t.numpy()).real
     )
     _, seconds = adjoint.func.jvp(pulled, primals, tangents)
-    moved = [pulled(*[p + s * d for p, d in zip(primals, tangents, strict=True)]) for s in (step, -step)]
-    for second, above, below in zip(seconds, *moved, strict=True):
+    points = [pulled(*[p + s * d for p, d in zip(primals, tangents, strict=True)]) for s in (step, -step)]
+    for second, above, below in zip(seconds, *points, strict=True):
         np.testing.assert_allclose(second.numpy(), ((above - below) / (2 * step)).numpy(), rtol=1e-4, atol=1e-4)
 
 
@@ -128,9 +128,9 @@ def test_nothing_to_multiply_with_has_undefined_gradients() -> None:
     assert adjoint.autograd.grad(adjoint.ormqr(*empty, other).sum(), other)[0].shape == (0, 3, 1)
     tangent = adjoint.func.jvp(lambda x: linalg.householder_product(x, tau), (A,), (A,))[1]
     assert not tangent.any()
-    told = linalg.lstsq(A, adjoint.ones(3, 1))
-    assert told.residuals.requires_grad
-    assert adjoint.autograd.grad(told.residuals.sum(), A, allow_unused=True) == (None,)
+    solution = linalg.lstsq(A, adjoint.ones(3, 1))
+    assert solution.residuals.requires_grad
+    assert adjoint.autograd.grad(solution.residuals.sum(), A, allow_unused=True) == (None,)
     assert linalg.lstsq(A, adjoint.ones(3, 0)).rank == 0
 
 
@@ -155,19 +155,19 @@ def test_inverses_that_may_fail() -> None:
     assert info.tolist() == [0, 2]
     np.testing.assert_allclose(inverse.numpy()[0], np.eye(3) / 2)
     assert not np.isfinite(inverse.numpy()[1]).all()
-    said = r"linalg.inv_ex: \(Batch element 1\): The diagonal element 2 is zero"
-    with pytest.raises(linalg.LinAlgError, match=said):
+    message = r"linalg.inv_ex: \(Batch element 1\): The diagonal element 2 is zero"
+    with pytest.raises(linalg.LinAlgError, match=message):
         linalg.inv_ex(adjoint.from_numpy(a), check_errors=True)
     check_derivatives(lambda A: linalg.inv_ex(A).inverse, draw(3, 3) + 3 * np.eye(3))
 
 
 def test_solutions_that_may_fail() -> None:
     a, b = draw(3, 3) + 3 * np.eye(3), draw(3, 2)
-    for left, given in ((True, b), (False, H(b).copy()), (True, b[:, 0].copy())):
+    for left, sides in ((True, b), (False, H(b).copy()), (True, b[:, 0].copy())):
         f = lambda A, B, left=left: linalg.solve_ex(A, B, left=left).result
-        expected = linalg.solve(adjoint.from_numpy(a), adjoint.from_numpy(given), left=left)
-        np.testing.assert_allclose(f(adjoint.from_numpy(a), adjoint.from_numpy(given)).numpy(), expected.numpy())
-        check_derivatives(f, a, given)
+        expected = linalg.solve(adjoint.from_numpy(a), adjoint.from_numpy(sides), left=left)
+        np.testing.assert_allclose(f(adjoint.from_numpy(a), adjoint.from_numpy(sides)).numpy(), expected.numpy())
+        check_derivatives(f, a, sides)
     zeros = adjoint.zeros(3, 3)
     with np.errstate(all="ignore"):
         assert linalg.solve_ex(zeros, adjoint.ones(3)).info == 1
@@ -251,10 +251,10 @@ def test_reflectors_of_qr(shape: tuple[int, ...], dtype: str) -> None:
     np.testing.assert_allclose(whole.numpy()[..., :k], Q.numpy(), atol=1e-12)
     for transpose in (False, True):
         matrix = H(whole.numpy()) if transpose else whole.numpy()
-        found = adjoint.ormqr(factors, tau, adjoint.from_numpy(other), transpose=transpose)
-        np.testing.assert_allclose(found.numpy(), matrix @ other, atol=1e-12)
-        found = adjoint.ormqr(factors, tau, adjoint.from_numpy(H(other).copy()), left=False, transpose=transpose)
-        np.testing.assert_allclose(found.numpy(), H(other) @ matrix, atol=1e-12)
+        result = adjoint.ormqr(factors, tau, adjoint.from_numpy(other), transpose=transpose)
+        np.testing.assert_allclose(result.numpy(), matrix @ other, atol=1e-12)
+        result = adjoint.ormqr(factors, tau, adjoint.from_numpy(H(other).copy()), left=False, transpose=transpose)
+        np.testing.assert_allclose(result.numpy(), H(other) @ matrix, atol=1e-12)
 
 
 @real_and_complex
@@ -266,8 +266,8 @@ def test_householder_product_is_the_product(dtype: str) -> None:
     for i in range(2):
         v = np.where(np.arange(4) > i, a[:, i], np.arange(4) == i)
         product = product @ (np.eye(4) - tau[i] * np.outer(v, v.conj()))
-    found = linalg.householder_product(adjoint.from_numpy(a), adjoint.from_numpy(tau))
-    np.testing.assert_allclose(found.numpy(), product[:, :3], atol=1e-12)
+    result = linalg.householder_product(adjoint.from_numpy(a), adjoint.from_numpy(tau))
+    np.testing.assert_allclose(result.numpy(), product[:, :3], atol=1e-12)
     check_derivatives(linalg.householder_product, a, tau)
     check_derivatives(adjoint.ormqr, a[:, :2].copy(), tau, draw(4, 2, dtype=dtype))
 
@@ -282,11 +282,11 @@ def test_tensorinv_and_tensorsolve() -> None:
     np.testing.assert_allclose(inverse.numpy(), np.linalg.tensorinv(a.reshape(2, 3, 3, 2)))
     inverse = linalg.tensorinv(A.reshape(6, 3, 2), 1)
     np.testing.assert_allclose(inverse.numpy(), np.linalg.tensorinv(a.reshape(6, 3, 2), 1))
-    found = linalg.tensorsolve(A.reshape(2, 3, 6), adjoint.from_numpy(b))
-    np.testing.assert_allclose(found.numpy(), np.linalg.tensorsolve(a.reshape(2, 3, 6), b))
-    moved = np.moveaxis(a.reshape(2, 3, 6), 2, 0).copy()
-    found = linalg.tensorsolve(adjoint.from_numpy(moved), adjoint.from_numpy(b), dims=(0,))
-    np.testing.assert_allclose(found.numpy(), np.linalg.tensorsolve(moved, b, axes=(0,)))
+    result = linalg.tensorsolve(A.reshape(2, 3, 6), adjoint.from_numpy(b))
+    np.testing.assert_allclose(result.numpy(), np.linalg.tensorsolve(a.reshape(2, 3, 6), b))
+    transposed = np.moveaxis(a.reshape(2, 3, 6), 2, 0).copy()
+    result = linalg.tensorsolve(adjoint.from_numpy(transposed), adjoint.from_numpy(b), dims=(0,))
+    np.testing.assert_allclose(result.numpy(), np.linalg.tensorsolve(transposed, b, axes=(0,)))
     check_derivatives(lambda x: linalg.tensorinv(x.reshape(6, 6), 1), a)
     check_derivatives(lambda x, y: linalg.tensorsolve(x.reshape(2, 3, 6), y), a, b)
 
@@ -298,8 +298,8 @@ def test_vander() -> None:
     assert linalg.vander(adjoint.arange(3)).dtype is adjoint.int64
     for n in (None, 0, 1, 5):
         for increasing in (False, True):
-            found = adjoint.vander(adjoint.from_numpy(x[0]), n, increasing).numpy()
-            np.testing.assert_allclose(found, np.vander(x[0], n, increasing))
+            result = adjoint.vander(adjoint.from_numpy(x[0]), n, increasing).numpy()
+            np.testing.assert_allclose(result, np.vander(x[0], n, increasing))
     check_derivatives(lambda v: linalg.vander(v, N=4), np.array([0.0, 1.5, -2.0]))
 
 
@@ -322,13 +322,13 @@ def test_cond(p: Any) -> None:
 def test_svd_of_undefined_elements() -> None:
     x = adjoint.zeros(2, 3, 3)
     x[1, 0, 0] = np.nan
-    said = r"linalg.svd: \(Batch element 1\): The algorithm failed to converge because the input matrix contained non-f"
-    with pytest.raises(linalg.LinAlgError, match=said):
+    text = r"linalg.svd: \(Batch element 1\): The algorithm failed to converge because the input matrix contained non-f"
+    with pytest.raises(linalg.LinAlgError, match=text):
         linalg.svd(x)
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda x: linalg.lu(x[0]), RuntimeError, r"linalg.lu: Expected tensor with 2 or more dim.* Got size: \[3\]"),
         (lambda x: linalg.lu_factor(x[0]), RuntimeError, "torch.lu_factor: Expected tensor with 2 or more dimensions"),
@@ -385,15 +385,15 @@ def test_svd_of_undefined_elements() -> None:
         (lambda x: adjoint.triangular_solve(x[:2], x), RuntimeError, "each A matrix is 3 by 3 but each b matrix"),
     ],
 )
-def test_errors(call: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         call(adjoint.eye(3) + 1)
 
 
 def test_factorizations_under_vmap_find_zero_pivots() -> None:
     a = draw(3, 4, 4)
-    found = adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a)).LU
-    np.testing.assert_array_equal(found.numpy(), linalg.lu_factor(adjoint.from_numpy(a)).LU.numpy())
+    result = adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a)).LU
+    np.testing.assert_array_equal(result.numpy(), linalg.lu_factor(adjoint.from_numpy(a)).LU.numpy())
     a[1] = 0
     with pytest.raises(RuntimeError, match=r"\(Batch element 1\): U\[1,1\] is zero"):
         adjoint.vmap(linalg.lu_factor)(adjoint.from_numpy(a))

@@ -24,10 +24,10 @@ def draw(*shape: int, dtype: str = "float64") -> np.ndarray:
     return values.astype(dtype)
 
 
-def same(found: Any, expected: np.ndarray, dtype: str) -> None:
+def same(actual: Any, expected: np.ndarray, dtype: str) -> None:
     single = dtype in ("float32", "complex64")
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-4 if single else 1e-10, atol=1e-4 if single else 1e-10)
-    assert found.numpy().dtype.itemsize == expected.dtype.itemsize // (2 if single else 1)
+    np.testing.assert_allclose(actual.numpy(), expected, rtol=1e-4 if single else 1e-10, atol=1e-4 if single else 1e-10)
+    assert actual.numpy().dtype.itemsize == expected.dtype.itemsize // (2 if single else 1)
 
 
 @pytest.mark.parametrize("dtype", KINDS)
@@ -124,7 +124,7 @@ def test_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda f, x: f.fft(x, 0), RuntimeError, r"Invalid number of data points \(0\) specified"),
         (lambda f, x: f.fft(x, -1), RuntimeError, r"Invalid number of data points \(-1\) specified"),
@@ -147,8 +147,8 @@ def test_out() -> None:
         (lambda f, x: f.fftfreq(-1), RuntimeError, "negative dimension -1"),
     ],
 )
-def test_errors(call: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         call(adjoint.fft, adjoint.ones(3, 4))
 
 
@@ -180,10 +180,10 @@ def spectra_of(x: np.ndarray, n: int, hop: int, window: np.ndarray) -> np.ndarra
 def test_stft_continues_the_signal(mode: str, numpys: Any) -> None:
     x, window = draw(2, 30), draw(8)
     padded = np.pad(x, ((0, 0), (4, 4)), numpys)
-    found = adjoint.stft(
+    result = adjoint.stft(
         adjoint.from_numpy(x), 8, 3, window=adjoint.from_numpy(window), pad_mode=mode, return_complex=True
     )
-    np.testing.assert_allclose(found.numpy(), spectra_of(padded, 8, 3, window))
+    np.testing.assert_allclose(result.numpy(), spectra_of(padded, 8, 3, window))
 
 
 def test_stft_forms() -> None:
@@ -215,11 +215,11 @@ def test_istft_gives_the_signal_back(hop: int, windowed: bool) -> None:
     window = adjoint.from_numpy(np.hanning(10)[1:-1]) if windowed else None
     spectra = adjoint.stft(adjoint.from_numpy(x), 8, hop, window=window, return_complex=True)
     for length in (48, 20, None):
-        found = adjoint.istft(spectra, 8, hop, window=window, length=length).numpy()
-        np.testing.assert_allclose(found, x[:, : found.shape[1]], atol=1e-12)
+        result = adjoint.istft(spectra, 8, hop, window=window, length=length).numpy()
+        np.testing.assert_allclose(result, x[:, : result.shape[1]], atol=1e-12)
     whole = adjoint.stft(adjoint.from_numpy(x), 8, hop, window=window, onesided=False, return_complex=True)
-    found = adjoint.istft(whole, 8, hop, window=window, length=48, return_complex=True).numpy()
-    np.testing.assert_allclose(found, x, atol=1e-12)
+    result = adjoint.istft(whole, 8, hop, window=window, length=48, return_complex=True).numpy()
+    np.testing.assert_allclose(result, x, atol=1e-12)
     with pytest.warns(UserWarning, match="padded with zeros in the tail"):
         longer = adjoint.istft(spectra, 8, hop, window=window, length=60).numpy()
     assert longer.shape == (2, 60) and not longer[:, 58:].any()
@@ -244,7 +244,7 @@ def test_derivatives_of_short_time_transforms() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
         ({"return_complex": None}, RuntimeError, "stft requires the return_complex parameter be given"),
         ({"hop_length": 0}, RuntimeError, "expected hop_length > 0, but got hop_length=0"),
@@ -259,13 +259,13 @@ def test_derivatives_of_short_time_transforms() -> None:
         ({"input": adjoint.ones(1, 1, 30)}, RuntimeError, "expected a 1D or 2D tensor"),
     ],
 )
-def test_errors_of_stft(options: dict[str, Any], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors_of_stft(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         adjoint.stft(**{"input": adjoint.ones(30), "n_fft": 16, "return_complex": True, **options})
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"input": adjoint.ones(9, 5)}, "istft requires a complex-valued input tensor"),
         ({"input": adjoint.ones(8, 5) + 0j}, "match n_fft / 2 \\+ 1 when onesided=True, but got 8"),
@@ -280,8 +280,8 @@ def test_errors_of_stft(options: dict[str, Any], error: type[Exception], said: s
         ({"return_complex": True}, "Cannot have onesided output"),
     ],
 )
-def test_errors_of_istft(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(RuntimeError, match=said):
+def test_errors_of_istft(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
         adjoint.istft(**{"input": adjoint.ones(9, 5) + 0j, "n_fft": 16, **options})
 
 
@@ -299,16 +299,16 @@ def test_windows(name: str, periodic: bool) -> None:
     else:
         make = getattr(adjoint, f"{name}_window")
     for n in (0, 1, 2, 5, 8):
-        found = make(n, periodic=periodic, dtype=adjoint.float64)
+        result = make(n, periodic=periodic, dtype=adjoint.float64)
         expected = getattr(signal.windows, name)(n, *WINDOWS[name].values(), sym=not periodic)
-        np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+        np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
         half = make(n, periodic, dtype=adjoint.float16)
-        np.testing.assert_array_equal(half.numpy(), found.numpy().astype("float32").astype("float16"))
+        np.testing.assert_array_equal(half.numpy(), result.numpy().astype("float32").astype("float16"))
     assert make(3).dtype is adjoint.float32 and make(3, requires_grad=True).is_leaf
 
 
 @pytest.mark.parametrize(
-    ("args", "dtype", "error", "said"),
+    ("args", "dtype", "error", "message"),
     [
         ((-1,), None, RuntimeError, "hann_window requires non-negative window_length, got window_length=-1"),
         ((2.0,), None, TypeError, "argument 'window_length' .position 1. must be int, not float"),
@@ -316,8 +316,8 @@ def test_windows(name: str, periodic: bool) -> None:
         ((3,), adjoint.complex64, NotImplementedError, "not implemented for 'ComplexFloat'"),
     ],
 )
-def test_errors_of_windows(args: Any, dtype: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors_of_windows(args: Any, dtype: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         adjoint.hann_window(*args, dtype=dtype)
 
 
@@ -341,9 +341,9 @@ def test_signal_windows() -> None:
     assert set(SYMMETRIC) == set(windows.__all__)
     for (name, options), sym in itertools.product(SYMMETRIC.items(), (True, False)):
         for n in (0, 1, 2, 5, 8):
-            found = getattr(windows, name)(n, sym=sym, dtype=adjoint.float64, **options)
+            result = getattr(windows, name)(n, sym=sym, dtype=adjoint.float64, **options)
             expected = getattr(signal.windows, name)(n, sym=sym, **options)
-            np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+            np.testing.assert_allclose(result.numpy(), expected, atol=1e-12)
     off_center = windows.exponential(5, center=1.0, sym=False)
     np.testing.assert_allclose(off_center.numpy(), np.exp(-abs(np.arange(5) - 1.0)), 1e-6)
     assert windows.exponential(1, center=1.0, sym=False).item() == off_center[0]
@@ -351,7 +351,7 @@ def test_signal_windows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "error", "said"),
+    ("name", "options", "error", "message"),
     [
         ("hann", {"M": -1}, ValueError, "general_cosine requires non-negative window length, got M=-1"),
         ("kaiser", {"dtype": adjoint.float16}, ValueError, "kaiser expects float32 or float64 dtypes"),
@@ -363,8 +363,8 @@ def test_signal_windows() -> None:
         ("general_cosine", {"a": 3.0}, TypeError, "Coefficients must be a list/tuple"),
     ],
 )
-def test_errors_of_signal_windows(name: str, options: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors_of_signal_windows(name: str, options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         getattr(adjoint.signal.windows, name)(**{"M": 4, **options})
 
 

@@ -44,10 +44,10 @@ def test_help_says_how_a_derivative_follows(name: str, words: str) -> None:
 def test_every_function_of_several_operations_has_its_derivative() -> None:
     load_all()
     for name in SCRIPT["names"]():
-        space, _, own = name.rpartition(".")
-        if space == "Tensor" and own.startswith("__"):
+        space, _, short = name.rpartition(".")
+        if space == "Tensor" and short.startswith("__"):
             continue
-        function = inspect.getattr_static(adjoint.Tensor, own) if space == "Tensor" else functions[space][own]
+        function = inspect.getattr_static(adjoint.Tensor, short) if space == "Tensor" else functions[space][short]
         assert PARAGRAPHS[name].splitlines()[0] in (function.__doc__ or ""), name
 
 

@@ -43,9 +43,9 @@ def slices(n: int) -> st.SearchStrategy[slice]:
 @st.composite
 def basic_indices(draw: Any, shape: tuple[int, ...]) -> Any:
     """A tuple of slices, ints, None and perhaps an ellipsis."""
-    used = draw(st.integers(0, len(shape)))
+    n_axes = draw(st.integers(0, len(shape)))
     after = draw(st.booleans())
-    axes = range(len(shape) - used, len(shape)) if after else range(used)
+    axes = range(len(shape) - n_axes, len(shape)) if after else range(n_axes)
     items: list[Any] = []
     for axis in axes:
         n = shape[axis]
@@ -162,9 +162,9 @@ def test_setitem(case: tuple[np.ndarray[Any, Any], Any], data: Any) -> None:
         np.testing.assert_array_equal(y.detach().numpy(), expected)
         weights = np.arange(2.0, 2 + array.size).reshape(array.shape)
         of_x, of_v = adjoint.autograd.grad(y, (x, v), adjoint.from_numpy(weights), materialize_grads=True)
-        kept = weights.copy()
-        kept[index] = 0
-        np.testing.assert_array_equal(of_x.numpy(), kept)
+        copy = weights.copy()
+        copy[index] = 0
+        np.testing.assert_array_equal(of_x.numpy(), copy)
         np.testing.assert_array_equal(of_v.numpy(), summed_to(weights[index], shape))
 
 
@@ -476,10 +476,10 @@ def test_function(name: str) -> None:
     weights = np.random.default_rng(0).standard_normal(expected.shape)
     (g,) = adjoint.autograd.grad(y, x, adjoint.from_numpy(weights), create_graph=True)
     numeric = np.zeros(array.shape)
-    for place in np.ndindex(array.shape):
+    for index in np.ndindex(array.shape):
         step = np.zeros(array.shape)
-        step[place] = 1e-5
-        numeric[place] = ((reference(array + step) - reference(array - step)) * weights).sum() / 2e-5
+        step[index] = 1e-5
+        numeric[index] = ((reference(array + step) - reference(array - step)) * weights).sum() / 2e-5
     np.testing.assert_allclose(g.detach().numpy(), numeric, atol=1e-8)
 
 
@@ -627,8 +627,8 @@ def test_errors_are_torchs(function: Callable[[], Any], kind: type[Exception], m
 
 def test_where_of_numbers_takes_the_default_dtype() -> None:
     mask = adjoint.tensor([True, False])
-    chosen = adjoint.where(mask, 1.0, 0)
-    assert chosen.tolist() == [1, 0] and chosen.dtype is adjoint.float32
+    result = adjoint.where(mask, 1.0, 0)
+    assert result.tolist() == [1, 0] and result.dtype is adjoint.float32
     assert adjoint.where(mask, 1, 0).dtype is adjoint.int64
     assert adjoint.where(mask, 1j, 0).dtype is adjoint.complex64
     assert adjoint.where(mask, 1.0, adjoint.zeros(2, dtype=adjoint.float64)).dtype is adjoint.float64
@@ -729,9 +729,9 @@ def test_second_derivatives_of_products_with_zeros(zeros: int, include_self: boo
         (x, source),
     )
     assert products(x, source).tolist() == [first.item(), second.item()]
-    found = adjoint.autograd.functional.hessian(lambda x, s: (products(x, s) * weights).sum(), (x, source))
-    for row, wanted in zip(found, expected, strict=True):
-        for block, block_wanted in zip(row, wanted, strict=True):
+    result = adjoint.autograd.functional.hessian(lambda x, s: (products(x, s) * weights).sum(), (x, source))
+    for row, expected_row in zip(result, expected, strict=True):
+        for block, block_wanted in zip(row, expected_row, strict=True):
             np.testing.assert_allclose(block.numpy(), block_wanted.numpy(), atol=1e-12)
 
 
@@ -752,8 +752,8 @@ def test_reductions_in_place_keep_what_their_derivatives_need(reduce: str) -> No
         calls.append(("index_reduce", (0, index, src, reduce)))
     for name, args in calls:
         expected = adjoint.autograd.grad(getattr(x, name)(*args).sum(), [x, src])
-        found = adjoint.autograd.grad(getattr(x.clone(), f"{name}_")(*args).sum(), [x, src])
-        assert [g.tolist() for g in found] == [g.tolist() for g in expected]
+        gradients = adjoint.autograd.grad(getattr(x.clone(), f"{name}_")(*args).sum(), [x, src])
+        assert [g.tolist() for g in gradients] == [g.tolist() for g in expected]
 
 
 def test_scatter_multiplies() -> None:
@@ -817,19 +817,19 @@ def test_numbers_and_positions_that_do_not_fit():
 )  # fmt: skip
 def test_index_reduce_without_axes(reduce: str, include_self: bool, value: float, gradients: Any) -> None:
     x, source = adjoint.tensor(2.0, requires_grad=True), adjoint.tensor(3.0, requires_grad=True)
-    found = x.index_reduce(0, adjoint.tensor([0]), source, reduce, include_self=include_self)
-    assert found.item() == value and found.shape == ()
-    assert tuple(g.item() for g in adjoint.autograd.grad(found, [x, source])) == gradients
+    result = x.index_reduce(0, adjoint.tensor([0]), source, reduce, include_self=include_self)
+    assert result.item() == value and result.shape == ()
+    assert tuple(g.item() for g in adjoint.autograd.grad(result, [x, source])) == gradients
     here = adjoint.tensor(2.0)
     assert here.index_reduce_(0, adjoint.tensor([0]), source.detach(), reduce, include_self=include_self) is here
     assert here.item() == value
 
 
-@pytest.mark.parametrize(("own", "source"), [((), (1,)), ((), (2,)), ((2,), ()), ((2, 3), (1, 2)), ((2, 3), (1,))])
-def test_index_reduce_of_other_shapes(own: Any, source: Any) -> None:
+@pytest.mark.parametrize(("values", "source"), [((), (1,)), ((), (2,)), ((2,), ()), ((2, 3), (1, 2)), ((2, 3), (1,))])
+def test_index_reduce_of_other_shapes(values: Any, source: Any) -> None:
     index = adjoint.zeros(source[0] if source else 1, dtype=adjoint.int64)
     with pytest.raises(RuntimeError, match="source tensor shape must match self tensor shape"):
-        adjoint.ones(own).index_reduce(0, index, adjoint.ones(source), "amax")
+        adjoint.ones(values).index_reduce(0, index, adjoint.ones(source), "amax")
 
 
 def test_take_along_dim_counts_from_the_end() -> None:
@@ -837,11 +837,11 @@ def test_take_along_dim_counts_from_the_end() -> None:
         x = adjoint.from_numpy(RNG.normal(size=shape)).requires_grad_()
         n = shape[dim]
         index = RNG.integers(-n, n, shape)
-        taken = adjoint.take_along_dim(x, adjoint.from_numpy(index), dim)
-        np.testing.assert_array_equal(taken.detach().numpy(), np.take_along_axis(x.detach().numpy(), index, dim))
-        (found,) = adjoint.autograd.grad(taken.sum(), x)
+        result = adjoint.take_along_dim(x, adjoint.from_numpy(index), dim)
+        np.testing.assert_array_equal(result.detach().numpy(), np.take_along_axis(x.detach().numpy(), index, dim))
+        (gradient,) = adjoint.autograd.grad(result.sum(), x)
         (expected,) = adjoint.autograd.grad(adjoint.take_along_dim(x, adjoint.from_numpy(index % n), dim).sum(), x)
-        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+        np.testing.assert_array_equal(gradient.numpy(), expected.numpy())
         for outside in (n, -n - 1):
             with pytest.raises(RuntimeError, match=f"index {outside} is out of bounds"):
                 adjoint.take_along_dim(x, adjoint.full(shape, outside), dim)
@@ -875,7 +875,7 @@ TYPE_NAMES = {
 @pytest.mark.parametrize("function", ["index_fill", "masked_fill"])
 def test_values_that_are_filled_in_fit_into_the_type(function: str, kind: str, value: Any) -> None:
     x, dtype = adjoint.ones(3, dtype=getattr(adjoint, kind)), getattr(adjoint, kind)
-    place = (0, adjoint.tensor([0])) if function == "index_fill" else (adjoint.tensor([True, False, False]),)
+    arguments = (0, adjoint.tensor([0])) if function == "index_fill" else (adjoint.tensor([True, False, False]),)
     beyond = {300: ("uint8", "int8"), 1e300: ("uint8", "int8", "int16", "int32", "int64")}.get(value, ())
     for is_tensor in (False, True):
         text = ""
@@ -892,11 +892,11 @@ def test_values_that_are_filled_in_fit_into_the_type(function: str, kind: str, v
             y = x.clone()
             if text:
                 with pytest.raises(RuntimeError) as caught:
-                    getattr(y, name)(*place, given_value)
+                    getattr(y, name)(*arguments, given_value)
                 assert str(caught.value) == text
                 assert (y == x).all()
             else:
                 exact = adjoint.float64 if isinstance(value, float) and not is_tensor else None
                 expected = adjoint.tensor(value, dtype=exact).to(dtype)
-                result = getattr(y, name)(*place, given_value)
+                result = getattr(y, name)(*arguments, given_value)
                 assert result[0] == expected and (result[1:] == 1).all() and result.dtype is dtype

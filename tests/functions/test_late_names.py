@@ -49,8 +49,8 @@ def test_a_table_loads_the_home_of_a_name_once() -> None:
 
     def load(home: str) -> None:
         loaded.append(home)
-        for name, own in table.homes.items():
-            if own == home:
+        for name, home_of_name in table.homes.items():
+            if home_of_name == home:
                 table.enter(name, name.upper())
 
     table: LazyTable[str, str] = LazyTable({"a": "first", "b": "second", "c": "first"}, load)

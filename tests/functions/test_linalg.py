@@ -53,10 +53,9 @@ def check_gradients(f: Callable[..., Any], *values: np.ndarray, tolerance: float
     def along(grads: Sequence[np.ndarray]) -> float:
         return float(sum(np.real(np.vdot(d, g)) for d, g in zip(directions, grads, strict=True)))
 
-    def at(place: float) -> tuple[float, float]:
+    def at(t: float) -> tuple[float, float]:
         inputs = [
-            adjoint.from_numpy(np.asarray(v + place * d)).requires_grad_()
-            for v, d in zip(values, directions, strict=True)
+            adjoint.from_numpy(np.asarray(v + t * d)).requires_grad_() for v, d in zip(values, directions, strict=True)
         ]
         value = value_of(f(*inputs))
         grads = adjoint.autograd.grad(value, inputs)
@@ -108,10 +107,10 @@ def test_solve_triangular(batch: tuple[int, ...], unitriangular: bool, left: boo
     a = regular(*batch, 3, 3, dtype=dtype)
     b = draw(*batch, *((3, 2) if left else (2, 3)), dtype=dtype)
     f = lambda x, y: adjoint.linalg.solve_triangular(x, y, upper=upper, left=left, unitriangular=unitriangular)
-    read = np.triu(a) if upper else np.tril(a)
+    triangle = np.triu(a) if upper else np.tril(a)
     if unitriangular:
-        read = read - read * np.eye(3) + np.eye(3)
-    expected = np.linalg.inv(read) @ b if left else b @ np.linalg.inv(read)
+        triangle = triangle - triangle * np.eye(3) + np.eye(3)
+    expected = np.linalg.inv(triangle) @ b if left else b @ np.linalg.inv(triangle)
     np.testing.assert_allclose(f(adjoint.from_numpy(a), adjoint.from_numpy(b)).numpy(), expected, atol=1e-12)
     check_gradients(f, a, b)
 
@@ -127,9 +126,9 @@ def test_cholesky_solve_and_inverse(upper: bool, dtype: str) -> None:
     solution = adjoint.cholesky_solve(adjoint.from_numpy(b), L, upper=upper)
     np.testing.assert_allclose(solution.numpy(), np.linalg.solve(matrix, b), atol=1e-12)
     np.testing.assert_allclose(adjoint.cholesky_inverse(L, upper=upper).numpy(), np.linalg.inv(matrix), atol=1e-12)
-    read = adjoint.triu if upper else adjoint.tril
-    check_gradients(lambda y, x: adjoint.cholesky_solve(y, read(x), upper=upper), b, factor)
-    check_gradients(lambda x: adjoint.cholesky_inverse(read(x), upper=upper), factor)
+    part_of = adjoint.triu if upper else adjoint.tril
+    check_gradients(lambda y, x: adjoint.cholesky_solve(y, part_of(x), upper=upper), b, factor)
+    check_gradients(lambda x: adjoint.cholesky_inverse(part_of(x), upper=upper), factor)
 
 
 @real_and_complex
@@ -143,7 +142,7 @@ def test_cholesky_factors_have_a_derivative_where_they_are_not_read(upper: bool,
     def dense(x: Any) -> Any:
         return adjoint.linalg.solve(x.mH @ x if upper else x @ x.mH, b)
 
-    found = []
+    results = []
     for f, start in (
         (dense, triangle),
         *[(lambda x: adjoint.cholesky_solve(b, x, upper), a) for a in (triangle, whole)],
@@ -152,9 +151,9 @@ def test_cholesky_factors_have_a_derivative_where_they_are_not_read(upper: bool,
         (first,) = adjoint.autograd.grad(f(x), x, v, create_graph=True)
         (second,) = adjoint.autograd.grad(first, x, adjoint.from_numpy(whole))
         tangent = adjoint.func.jvp(f, (x.detach(),), (adjoint.from_numpy(whole),))[1]
-        found.append([part.numpy(force=True) for part in (first, second, tangent)])
-    for other in found[1:]:
-        for part, expected in zip(other, found[0], strict=True):
+        results.append([part.numpy(force=True) for part in (first, second, tangent)])
+    for other in results[1:]:
+        for part, expected in zip(other, results[0], strict=True):
             np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -169,8 +168,8 @@ def test_lstsq(dtype: str) -> None:
     np.testing.assert_allclose(result.singular_values.numpy(), values)
     assert result.rank.item() == rank
     assert adjoint.linalg.lstsq(A, B).residuals.shape == (0,)
-    told = {driver: adjoint.linalg.lstsq(A[None], B[None], driver=driver) for driver in ("gels", "gelsy", "gelss")}
-    shapes = {driver: [tuple(part.shape) for part in result[1:]] for driver, result in told.items()}
+    solutions = {driver: adjoint.linalg.lstsq(A[None], B[None], driver=driver) for driver in ("gels", "gelsy", "gelss")}
+    shapes = {driver: [tuple(part.shape) for part in result[1:]] for driver, result in solutions.items()}
     assert shapes == {"gels": [(1, 3), (0,), (0,)], "gelsy": [(0,), (1,), (0,)], "gelss": [(1, 3), (1,), (1, 2)]}
     mapped = adjoint.func.vmap(lambda x: adjoint.linalg.lstsq(x, B, driver="gelsd").residuals)(A[None])
     np.testing.assert_allclose(mapped.numpy(), residuals[None])
@@ -216,9 +215,9 @@ def test_determinants(batch: tuple[int, ...], dtype: str) -> None:
     A = adjoint.from_numpy(a)
     np.testing.assert_allclose(adjoint.linalg.det(A).numpy(), np.linalg.det(a))
     np.testing.assert_allclose(A.det().numpy(), np.linalg.det(a))
-    for found, expected in zip(adjoint.linalg.slogdet(A), np.linalg.slogdet(a), strict=True):
-        np.testing.assert_allclose(found.numpy(), expected)
-        assert found.numpy().dtype == expected.dtype
+    for actual, expected in zip(adjoint.linalg.slogdet(A), np.linalg.slogdet(a), strict=True):
+        np.testing.assert_allclose(actual.numpy(), expected)
+        assert actual.numpy().dtype == expected.dtype
     check_gradients(adjoint.linalg.det, a)
     check_gradients(lambda x: tuple(adjoint.linalg.slogdet(x)), a)
     positive = a @ H(a) if dtype == "float64" else a
@@ -505,8 +504,8 @@ def test_of_hermitian_matrices_the_lower_triangle_is_read(dtype: str) -> None:
     whole = draw(2, 3, 3, dtype=dtype)
     a = np.tril(whole) + H(np.tril(whole, -1))
     a[..., range(3), range(3)] = a[..., range(3), range(3)].real
-    found = adjoint.linalg.pinv(adjoint.from_numpy(whole), hermitian=True)
-    np.testing.assert_allclose(found.numpy(), np.linalg.pinv(a), atol=1e-10)
+    result = adjoint.linalg.pinv(adjoint.from_numpy(whole), hermitian=True)
+    np.testing.assert_allclose(result.numpy(), np.linalg.pinv(a), atol=1e-10)
     check_gradients(lambda x: adjoint.linalg.pinv(x + x.mH, hermitian=True), whole)
     x = adjoint.ones(3, 3).tril()
     assert adjoint.linalg.matrix_rank(x) == 3
@@ -747,9 +746,9 @@ def test_matrices_with_an_infinity_give_nan(name: str, dtype: str) -> None:
     """LAPACK's iterations do not end for some of them: one infinity in a stack is enough, wherever it stands."""
     regular = np.random.default_rng(0).normal(size=(3, 3)) + 3 * np.eye(3)
     regular = regular + regular.T
-    for place in ((0, 1), (1, 1), (slice(None), slice(None))):
+    for position in ((0, 1), (1, 1), (slice(None), slice(None))):
         matrix = regular.copy()
-        matrix[place] = matrix.T[place] = math.inf
+        matrix[position] = matrix.T[position] = math.inf
         alone = ITERATIVE[name](adjoint.tensor(matrix).to(getattr(adjoint, dtype)))
         assert alone.isnan().all()
         stack = adjoint.tensor(np.stack([regular, matrix])).to(getattr(adjoint, dtype))
@@ -761,12 +760,12 @@ def test_matrices_with_an_infinity_give_nan(name: str, dtype: str) -> None:
 
 def test_each_matrix_has_its_own_bound_in_pinv() -> None:
     A = adjoint.tensor([[[1.0, 0.0], [0.0, 0.3]], [[100.0, 0.0], [0.0, 0.3]]], dtype=adjoint.float64)
-    found = adjoint.linalg.pinv(A, atol=0.5)
-    assert found[:, 1, 1].tolist() == [0.0, 0.0]
-    found = adjoint.linalg.pinv(A, atol=adjoint.tensor([0.5, 0.1], dtype=adjoint.float64))
-    np.testing.assert_allclose(found[:, 1, 1].numpy(), [0.0, 1 / 0.3])
-    found = adjoint.linalg.pinv(A, rtol=adjoint.tensor([0.1, 0.1], dtype=adjoint.float64))
-    np.testing.assert_allclose(found[:, 1, 1].numpy(), [1 / 0.3, 0.0])
+    result = adjoint.linalg.pinv(A, atol=0.5)
+    assert result[:, 1, 1].tolist() == [0.0, 0.0]
+    result = adjoint.linalg.pinv(A, atol=adjoint.tensor([0.5, 0.1], dtype=adjoint.float64))
+    np.testing.assert_allclose(result[:, 1, 1].numpy(), [0.0, 1 / 0.3])
+    result = adjoint.linalg.pinv(A, rtol=adjoint.tensor([0.1, 0.1], dtype=adjoint.float64))
+    np.testing.assert_allclose(result[:, 1, 1].numpy(), [1 / 0.3, 0.0])
 
 
 def test_rank_with_a_bound_for_each_matrix() -> None:
@@ -804,7 +803,7 @@ def test_triangle_of_cholesky_inverse(upper: bool) -> None:
     if upper:
         factor, t, other = factor.T.copy(), t.T.copy(), other.T.copy()
     function = lambda v: adjoint.cholesky_inverse(v, upper=upper)
-    found = adjoint.func.jvp(function, (adjoint.from_numpy(factor),), (adjoint.from_numpy(t),))[1].numpy()
+    result = adjoint.func.jvp(function, (adjoint.from_numpy(factor),), (adjoint.from_numpy(t),))[1].numpy()
     step = 1e-6
     sides = [function(adjoint.from_numpy(factor + sign * step * t + other)).numpy() for sign in (1, -1)]
-    np.testing.assert_allclose(found, (sides[0] - sides[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(result, (sides[0] - sides[1]) / (2 * step), rtol=1e-6, atol=1e-8)

@@ -122,8 +122,8 @@ VALUES: dict[str, tuple[Callable[..., Any], list[np.ndarray], np.ndarray]] = {
 def test_value(name: str) -> None:
     function, arguments, losses = VALUES[name]
     for reduction, expected in (("none", losses), ("sum", losses.sum()), ("mean", losses.mean())):
-        found = function(*tensors(*arguments), reduction=reduction).numpy()
-        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=reduction)
+        result = function(*tensors(*arguments), reduction=reduction).numpy()
+        np.testing.assert_allclose(result, expected, rtol=1e-12, err_msg=reduction)
     np.testing.assert_allclose(function(*tensors(*arguments)).numpy(), losses.mean(), rtol=1e-12)
 
 
@@ -144,16 +144,16 @@ def test_single_precision_stays(name: str) -> None:
 @pytest.mark.parametrize("name", ["mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"])
 def test_half_precision_is_rounded_once(name: str) -> None:
     pair = [adjoint.tensor(a).to(adjoint.float16) for a in (X, Q)]
-    found = getattr(F, name)(*pair)
-    assert found.dtype is adjoint.float16
+    result = getattr(F, name)(*pair)
+    assert result.dtype is adjoint.float16
     wide = getattr(F, name)(*[t.to(adjoint.float32) for t in pair])
-    assert found == wide.to(adjoint.float16)
+    assert result == wide.to(adjoint.float16)
 
 
 def test_shapes_that_differ_are_broadcast_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="Using a target size .* that is different to the input size"):
-        found = F.mse_loss(*tensors(X, Y[0]))
-    np.testing.assert_allclose(found.numpy(), ((X - Y[0]) ** 2).mean())
+        result = F.mse_loss(*tensors(X, Y[0]))
+    np.testing.assert_allclose(result.numpy(), ((X - Y[0]) ** 2).mean())
 
 
 def test_older_arguments_of_reduction() -> None:
@@ -222,8 +222,8 @@ def test_types_of_losses_whose_target_has_another() -> None:
     assert weighted.dtype is adjoint.float16
     counts = adjoint.tensor([3, 0, 4, 1, 2])
     assert F.poisson_nll_loss(x.half(), counts.expand(4, 5), full=True).dtype is adjoint.float16
-    found = F.pairwise_distance(counts, counts - 2, eps=0)
-    assert found.dtype is adjoint.float32 and found == adjoint.tensor(20.0).sqrt()
+    result = F.pairwise_distance(counts, counts - 2, eps=0)
+    assert result.dtype is adjoint.float32 and result == adjoint.tensor(20.0).sqrt()
 
 
 def test_squares_of_differences_from_bools() -> None:
@@ -246,11 +246,11 @@ def test_soft_margin_of_complex_numbers() -> None:
 def reference_nll(x: np.ndarray, labels: np.ndarray, weight: np.ndarray, ignore: int) -> tuple[np.ndarray, np.ndarray]:
     """Losses and weights of all places, one by one; classes are axis 1."""
     losses, weights = np.zeros(labels.shape), np.zeros(labels.shape)
-    for place in np.ndindex(labels.shape):
-        c = labels[place]
+    for index in np.ndindex(labels.shape):
+        c = labels[index]
         if c != ignore:
-            losses[place] = -weight[c] * x[(place[0], c, *place[1:])]
-            weights[place] = weight[c]
+            losses[index] = -weight[c] * x[(index[0], c, *index[1:])]
+            weights[index] = weight[c]
     return losses, weights
 
 
@@ -262,8 +262,8 @@ def test_nll_of_every_rank(shape: tuple[int, ...], ignore: int) -> None:
     labels[0] = ignore
     losses, weights = reference_nll(x, labels, WEIGHT, ignore)
     for reduction, expected in (("none", losses), ("sum", losses.sum()), ("mean", losses.sum() / weights.sum())):
-        found = F.nll_loss(*tensors(x, labels, WEIGHT), ignore_index=ignore, reduction=reduction)
-        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12)
+        result = F.nll_loss(*tensors(x, labels, WEIGHT), ignore_index=ignore, reduction=reduction)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["Long", "ComplexDouble"])
@@ -301,10 +301,10 @@ def test_label_smoothing() -> None:
     shares[range(4), labels] += 0.8
     plain = -(shares * logs).sum(1)
     np.testing.assert_allclose(F.cross_entropy(*tensors(X, labels), label_smoothing=0.2).numpy(), plain.mean())
-    kept = labels != 0
-    weighted = -(shares * logs * WEIGHT).sum(1) * kept
-    found = F.cross_entropy(*tensors(X, labels, WEIGHT), label_smoothing=0.2, ignore_index=0)
-    np.testing.assert_allclose(found.numpy(), weighted.sum() / WEIGHT[labels][kept].sum())
+    mask = labels != 0
+    weighted = -(shares * logs * WEIGHT).sum(1) * mask
+    result = F.cross_entropy(*tensors(X, labels, WEIGHT), label_smoothing=0.2, ignore_index=0)
+    np.testing.assert_allclose(result.numpy(), weighted.sum() / WEIGHT[labels][mask].sum())
     of_shares = F.cross_entropy(*tensors(X, np.eye(5)[labels]), label_smoothing=0.2)
     np.testing.assert_allclose(of_shares.numpy(), plain.mean())
 
@@ -313,9 +313,9 @@ def test_multilabel_margin() -> None:
     labels = np.array([[0, 3, -1, 1, 2], [4, -1, 2, 0, 0], [-1, 0, 0, 0, 0], [1, 1, 0, -1, -1]])
     expected = []
     for x, row in zip(X, labels, strict=True):
-        named = list(itertools.takewhile(lambda c: c >= 0, row))
-        others = [i for i in range(5) if i not in named]
-        expected.append(sum(max(0, 1 - x[y] + x[i]) for y in named for i in others) / 5)
+        classes = list(itertools.takewhile(lambda c: c >= 0, row))
+        others = [i for i in range(5) if i not in classes]
+        expected.append(sum(max(0, 1 - x[y] + x[i]) for y in classes for i in others) / 5)
     np.testing.assert_allclose(F.multilabel_margin_loss(*tensors(X, labels), reduction="none").numpy(), expected)
 
 
@@ -323,9 +323,9 @@ def test_losses_of_classes_under_vmap() -> None:
     x, labels = adjoint.tensor(RNG.standard_normal((3, 4, 5))), adjoint.tensor(RNG.integers(0, 5, (3, 4)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = adjoint.func.vmap(F.cross_entropy)(x, labels)
+        result = adjoint.func.vmap(F.cross_entropy)(x, labels)
         by_sample = adjoint.func.vmap(adjoint.func.grad(F.cross_entropy))(x, labels)
-    np.testing.assert_allclose(found.numpy(), [F.cross_entropy(a, b).item() for a, b in zip(x, labels, strict=True)])
+    np.testing.assert_allclose(result.numpy(), [F.cross_entropy(a, b).item() for a, b in zip(x, labels, strict=True)])
     np.testing.assert_allclose(by_sample[1].numpy(), adjoint.func.grad(F.cross_entropy)(x[1], labels[1]).numpy())
 
 
@@ -360,9 +360,9 @@ def test_ctc_loss_is_the_sum_over_all_paths(blank: int) -> None:
     padded = adjoint.tensor([[*t, *[a] * (3 - len(t))] for t in targets])
     joined = adjoint.tensor([c for t in targets for c in t])
     leaf = adjoint.tensor(x, requires_grad=True)
-    for given in (padded, joined):
-        found = F.ctc_loss(leaf.log_softmax(2), given, steps, lengths, blank, reduction="none")
-        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10)
+    for labels_given in (padded, joined):
+        result = F.ctc_loss(leaf.log_softmax(2), labels_given, steps, lengths, blank, reduction="none")
+        np.testing.assert_allclose(result.detach().numpy(), expected, rtol=1e-10)
     mean = F.ctc_loss(leaf.log_softmax(2), padded, adjoint.tensor(steps), adjoint.tensor(lengths), blank)
     np.testing.assert_allclose(mean.item(), np.mean(expected / np.maximum(lengths, 1)), rtol=1e-10)
     mean.backward()
@@ -417,8 +417,8 @@ def test_linear_cross_entropy(extra: tuple[int, ...]) -> None:
         (classes, {"label_smoothing": 0.2, "reduction": "none"}),
         (shares, {"reduction": "sum"}),
     ):
-        found = F.linear_cross_entropy(x, w, target, linear_bias=b, **options)
-        np.testing.assert_allclose(found.numpy(), F.cross_entropy(logits, target, **options).numpy())
+        result = F.linear_cross_entropy(x, w, target, linear_bias=b, **options)
+        np.testing.assert_allclose(result.numpy(), F.cross_entropy(logits, target, **options).numpy())
     alone = F.linear_cross_entropy(x[0], w.reshape(-1, 3), classes.flatten()[0])
     assert alone.shape == ()
 
@@ -450,8 +450,8 @@ def test_distances(p: float, metric: str) -> None:
 
 
 def test_cosine_similarity() -> None:
-    found = F.cosine_similarity(adjoint.tensor(X[:, None]), adjoint.tensor(Y), dim=-1)
-    np.testing.assert_allclose(found.numpy(), 1 - distance.cdist(X, Y, "cosine"))
+    result = F.cosine_similarity(adjoint.tensor(X[:, None]), adjoint.tensor(Y), dim=-1)
+    np.testing.assert_allclose(result.numpy(), 1 - distance.cdist(X, Y, "cosine"))
     zero = adjoint.zeros(1, 3, requires_grad=True)
     F.cosine_similarity(zero, adjoint.ones(1, 3)).backward()
     np.testing.assert_allclose(zero.grad.numpy(), 3**-0.5 / 1e-8)
@@ -522,14 +522,14 @@ def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -
 def test_older_names_of_reductions_by_position(name, average, reduce):
     loss = getattr(adjoint.nn.functional, name)
     x, target = adjoint.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), adjoint.tensor([[1.0, 0, 1], [0, 1, 0]])
-    meant = "mean" if average is None and reduce is None else None
-    meant = meant or ("none" if reduce is False else "sum" if average is False else "mean")
+    reduction = "mean" if average is None and reduce is None else None
+    reduction = reduction or ("none" if reduce is False else "sum" if average is False else "mean")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = loss(x, target, None, average, reduce)
+        result = loss(x, target, None, average, reduce)
         by_name = loss(x, target, size_average=average, reduce=reduce)
-    expected = loss(x, target, None, None, None, meant)
-    assert found.tolist() == by_name.tolist() == expected.tolist() == loss(x, target, reduction=meant).tolist()
+    expected = loss(x, target, None, None, None, reduction)
+    assert result.tolist() == by_name.tolist() == expected.tolist() == loss(x, target, reduction=reduction).tolist()
 
 
 def normal(*shape: int) -> adjoint.Tensor:
@@ -576,8 +576,8 @@ def test_reductions_by_number() -> None:
                 F.ctc_loss(spectra, targets, (4,), (2,), reduction=kind),
             )
         )
-        for found, expected in pairs:
-            np.testing.assert_array_equal(found.numpy(), expected.numpy())
+        for actual, expected in pairs:
+            np.testing.assert_array_equal(actual.numpy(), expected.numpy())
     assert adjoint.hinge_embedding_loss(x, y).shape == x.shape  # none unless given
     with pytest.raises(TypeError, match=r"kl_div\(\): argument 'reduction' must be int, not str"):
         adjoint.kl_div(x, y, "mean")

@@ -52,10 +52,10 @@ def test_reductions_are_those_of_the_picked_elements(name: str) -> None:
     x[~MASK] = NAN
     reduce, of_nothing = REDUCTIONS[name]
     with np.errstate(all="ignore"):
-        found = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK))
-        kept = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK), keepdim=True)
-    np.testing.assert_allclose(found.numpy(), [reduce(x[0, MASK[0]]), of_nothing, reduce(x[2])])
-    np.testing.assert_array_equal(kept.numpy()[:, 0], found.numpy())
+        result = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK))
+        with_axis = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK), keepdim=True)
+    np.testing.assert_allclose(result.numpy(), [reduce(x[0, MASK[0]]), of_nothing, reduce(x[2])])
+    np.testing.assert_array_equal(with_axis.numpy()[:, 0], result.numpy())
     if name != "median":
         whole = call(name, adjoint.from_numpy(x), None, adjoint.from_numpy(MASK))
         np.testing.assert_allclose(whole.numpy(), reduce(x[MASK]))
@@ -67,11 +67,11 @@ def test_what_runs_along_an_axis(name: str) -> None:
     x = draw(3, 4)
     x[~MASK] = NAN
     with np.errstate(all="ignore"):
-        found = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK)).numpy()
+        result = call(name, adjoint.from_numpy(x), 1, adjoint.from_numpy(MASK)).numpy()
     for row in (0, 2):
-        np.testing.assert_allclose(found[row, MASK[row]], ALONG[name](x[row, MASK[row]]))
-    others = {"cumsum": found[0, 0], "cumprod": found[0, 0], "log_softmax": -INF}
-    assert found[0, 1] == others.get(name, 0)
+        np.testing.assert_allclose(result[row, MASK[row]], ALONG[name](x[row, MASK[row]]))
+    others = {"cumsum": result[0, 0], "cumprod": result[0, 0], "log_softmax": -INF}
+    assert result[0, 1] == others.get(name, 0)
 
 
 @pytest.mark.parametrize("name", [*REDUCTIONS, *ALONG])
@@ -89,16 +89,16 @@ def test_gradients(name: str) -> None:
         if g.ndim == 2:
             g[~MASK] = 0
         y.backward(adjoint.from_numpy(g))
-    found = leaf.grad.numpy()
+    result = leaf.grad.numpy()
     if name in ("var", "std"):
-        assert np.isnan(found[1]).all()
-        found[1] = 0
-    np.testing.assert_array_equal(found[~MASK], 0)
+        assert np.isnan(result[1]).all()
+        result[1] = 0
+    np.testing.assert_array_equal(result[~MASK], 0)
     for row in (0, 2):
         picked = adjoint.from_numpy(x[row, MASK[row]]).requires_grad_()
         alone = call(name, picked, 0, None)
         alone.backward(adjoint.from_numpy(np.asarray(g[row] if g.ndim == 1 else g[row, MASK[row]])))
-        np.testing.assert_allclose(found[row, MASK[row]], picked.grad.numpy(), atol=1e-12)
+        np.testing.assert_allclose(result[row, MASK[row]], picked.grad.numpy(), atol=1e-12)
 
 
 @pytest.mark.parametrize("unbiased", [None, True, False])
@@ -106,10 +106,10 @@ def test_gradients(name: str) -> None:
 def test_spreads_of_few_elements(name: str, unbiased: bool | None) -> None:
     x, mask = adjoint.from_numpy(draw(2, 3)), adjoint.tensor([[True, True, False], [True, False, False]])
     with np.errstate(all="ignore"):
-        found = getattr(adjoint.masked, name)(x, 1, unbiased, mask=mask).numpy()
+        result = getattr(adjoint.masked, name)(x, 1, unbiased, mask=mask).numpy()
     expected = getattr(np, name)(x.numpy()[0, :2], ddof=0 if unbiased is False else 1)
-    np.testing.assert_allclose(found[0], expected)
-    assert found[1] == 0 if unbiased is False else np.isnan(found[1])
+    np.testing.assert_allclose(result[0], expected)
+    assert result[1] == 0 if unbiased is False else np.isnan(result[1])
     three = getattr(adjoint.masked, name)(x, 1, correction=0)
     np.testing.assert_allclose(three.numpy(), getattr(np, name)(x.numpy(), axis=1))
     assert getattr(adjoint.masked, name)(x * (1 + 1j), 1).is_complex()
@@ -141,8 +141,8 @@ def test_types() -> None:
 @pytest.mark.parametrize("p", [0, 1, 2, 3, INF, -INF])
 def test_norms(p: float) -> None:
     x, mask = np.array([3.0, -4.0, 7.0]), np.array([True, True, False])
-    found = adjoint.masked.norm(adjoint.from_numpy(x), p, mask=adjoint.from_numpy(mask))
-    np.testing.assert_allclose(found.numpy(), np.linalg.norm(x[mask], p))
+    result = adjoint.masked.norm(adjoint.from_numpy(x), p, mask=adjoint.from_numpy(mask))
+    np.testing.assert_allclose(result.numpy(), np.linalg.norm(x[mask], p))
     unit = adjoint.masked.normalize(adjoint.from_numpy(x), p, 0, eps=100.0, mask=adjoint.from_numpy(mask))
     np.testing.assert_allclose(unit.numpy(), [0.03, -0.04, 0])
 
@@ -152,18 +152,18 @@ def test_logaddexp() -> None:
     keep_x, keep_y = np.array([True, True, False]), np.array([True, False, False])
     a, b = adjoint.from_numpy(x).requires_grad_(), adjoint.from_numpy(y).requires_grad_()
     with np.errstate(all="ignore"):
-        found = adjoint.masked.logaddexp(
+        result = adjoint.masked.logaddexp(
             a, b, input_mask=adjoint.from_numpy(keep_x), other_mask=adjoint.from_numpy(keep_y)
         )
-        found.sum().backward()
-    np.testing.assert_allclose(found.detach().numpy(), [np.logaddexp(x[0], y[0]), x[1], -INF])
+        result.sum().backward()
+    np.testing.assert_allclose(result.detach().numpy(), [np.logaddexp(x[0], y[0]), x[1], -INF])
     share = 1 / (1 + np.exp(y[0] - x[0]))
     np.testing.assert_allclose(a.grad.numpy(), [share, 1, 0])
     np.testing.assert_allclose(b.grad.numpy(), [1 - share, 0, 0])
 
 
 @pytest.mark.parametrize(
-    ("function", "error", "said"),
+    ("function", "error", "message"),
     [
         (lambda m, x: m.sum(x, mask=adjoint.ones(5)), RuntimeError, r"The expanded size of the tensor \(3\) must"),
         (lambda m, x: m.sum(x, mask=x[None]), IndexError, "mask dimensionality higher than of the input"),
@@ -181,8 +181,8 @@ def test_logaddexp() -> None:
         (lambda m, x: m.logaddexp(x.long(), x.long()), NotImplementedError, '"logaddexp_cpu" not implemented for'),
     ],
 )
-def test_errors(function: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors(function: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         function(adjoint.masked, adjoint.ones(2, 3))
 
 
@@ -198,10 +198,10 @@ def test_running_values_of_bools_where_there_is_nothing_to_run_along() -> None:
 def test_spreads_of_whole_numbers_in_the_type_of_the_result() -> None:
     x, mask = adjoint.tensor([[100003, 100002, 4, 5]]), adjoint.tensor([[True, True, False, True]])
     picked = np.array([100003.0, 100002.0, 5.0])
-    found = adjoint.masked.var(x, 1, dtype=adjoint.float64, mask=mask)
-    np.testing.assert_allclose(found.numpy(), [picked.var(ddof=1)], rtol=1e-14)
-    found = adjoint.masked.std(x, 1, dtype=adjoint.float64, mask=mask)
-    np.testing.assert_allclose(found.numpy(), [picked.std(ddof=1)], rtol=1e-14)
+    result = adjoint.masked.var(x, 1, dtype=adjoint.float64, mask=mask)
+    np.testing.assert_allclose(result.numpy(), [picked.var(ddof=1)], rtol=1e-14)
+    result = adjoint.masked.std(x, 1, dtype=adjoint.float64, mask=mask)
+    np.testing.assert_allclose(result.numpy(), [picked.std(ddof=1)], rtol=1e-14)
     assert adjoint.masked.var(x, 1, mask=mask).dtype is adjoint.float32
 
 
@@ -221,7 +221,7 @@ def test_masked_logaddexp_where_all_is_masked_out() -> None:
     np.testing.assert_allclose([each.tolist() for each in gradients], [[share, 0, 0], [1 - share, 1, 0]])
     for outer in (adjoint.func.jacfwd, adjoint.func.jacrev):
         with np.errstate(invalid="ignore"):
-            found = outer(first, argnums=(0, 1))(x, y)
+            result = outer(first, argnums=(0, 1))(x, y)
         for i in range(2):
             for j in range(2):
-                np.testing.assert_allclose(found[i][j].numpy(), curvature if i == j else -curvature, atol=1e-15)
+                np.testing.assert_allclose(result[i][j].numpy(), curvature if i == j else -curvature, atol=1e-15)

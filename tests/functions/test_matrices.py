@@ -17,14 +17,14 @@ def ends(*values: int) -> Any:
     return adjoint.tensor(values, dtype=adjoint.int32)
 
 
-def drawn(*shape: int) -> Any:
+def rand(*shape: int) -> Any:
     return adjoint.tensor(numpy.random.default_rng(3).normal(size=shape), requires_grad=True)
 
 
 @pytest.mark.parametrize("offsets", [(2, 5), (0, 5), (5, 5), (1, 3), (0, 0)])
 @pytest.mark.parametrize(("first", "second"), [((5, 3), (2, 3, 4)), ((2, 4, 3), (3, 5)), ((3, 5), (5, 4))])
 def test_grouped_mm(first: tuple[int, ...], second: tuple[int, ...], offsets: tuple[int, int]) -> None:
-    a, b, offs = drawn(*first), drawn(*second), ends(*offsets)
+    a, b, offs = rand(*first), rand(*second), ends(*offsets)
     result = grouped_mm(a, b, offs=offs).detach().numpy()
     x, y = a.detach().numpy(), b.detach().numpy()
     for n, (i, j) in enumerate(zip((0, offsets[0]), offsets, strict=True)):
@@ -43,21 +43,21 @@ def test_grouped_mm(first: tuple[int, ...], second: tuple[int, ...], offsets: tu
 @pytest.mark.parametrize(
     ("args", "options", "error", "message"),
     [
-        ((drawn(5, 3), drawn(2, 3, 4)), {}, RuntimeError, "Have to provide offsets"),
-        ((drawn(2, 5, 3), drawn(2, 3, 4)), {"offs": ends(1, 2)}, RuntimeError, "Have to provide offsets"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": adjoint.tensor([2, 5])}, RuntimeError, "Offsets have to be int32"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": ends(2, 5).view(1, 2)}, RuntimeError, "offs has to be 1D"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": [2, 5]}, TypeError, "must be Tensor, not list"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": ends(5)}, RuntimeError, "matrix batch sizes have to match"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": ends(3, 2)}, RuntimeError, "must ascend"),
-        ((drawn(5, 3), drawn(2, 3, 4)), {"offs": ends(2, 6)}, RuntimeError, "ends at 6"),
-        ((drawn(2, 5, 3), drawn(3, 3, 4)), {}, RuntimeError, "batched dimension has to match"),
-        ((drawn(2, 5, 3), drawn(2, 5, 3)), {}, RuntimeError, "contraction dimension"),
-        ((drawn(3), drawn(2, 3, 4)), {}, RuntimeError, "mat_a has to be 2 or 3d"),
-        ((drawn(2, 5, 3), drawn(2, 3, 4)), {"bias": drawn(4)}, RuntimeError, "Bias not supported yet"),
-        ((drawn(2, 5, 3), drawn(2, 3, 4)), {"out_dtype": adjoint.float32}, RuntimeError, "output dtype must match"),
-        ((drawn(2, 5, 3), drawn(2, 3, 4).float()), {}, RuntimeError, "to have the same dtype"),
-        ((3, drawn(2, 3, 4)), {}, TypeError, "must be Tensor, not int"),
+        ((rand(5, 3), rand(2, 3, 4)), {}, RuntimeError, "Have to provide offsets"),
+        ((rand(2, 5, 3), rand(2, 3, 4)), {"offs": ends(1, 2)}, RuntimeError, "Have to provide offsets"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": adjoint.tensor([2, 5])}, RuntimeError, "Offsets have to be int32"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": ends(2, 5).view(1, 2)}, RuntimeError, "offs has to be 1D"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": [2, 5]}, TypeError, "must be Tensor, not list"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": ends(5)}, RuntimeError, "matrix batch sizes have to match"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": ends(3, 2)}, RuntimeError, "must ascend"),
+        ((rand(5, 3), rand(2, 3, 4)), {"offs": ends(2, 6)}, RuntimeError, "ends at 6"),
+        ((rand(2, 5, 3), rand(3, 3, 4)), {}, RuntimeError, "batched dimension has to match"),
+        ((rand(2, 5, 3), rand(2, 5, 3)), {}, RuntimeError, "contraction dimension"),
+        ((rand(3), rand(2, 3, 4)), {}, RuntimeError, "mat_a has to be 2 or 3d"),
+        ((rand(2, 5, 3), rand(2, 3, 4)), {"bias": rand(4)}, RuntimeError, "Bias not supported yet"),
+        ((rand(2, 5, 3), rand(2, 3, 4)), {"out_dtype": adjoint.float32}, RuntimeError, "output dtype must match"),
+        ((rand(2, 5, 3), rand(2, 3, 4).float()), {}, RuntimeError, "to have the same dtype"),
+        ((3, rand(2, 3, 4)), {}, TypeError, "must be Tensor, not int"),
     ],
 )
 def test_bad_groups(args: Any, options: Any, error: type[Exception], message: str) -> None:
@@ -69,7 +69,7 @@ def test_bad_groups(args: Any, options: Any, error: type[Exception], message: st
 @pytest.mark.parametrize("general", [False, True])
 @pytest.mark.parametrize("k", [1, 2])
 def test_lobpcg(largest: bool | None, general: bool, k: int) -> None:
-    a, b = drawn(2, 7, 7), drawn(2, 7, 7)
+    a, b = rand(2, 7, 7), rand(2, 7, 7)
     A = (a + a.mT).detach()
     B = (b @ b.mT).detach() + adjoint.eye(7, dtype=adjoint.float64) if general else None
     values, vectors = adjoint.lobpcg(A, k=k, B=B, largest=largest)
@@ -87,8 +87,8 @@ def test_lobpcg_has_derivatives(general: bool) -> None:
         values, vectors = adjoint.lobpcg(a + a.mT, k=2, B=b @ b.mT + eye if general else None)
         return values, (vectors * vectors)
 
-    b = drawn(6, 6)
-    assert gradcheck(function, (drawn(6, 6), b if general else b.detach()), check_forward_ad=True)
+    b = rand(6, 6)
+    assert gradcheck(function, (rand(6, 6), b if general else b.detach()), check_forward_ad=True)
 
 
 def test_lobpcg_takes_the_number_from_its_start() -> None:

@@ -81,5 +81,5 @@ def test_cells_go_back_by_their_loops(kind: Any, monkeypatch: pytest.MonkeyPatch
     by_loops = adjoint.autograd.grad(loss, inputs, retain_graph=True)
     assert len(results) == 2 and all(result is not None for result in results)
     by_formulas = adjoint.autograd.grad(loss, inputs, create_graph=True)
-    for found, expected in zip(by_loops, by_formulas, strict=True):
-        adjoint.testing.assert_close(found, expected.detach())
+    for actual, expected in zip(by_loops, by_formulas, strict=True):
+        adjoint.testing.assert_close(actual, expected.detach())

@@ -12,8 +12,8 @@ def raises(kind, text):
     return pytest.raises(kind, match=re.escape(text))
 
 
-def close(found, expected):
-    return numpy.allclose(found.detach(), expected, rtol=1e-6, atol=1e-6)
+def close(actual, expected):
+    return numpy.allclose(actual.detach(), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_native_layer_norm():
@@ -47,13 +47,13 @@ def test_native_batch_norm():
 def test_native_dropout():
     adjoint.manual_seed(0)
     x = adjoint.ones(1000, requires_grad=True)
-    output, kept = adjoint.native_dropout(x, 0.25, True)
-    assert 700 < kept.sum() < 800 and numpy.allclose(output.detach(), kept.numpy() / 0.75)
+    output, mask = adjoint.native_dropout(x, 0.25, True)
+    assert 700 < mask.sum() < 800 and numpy.allclose(output.detach(), mask.numpy() / 0.75)
     output.sum().backward()
     assert numpy.array_equal(x.grad, output.detach())
     for arguments, share in [((0.25, False), 1), ((0.0, True), 1), ((1.0, True), 0)]:
-        output, kept = adjoint.native_dropout(x, *arguments)
-        assert output.mean() == share and kept.dtype is adjoint.bool and kept.all() == bool(share)
+        output, mask = adjoint.native_dropout(x, *arguments)
+        assert output.mean() == share and mask.dtype is adjoint.bool and mask.all() == bool(share)
     with raises(ValueError, "dropout probability has to be between 0 and 1, but got 1.5"):
         adjoint.native_dropout(x, 1.5, True)
 
@@ -64,6 +64,6 @@ def test_native_batch_norm_without_elements() -> None:
         channels = (adjoint.zeros(shape[1]), adjoint.ones(shape[1]))
         with pytest.raises(RuntimeError, match=re.escape(f"at least one element, but got input_sizes = {[*shape]}")):
             adjoint.native_batch_norm(x, None, None, *channels, True, 0.1, 1e-5)
-        found = adjoint.native_batch_norm(x, None, None, *channels, False, 0.1, 1e-5)
-        assert [tuple(each.shape) for each in found] == [shape, (0,), (0,)]
+        result = adjoint.native_batch_norm(x, None, None, *channels, False, 0.1, 1e-5)
+        assert [tuple(each.shape) for each in result] == [shape, (0,), (0,)]
         assert [each.tolist() for each in channels] == [[0] * shape[1], [1] * shape[1]]

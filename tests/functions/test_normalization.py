@@ -21,8 +21,8 @@ def standardized(x: np.ndarray, axes: tuple[int, ...], eps: float = 1e-5) -> np.
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
 
 
-def close(found: Any, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
+def close(actual: Any, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-10, atol=1e-12)
 
 
 def tensors(*arrays: np.ndarray) -> list[Any]:
@@ -105,9 +105,9 @@ def test_half_precision(kind: Any) -> None:
         lambda x: F.group_norm(x, 3),
         lambda x: F.rms_norm(x, (2,), eps=1e-5),
     ):
-        found = function(x)
-        assert found.dtype is kind
-        assert adjoint.equal(found, function(x.to(adjoint.float32)).to(kind))
+        result = function(x)
+        assert result.dtype is kind
+        assert adjoint.equal(result, function(x.to(adjoint.float32)).to(kind))
 
 
 @pytest.mark.parametrize("kind", [adjoint.float16, adjoint.bfloat16])
@@ -120,18 +120,18 @@ def test_gradients_where_half_precision_cannot_hold_the_variance(kind: Any) -> N
         lambda x: F.group_norm(x, 3),
         lambda x: F.rms_norm(x, (2,)),
     ):
-        found, expected = (
+        actual, expected = (
             adjoint.autograd.grad(function(each), each, g.to(each.dtype))[0]
             for each in (x.requires_grad_(), x.float().detach().requires_grad_())
         )
-        assert found.dtype is kind and found.abs().max() > 0
-        assert adjoint.equal(found, expected.to(kind))
+        assert actual.dtype is kind and actual.abs().max() > 0
+        assert adjoint.equal(actual, expected.to(kind))
 
 
 def test_per_sample_under_vmap() -> None:
     x, w = adjoint.tensor(RNG.standard_normal((3, 4, 6))), adjoint.tensor(RNG.standard_normal((3, 6)))
-    found = adjoint.func.vmap(lambda x, w: F.layer_norm(x, (6,), w))(x, w)
-    close(found, standardized(x.numpy(), (2,)) * w.numpy()[:, None])
+    result = adjoint.func.vmap(lambda x, w: F.layer_norm(x, (6,), w))(x, w)
+    close(result, standardized(x.numpy(), (2,)) * w.numpy()[:, None])
     shared = adjoint.func.vmap(lambda x: F.group_norm(x, 2, w[0]))(x[:, :, :, None].movedim(1, 2).movedim(2, 1))
     assert shared.shape == (3, 4, 6, 1)
 
@@ -186,8 +186,8 @@ def test_normalisations_with_their_parameters_first() -> None:
 def test_batch_norm_without_elements(shape: tuple[int, ...], training: bool) -> None:
     x, weight, bias = [adjoint.ones(n, requires_grad=True) for n in (shape, shape[1], shape[1])]
     mean, var = adjoint.zeros(shape[1]), adjoint.ones(shape[1])
-    found = adjoint.nn.functional.batch_norm(x, mean, var, weight, bias, training)
-    assert found.shape == shape and found.requires_grad
+    result = adjoint.nn.functional.batch_norm(x, mean, var, weight, bias, training)
+    assert result.shape == shape and result.requires_grad
     assert mean.tolist() == [0] * shape[1] and var.tolist() == [1] * shape[1]
-    for leaf, gradient in zip((x, weight, bias), adjoint.autograd.grad(found.sum(), (x, weight, bias)), strict=True):
+    for leaf, gradient in zip((x, weight, bias), adjoint.autograd.grad(result.sum(), (x, weight, bias)), strict=True):
         assert gradient.shape == leaf.shape and not gradient.any()

@@ -16,7 +16,7 @@ PICK = torch.tensor([0])
 FLAGS = torch.tensor([True, False])
 
 
-def written(target, index):
+def write(target, index):
     target[index] = -1
     return target
 
@@ -58,7 +58,7 @@ def written(target, index):
         (lambda: BYTES.scatter(0, PICK, -1), [255, 2, 250]),
         (lambda: torch.full_like(BYTES, -2), [254, 254, 254]),
         (lambda: torch.full((1,), -2, dtype=torch.uint8), [254]),
-        (lambda: written(BYTES.clone(), 0), [255, 2, 250]),
+        (lambda: write(BYTES.clone(), 0), [255, 2, 250]),
         (lambda: FLAGS**True, [True, False]),
         (lambda: torch.addr(torch.zeros(1, 2).bool(), FLAGS, FLAGS, alpha=2), [[True, False], [False, False]]),
         (lambda: torch.addr(torch.ones(1, 2).bool(), FLAGS, FLAGS, beta=False, alpha=False), [[False, False]] * 2),
@@ -74,8 +74,8 @@ def written(target, index):
         (lambda: torch.logspace(0, 2.5, 7, dtype=torch.int64), [1, 2, 4, 10, 21, 46, 100]),
         (lambda: torch.argsort(torch.tensor([float("nan"), 2.0, -1.0]).bfloat16()), [2, 1, 0]),
         (lambda: torch.reciprocal(torch.tensor([0j])).real, [float("inf")]),
-        (lambda: written(BYTES.clone(), PICK), [255, 2, 250]),
-        (lambda: written(BYTES.clone(), BYTES > 1), [1, 255, 255]),
+        (lambda: write(BYTES.clone(), PICK), [255, 2, 250]),
+        (lambda: write(BYTES.clone(), BYTES > 1), [1, 255, 255]),
     ],
 )
 def test_numbers_in_the_type_of_the_tensor(result, expected) -> None:
@@ -103,8 +103,8 @@ ALONG = (torch.max, torch.min, torch.amax, torch.amin, torch.median, torch.nanme
 )
 def test_operands_are_rounded_to_the_half_type_of_the_others(result, expected) -> None:
     x = torch.tensor([200.0]).bfloat16()
-    found = result(x)
-    assert found.item() == expected and found.dtype in (torch.bfloat16, torch.bool)
+    actual = result(x)
+    assert actual.item() == expected and actual.dtype in (torch.bfloat16, torch.bool)
 
 
 OVERFLOW = "cannot be converted to type {} without overflow"
@@ -196,19 +196,19 @@ def test_dtypes_of_results(result, dtype) -> None:
 def test_names_of_arguments_and_of_results() -> None:
     x = torch.ones(2, 3)
     assert x.tile(dims=(2,)).shape == (2, 6) and torch.swapdims(x, dim0=0, dim1=1).shape == (3, 2)
-    for made in (x.new_zeros(size=(4,)), x.new_ones(size=(4,)), x.new_empty(size=(4,))):
-        assert made.shape == (4,)
+    for tensor in (x.new_zeros(size=(4,)), x.new_ones(size=(4,)), x.new_empty(size=(4,))):
+        assert tensor.shape == (4,)
     assert torch.special.softmax(x, 0, torch.float64).dtype is torch.float64
     assert torch.special.log_softmax(x, 0, torch.float64).dtype is torch.float64
-    assert [type(found).__name__ for found in (torch.aminmax(x), torch.histogram(x, 2))] == ["aminmax", "histogram"]
+    assert [type(actual).__name__ for actual in (torch.aminmax(x), torch.histogram(x, 2))] == ["aminmax", "histogram"]
     assert torch.real(x) is x
     assert torch.ones(2).scatter_reduce(0, PICK, torch.tensor([5.0]), "max").tolist() == [5.0, 1.0]
     assert torch.zeros(0, 2, dtype=torch.int64).floor_divide(torch.tensor(0)).shape == (0, 2)
     assert torch.result_type(PICK, np.float64(1)) is torch.float32
     assert torch.float_power(self=2, exponent=PICK).tolist() == torch.pow(self=2, exponent=PICK).tolist() == [1.0]
     special = torch.special
-    named = [special.airy_ai(x=x), special.spherical_bessel_j0(x=x), special.legendre_polynomial_p(x=x, n=2)]
-    assert named[2].tolist() == x.tolist() and all(each.shape == x.shape for each in named)
+    values = [special.airy_ai(x=x), special.spherical_bessel_j0(x=x), special.legendre_polynomial_p(x=x, n=2)]
+    assert values[2].tolist() == x.tolist() and all(each.shape == x.shape for each in values)
     y = torch.ones(2, requires_grad=True)
     assert [y.deg2rad().grad_fn.name(), y.rad2deg().grad_fn.name()] == ["Deg2RadBackward0", "Rad2DegBackward0"]
 
@@ -216,15 +216,15 @@ def test_names_of_arguments_and_of_results() -> None:
 @pytest.mark.parametrize(("kind", "step"), [(torch.bfloat16, 2**-7), (torch.float16, 2**-10), (torch.float32, 2**-23)])
 def test_the_next_number_is_one_of_the_type(kind, step) -> None:
     x = torch.ones(2, dtype=kind)
-    found = torch.nextafter(x, x + 1)
-    assert found.dtype is kind and found.tolist() == [1 + step] * 2
+    result = torch.nextafter(x, x + 1)
+    assert result.dtype is kind and result.tolist() == [1 + step] * 2
 
 
 def test_factors_where_older_programs_gave_them() -> None:
     x, y = torch.ones(2), torch.tensor([2.0, 3.0], requires_grad=True)
     with pytest.warns(DeprecationWarning, match=r"add\(\) with alpha in second place is deprecated"):
-        found = torch.add(x, 10, y)
-    assert found.tolist() == [21.0, 31.0] and torch.autograd.grad(found.sum(), y)[0].tolist() == [10.0, 10.0]
+        result = torch.add(x, 10, y)
+    assert result.tolist() == [21.0, 31.0] and torch.autograd.grad(result.sum(), y)[0].tolist() == [10.0, 10.0]
     with pytest.warns(DeprecationWarning, match=r"addcdiv\(\) with value in second place"):
         assert x.clone().addcdiv_(6, x, y.detach()).tolist() == [4.0, 3.0]
 
@@ -269,8 +269,8 @@ COMPARISONS = ("eq_", "ne_", "lt_", "le_", "gt_", "ge_")
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons_in_place_have_zero_gradients(name: str) -> None:
     x, y = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([2.0, 2.0], requires_grad=True)
-    got = torch.autograd.grad(getattr(x.clone(), name)(y).sum(), [x, y])
-    assert [g.tolist() for g in got] == [[0.0, 0.0], [0.0, 0.0]]
+    actual = torch.autograd.grad(getattr(x.clone(), name)(y).sum(), [x, y])
+    assert [g.tolist() for g in actual] == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_"])
@@ -393,10 +393,10 @@ def test_powers_by_products_are_those_of_numpy(exponent, kind):
     x = np.array([-1e-3, 0.3, 1.7, -25.0, 0.0, -0.0, np.inf, -np.inf, np.nan], kind)
     with np.errstate(all="ignore"):
         expected = x.astype(np.float64) ** exponent
-        found = (torch.from_numpy(x) ** exponent).numpy()
-    assert found.dtype == kind
-    np.testing.assert_allclose(found, expected, rtol=3 * np.finfo(kind).eps)
-    assert np.array_equal(np.signbit(found), np.signbit(expected))
+        result = (torch.from_numpy(x) ** exponent).numpy()
+    assert result.dtype == kind
+    np.testing.assert_allclose(result, expected, rtol=3 * np.finfo(kind).eps)
+    assert np.array_equal(np.signbit(result), np.signbit(expected))
     t = torch.tensor([0.3, -1.7], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradgradcheck(lambda v: v**exponent, (t,))
 

@@ -23,8 +23,8 @@ REAL, WHOLE, COMPLEX, MASK = (adjoint.tensor(values) for values in ([1.5, -2.5],
 
 def gradients(function, *values):
     leaves = [adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in values]
-    found = adjoint.autograd.grad(function(*leaves).sum(), leaves)
-    return [g.tolist() for g in found]
+    grads = adjoint.autograd.grad(function(*leaves).sum(), leaves)
+    return [g.tolist() for g in grads]
 
 
 # arithmetic ---------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ MEAN = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 inf, nan = math.inf, math.nan
 
 
-def drawn(*shape: int) -> Any:
+def rand(*shape: int) -> Any:
     return np.random.default_rng(sum(shape)).standard_normal(shape)
 
 
@@ -29,26 +29,26 @@ def drawn(*shape: int) -> Any:
 
 def positions(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> list[int]:
     """Where windows begin: with ceil_mode also one that hangs over the end, if it begins within image and padding."""
-    found, start = [], -padding
+    result, start = [], -padding
     span = dilation * (kernel - 1) + 1
     while start + span <= n + padding or (ceil_mode and start < n and start + span - stride < n + padding):
-        found.append(start)
+        result.append(start)
         start += stride
-    return found
+    return result
 
 
 def windows(image: tuple[int, ...], kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Any:
     """For each result the places of its elements inside of the image."""
     starts = [positions(n, kernel, stride, padding, dilation, ceil_mode) for n in image]
     shape = tuple(map(len, starts))
-    found = {}
-    for place in np.ndindex(*shape):
+    results = {}
+    for index in np.ndindex(*shape):
         axes = [
             [s[i] + k * dilation for k in range(kernel) if 0 <= s[i] + k * dilation < n]
-            for s, i, n in zip(starts, place, image, strict=True)
+            for s, i, n in zip(starts, index, image, strict=True)
         ]
-        found[place] = list(itertools.product(*axes))
-    return shape, starts, found
+        results[index] = list(itertools.product(*axes))
+    return shape, starts, results
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -59,15 +59,15 @@ def test_maxima_and_their_places(n: int, ceil_mode: bool) -> None:
     for kernel, stride, padding, dilation in itertools.product((2, 3), (1, 2, 3), (0, 1), (1, 2)):
         if dilation * (kernel - 1) + 1 > min(image) + 2 * padding:
             continue
-        shape, _, found = windows(image, kernel, stride, padding, dilation, ceil_mode)
+        shape, _, result = windows(image, kernel, stride, padding, dilation, ceil_mode)
         y, places = MAXIMUM[n](adjoint.tensor(x), kernel, stride, padding, dilation, ceil_mode, return_indices=True)
         assert tuple(y.shape) == (2, 1, *shape)
-        for place, elements in found.items():
+        for index, elements in result.items():
             for i in range(2):
                 values = [x[(i, 0, *e)] for e in elements]
                 first = values.index(max(values))
-                assert y._array[(i, 0, *place)] == values[first]
-                assert places._array[(i, 0, *place)] == np.ravel_multi_index(elements[first], image)
+                assert y._array[(i, 0, *index)] == values[first]
+                assert places._array[(i, 0, *index)] == np.ravel_multi_index(elements[first], image)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -75,20 +75,20 @@ def test_maxima_and_their_places(n: int, ceil_mode: bool) -> None:
 @pytest.mark.parametrize("count_include_pad", [False, True])
 def test_means(n: int, ceil_mode: bool, count_include_pad: bool) -> None:
     image = (6, 5, 4)[:n]
-    x = drawn(2, 1, *image)
+    x = rand(2, 1, *image)
     for kernel, stride, padding in itertools.product((2, 3), (1, 2, 3), (0, 1)):
-        shape, starts, found = windows(image, kernel, stride, padding, 1, ceil_mode)
+        shape, starts, result = windows(image, kernel, stride, padding, 1, ceil_mode)
         y = MEAN[n](adjoint.tensor(x), kernel, stride, padding, ceil_mode, count_include_pad)
         assert tuple(y.shape) == (2, 1, *shape)
-        for place, elements in found.items():
+        for index, elements in result.items():
             sums = sum(x[(slice(None), 0, *e)] for e in elements)
-            inside = [min(s[i] + kernel, m + padding) - s[i] for s, i, m in zip(starts, place, image, strict=True)]
-            count = math.prod(inside) if count_include_pad else len(elements)
-            np.testing.assert_allclose(y._array[(slice(None), 0, *place)], sums / count, 1e-12)
+            lengths = [min(s[i] + kernel, m + padding) - s[i] for s, i, m in zip(starts, index, image, strict=True)]
+            count = math.prod(lengths) if count_include_pad else len(elements)
+            np.testing.assert_allclose(y._array[(slice(None), 0, *index)], sums / count, 1e-12)
 
 
 def test_divisor() -> None:
-    x = adjoint.tensor(drawn(1, 1, 4, 6))
+    x = adjoint.tensor(rand(1, 1, 4, 6))
     y = F.avg_pool2d(x, (2, 3), divisor_override=5)
     np.testing.assert_allclose(y._array, x._array.reshape(2, 2, 2, 3).sum((1, 3))[None, None] / 5)
 
@@ -122,7 +122,7 @@ def test_maximum_of_integers() -> None:
 
 
 def test_image_without_batch_and_no_images() -> None:
-    x = adjoint.tensor(drawn(2, 6, 6))
+    x = adjoint.tensor(rand(2, 6, 6))
     for pool in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
         assert adjoint.equal(pool(x, 3), pool(x[None], 3)[0])
         assert pool(adjoint.zeros(0, 2, 6, 6), 3).shape[:2] == (0, 2)
@@ -135,20 +135,20 @@ def test_second_derivative_of_a_maximum() -> None:
 
 
 def test_norm_of_windows() -> None:
-    x = np.abs(drawn(1, 1, 6)) + 0.1
+    x = np.abs(rand(1, 1, 6)) + 0.1
     y = F.lp_pool1d(adjoint.tensor(x), 3, 2)
     np.testing.assert_allclose(y._array, (x.reshape(1, 1, 3, 2) ** 3).sum(-1) ** (1 / 3))
-    x = adjoint.tensor(drawn(2, 3, 5), requires_grad=True)
+    x = adjoint.tensor(rand(2, 3, 5), requires_grad=True)
     largest = F.lp_pool1d(x, inf, 2, ceil_mode=True)
     assert adjoint.equal(largest, F.max_pool1d(x.abs(), 2, ceil_mode=True)) and largest.grad_fn is not None
 
 
 def test_relu_in_place_after_pooling() -> None:
-    x = adjoint.tensor(drawn(2, 3, 4, 4), requires_grad=True)
+    x = adjoint.tensor(rand(2, 3, 4, 4), requires_grad=True)
     for pool in (lambda x: F.max_pool2d(x, 2), lambda x: F.adaptive_max_pool2d(x, 3)):
-        (found,) = adjoint.autograd.grad(F.relu_(pool(x)).sum(), x)
+        (gradient,) = adjoint.autograd.grad(F.relu_(pool(x)).sum(), x)
         (expected,) = adjoint.autograd.grad(F.relu(pool(x)).sum(), x)
-        assert adjoint.equal(found, expected) and found.any()
+        assert adjoint.equal(gradient, expected) and gradient.any()
 
 
 # windows that adapt ---------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def test_relu_in_place_after_pooling() -> None:
 
 @pytest.mark.parametrize("results", [1, 2, 3, 5, 7, 9])
 def test_adaptive_windows(results: int) -> None:
-    x = drawn(2, 3, 7)
+    x = rand(2, 3, 7)
     bounds = [(i * 7 // results, math.ceil((i + 1) * 7 / results)) for i in range(results)]
     means = np.stack([x[..., a:b].mean(-1) for a, b in bounds], -1)
     np.testing.assert_allclose(F.adaptive_avg_pool1d(adjoint.tensor(x), results)._array, means)
@@ -166,7 +166,7 @@ def test_adaptive_windows(results: int) -> None:
 
 
 def test_adaptive_windows_that_all_see_the_same_element() -> None:
-    x = adjoint.tensor(drawn(2, 3, 1, 4), requires_grad=True)
+    x = adjoint.tensor(rand(2, 3, 1, 4), requires_grad=True)
     y, places = F.adaptive_max_pool2d(x, (3, 2), return_indices=True)
     halves = x.detach().numpy().reshape(2, 3, 1, 2, 2)
     np.testing.assert_array_equal(y.detach().numpy(), np.repeat(halves.max(-1), 3, 2))
@@ -190,7 +190,7 @@ def test_adaptive_windows_of_no_images() -> None:
 
 
 def test_adaptive_windows_over_several_axes() -> None:
-    x = drawn(1, 2, 5, 12)
+    x = rand(1, 2, 5, 12)
     y = F.adaptive_avg_pool2d(adjoint.tensor(x), (None, 1))
     np.testing.assert_allclose(y._array, x.mean(-1, keepdims=True))
     y, places = F.adaptive_max_pool2d(adjoint.tensor(x), (1, 2), return_indices=True)
@@ -207,10 +207,10 @@ DRAWN = {2: F.fractional_max_pool2d, 3: F.fractional_max_pool3d}
 @pytest.mark.parametrize("n", [2, 3])
 def test_windows_at_drawn_places(n: int) -> None:
     image, results, kernel = (7, 5, 6)[:n], (3, 1, 4)[:n], (2, 3, 1)[:n]
-    array, samples = drawn(2, 3, *image), np.random.default_rng(n).uniform(size=(2, 3, n))
+    array, samples = rand(2, 3, *image), np.random.default_rng(n).uniform(size=(2, 3, n))
     array[1, 2].flat[[0, 1]] = nan
     x = adjoint.tensor(array, requires_grad=True)
-    found, places = DRAWN[n](x, kernel, results, return_indices=True, _random_samples=adjoint.tensor(samples))
+    result, places = DRAWN[n](x, kernel, results, return_indices=True, _random_samples=adjoint.tensor(samples))
     expected, where = np.empty((2, 3, *results)), np.empty((2, 3, *results), int)
     for outer in np.ndindex(2, 3):
         # the samples of an image belong to width and height, those of a volume to time, height and width
@@ -219,15 +219,15 @@ def test_windows_at_drawn_places(n: int) -> None:
         for size, count, k, sample in zip(image, results, kernel, u, strict=True):
             step = (size - k) / (count - 1) if count > 1 else 0
             starts.append([int((i + sample) * step) - int(sample * step) for i in range(count - 1)] + [size - k])
-        for place in np.ndindex(*results):
-            seen = [range(s[i], s[i] + k) for s, i, k in zip(starts, place, kernel, strict=True)]
-            window = {at: array[(*outer, *at)] for at in itertools.product(*seen)}
+        for index in np.ndindex(*results):
+            ranges = [range(s[i], s[i] + k) for s, i, k in zip(starts, index, kernel, strict=True)]
+            window = {at: array[(*outer, *at)] for at in itertools.product(*ranges)}
             missing = [at for at, value in window.items() if np.isnan(value)]
             best = missing[-1] if missing else max(window, key=window.__getitem__)
-            expected[(*outer, *place)], where[(*outer, *place)] = window[best], np.ravel_multi_index(best, image)
-    np.testing.assert_array_equal(found.detach().numpy(), expected)
+            expected[(*outer, *index)], where[(*outer, *index)] = window[best], np.ravel_multi_index(best, image)
+    np.testing.assert_array_equal(result.detach().numpy(), expected)
     np.testing.assert_array_equal(places.numpy(), where)
-    found.nansum().backward()
+    result.nansum().backward()
     assert x.grad.sum() == np.isfinite(expected).sum()
     one = DRAWN[n](x[1], kernel, results, _random_samples=adjoint.tensor(samples[1:]))
     np.testing.assert_array_equal(one.detach().numpy(), expected[1])
@@ -236,17 +236,17 @@ def test_windows_at_drawn_places(n: int) -> None:
 def test_windows_are_drawn_and_their_number_may_be_a_share() -> None:
     x = adjoint.arange(400.0).reshape(1, 1, 20, 20)
     adjoint.manual_seed(0)
-    found = {tuple(F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.7)).flatten().tolist()) for _ in range(8)}
-    assert len(found) > 1 and {len(values) for values in found} == {10 * 14}
+    result = {tuple(F.fractional_max_pool2d(x, 2, output_ratio=(0.5, 0.7)).flatten().tolist()) for _ in range(8)}
+    assert len(result) > 1 and {len(values) for values in result} == {10 * 14}
 
 
 def test_way_back_from_maxima() -> None:
-    x = adjoint.tensor(drawn(2, 3, 5, 6), requires_grad=True)
+    x = adjoint.tensor(rand(2, 3, 5, 6), requires_grad=True)
     y, places = F.max_pool2d(x, 2, return_indices=True)
     back = F.max_unpool2d(y, places, 2, output_size=x.shape)
     expected = np.where(np.isin(x.detach()._array, y.detach()._array), x.detach()._array, 0)
     np.testing.assert_array_equal(back.detach()._array, expected)
-    w = adjoint.tensor(drawn(2, 3, 5, 6))
+    w = adjoint.tensor(rand(2, 3, 5, 6))
     np.testing.assert_array_equal(grad(back, x, w)[0]._array, np.where(expected != 0, w._array, 0))
     assert F.max_unpool1d(*F.max_pool1d(x[0, 0].detach(), 3, return_indices=True), 3).shape == (5, 6)
 
@@ -255,17 +255,17 @@ def test_way_back_from_maxima() -> None:
 
 
 def test_windows_as_columns_and_back() -> None:
-    x = drawn(2, 3, 6, 5)
+    x = rand(2, 3, 6, 5)
     for kernel, dilation, padding, stride in itertools.product((1, (2, 3)), (1, 2), (0, (1, 2)), (1, (2, 3))):
         columns = F.unfold(adjoint.tensor(x), kernel, dilation, padding, stride)
         k, p, s = ((v, v) if isinstance(v, int) else v for v in (kernel, padding, stride))
         padded = np.pad(x, ((0, 0), (0, 0), (p[0], p[0]), (p[1], p[1])))
         spans = [dilation * (m - 1) + 1 for m in k]
-        seen = np.lib.stride_tricks.sliding_window_view(padded, spans, (2, 3))
-        seen = seen[:, :, :: s[0], :: s[1], ::dilation, ::dilation]
-        expected = seen.transpose(0, 1, 4, 5, 2, 3).reshape(columns.shape)
+        windows = np.lib.stride_tricks.sliding_window_view(padded, spans, (2, 3))
+        windows = windows[:, :, :: s[0], :: s[1], ::dilation, ::dilation]
+        expected = windows.transpose(0, 1, 4, 5, 2, 3).reshape(columns.shape)
         np.testing.assert_array_equal(columns._array, expected)
-        g = drawn(*columns.shape)
+        g = rand(*columns.shape)
         image = F.fold(adjoint.tensor(g), (6, 5), kernel, dilation, padding, stride)
         np.testing.assert_allclose((image._array * x).sum(), (g * expected).sum())
         one = F.fold(adjoint.tensor(g[0]), (6, 5), kernel, dilation, padding, stride)
@@ -277,7 +277,7 @@ def test_windows_as_columns_and_back() -> None:
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])
 def test_margins(mode: str) -> None:
-    x = drawn(2, 3, 4, 5)
+    x = rand(2, 3, 4, 5)
     of_numpy = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
     y = F.pad(adjoint.tensor(x), (2, 1, 0, 3), mode)
     np.testing.assert_array_equal(y._array, np.pad(x, ((0, 0), (0, 0), (0, 3), (2, 1)), of_numpy))
@@ -305,7 +305,7 @@ def test_gradient_of_margins() -> None:
 
 
 def test_shuffles() -> None:
-    x = adjoint.tensor(drawn(2, 1, 8, 3, 4))
+    x = adjoint.tensor(rand(2, 1, 8, 3, 4))
     y = F.pixel_shuffle(x, 2)
     assert y.shape == (2, 1, 2, 6, 8)
     np.testing.assert_array_equal(y._array[0, 0, 1, 1::2, ::2], x._array[0, 0, 6])
@@ -398,7 +398,7 @@ def test_wrong_size_of_the_way_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
         ({}, ValueError, "requires specifying either an output_size or an output_ratio"),
         ({"output_ratio": (0.5,) * 3}, ValueError, "requires output_ratio to either be"),
@@ -406,8 +406,8 @@ def test_wrong_size_of_the_way_back() -> None:
         ({"output_size": "two"}, TypeError, "'output_size' .position 3. must be tuple of ints, not str"),
     ],
 )
-def test_arguments_of_drawn_windows(options: dict[str, Any], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_arguments_of_drawn_windows(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         F.fractional_max_pool2d(**{"input": X, "kernel_size": 2, **options})
 
 

@@ -66,11 +66,11 @@ def test_integers():
 
 
 def test_rates():
-    drawn = adjoint.poisson(adjoint.full((N,), 3.0))
-    assert drawn.mean().item() == pytest.approx(3.0, rel=0.05) and drawn.var().item() == pytest.approx(3.0, rel=0.05)
+    sample = adjoint.poisson(adjoint.full((N,), 3.0))
+    assert sample.mean().item() == pytest.approx(3.0, rel=0.05) and sample.var().item() == pytest.approx(3.0, rel=0.05)
     assert adjoint.poisson(adjoint.zeros(2, dtype=adjoint.bfloat16)).tolist() == [0.0, 0.0]
-    drawn = adjoint.binomial(adjoint.full((N, 1), 4.0), adjoint.tensor([0.0, 0.5, 1.0]))
-    np.testing.assert_allclose(drawn.mean(0).numpy(), [0.0, 2.0, 4.0], atol=0.05)
+    sample = adjoint.binomial(adjoint.full((N, 1), 4.0), adjoint.tensor([0.0, 0.5, 1.0]))
+    np.testing.assert_allclose(sample.mean(0).numpy(), [0.0, 2.0, 4.0], atol=0.05)
 
 
 def test_normal():
@@ -80,19 +80,19 @@ def test_normal():
         3.0,
         3.0,
     ]
-    drawn = adjoint.normal(1.0, 2.0, (N,), dtype=adjoint.float64)
-    assert drawn.dtype is adjoint.float64 and stats.kstest(drawn.numpy(), stats.norm(1.0, 2.0).cdf).pvalue > 1e-3
-    drawn = adjoint.normal(adjoint.full((N,), 1.0), 2.0)
-    assert stats.kstest(drawn.numpy(), stats.norm(1.0, 2.0).cdf).pvalue > 1e-3
+    sample = adjoint.normal(1.0, 2.0, (N,), dtype=adjoint.float64)
+    assert sample.dtype is adjoint.float64 and stats.kstest(sample.numpy(), stats.norm(1.0, 2.0).cdf).pvalue > 1e-3
+    sample = adjoint.normal(adjoint.full((N,), 1.0), 2.0)
+    assert stats.kstest(sample.numpy(), stats.norm(1.0, 2.0).cdf).pvalue > 1e-3
 
 
 def test_multinomial():
     weights = adjoint.tensor([[0.0, 1.0, 3.0], [2.0, 0.0, 0.0]])
-    drawn = adjoint.multinomial(weights, N, replacement=True)
-    assert drawn.dtype is adjoint.int64 and drawn.shape == (2, N)
-    shares = adjoint.bincount(drawn[0], minlength=3).numpy() / N
+    sample = adjoint.multinomial(weights, N, replacement=True)
+    assert sample.dtype is adjoint.int64 and sample.shape == (2, N)
+    shares = adjoint.bincount(sample[0], minlength=3).numpy() / N
     np.testing.assert_allclose(shares, [0.0, 0.25, 0.75], atol=0.02)
-    assert (drawn[1] == 0).all()
+    assert (sample[1] == 0).all()
     for _ in range(20):
         assert sorted(adjoint.multinomial(weights[0], 2).tolist()) == [1, 2]
     firsts = adjoint.stack([adjoint.multinomial(weights[0], 1) for _ in range(2000)]).flatten()
@@ -298,11 +298,11 @@ def test_draws_into_out_have_no_history():
 
 def test_gamma_draws_are_quantiles_that_follow_their_parameters():
     shapes = adjoint.full((20_000,), 2.5, dtype=adjoint.float32, requires_grad=True)
-    drawn = adjoint._standard_gamma(shapes)
-    assert drawn.dtype is adjoint.float32 and drawn.min().item() > 0
-    assert drawn.mean().item() == pytest.approx(2.5, abs=0.05) and drawn.var().item() == pytest.approx(2.5, abs=0.15)
+    sample = adjoint._standard_gamma(shapes)
+    assert sample.dtype is adjoint.float32 and sample.min().item() > 0
+    assert sample.mean().item() == pytest.approx(2.5, abs=0.05) and sample.var().item() == pytest.approx(2.5, abs=0.15)
     # the mean of x is a, and that of x^2 is a + a^2
-    (slopes,) = adjoint.autograd.grad(drawn.square().mean(), shapes)
+    (slopes,) = adjoint.autograd.grad(sample.square().mean(), shapes)
     assert slopes.sum().item() == pytest.approx(1 + 2 * 2.5, rel=0.05)
     a = adjoint.tensor([0.3, 1.0, 7.0], dtype=adjoint.float64, requires_grad=True)
     x = adjoint._standard_gamma(a)

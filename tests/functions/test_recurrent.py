@@ -17,8 +17,8 @@ RNG = np.random.default_rng(5)
 def arguments(gates: int, biased: bool = True) -> list[np.ndarray | None]:
     """Input, state, both weights and both biases of three samples with two features and four units."""
     shapes: list[tuple[int, ...]] = [(3, 2), (3, 4), (4 * gates, 2), (4 * gates, 4), (4 * gates,), (4 * gates,)]
-    found: list[np.ndarray | None] = [RNG.standard_normal(shape) for shape in shapes]
-    return found if biased else [*found[:4], None, None]
+    results: list[np.ndarray | None] = [RNG.standard_normal(shape) for shape in shapes]
+    return results if biased else [*results[:4], None, None]
 
 
 def tensors(arrays: list[np.ndarray | None]) -> list[Any]:
@@ -33,26 +33,26 @@ def halves(arrays: list[Any], gates: int) -> list[tuple[np.ndarray, np.ndarray]]
 
 @pytest.mark.parametrize("biased", [True, False])
 def test_one_gate(biased: bool) -> None:
-    given = arguments(1, biased)
-    ((a, b),) = halves(given, 1)
-    np.testing.assert_allclose(adjoint.rnn_tanh_cell(*tensors(given)).numpy(), np.tanh(a + b))
-    np.testing.assert_allclose(adjoint.rnn_relu_cell(*tensors(given)).numpy(), np.maximum(a + b, 0))
+    inputs = arguments(1, biased)
+    ((a, b),) = halves(inputs, 1)
+    np.testing.assert_allclose(adjoint.rnn_tanh_cell(*tensors(inputs)).numpy(), np.tanh(a + b))
+    np.testing.assert_allclose(adjoint.rnn_relu_cell(*tensors(inputs)).numpy(), np.maximum(a + b, 0))
 
 
 @pytest.mark.parametrize("biased", [True, False])
 def test_gated_unit(biased: bool) -> None:
-    given = arguments(3, biased)
-    (r1, r2), (z1, z2), (n1, n2) = halves(given, 3)
+    inputs = arguments(3, biased)
+    (r1, r2), (z1, z2), (n1, n2) = halves(inputs, 3)
     z, n = expit(z1 + z2), np.tanh(n1 + expit(r1 + r2) * n2)
-    np.testing.assert_allclose(adjoint.gru_cell(*tensors(given)).numpy(), (1 - z) * n + z * given[1])
+    np.testing.assert_allclose(adjoint.gru_cell(*tensors(inputs)).numpy(), (1 - z) * n + z * inputs[1])
 
 
 @pytest.mark.parametrize("biased", [True, False])
 def test_long_short_term_memory(biased: bool) -> None:
-    given, memory = arguments(4, biased), RNG.standard_normal((3, 4))
-    i, f, g, o = [a + b for a, b in halves(given, 4)]
+    inputs, memory = arguments(4, biased), RNG.standard_normal((3, 4))
+    i, f, g, o = [a + b for a, b in halves(inputs, 4)]
     expected = expit(f) * memory + expit(i) * np.tanh(g)
-    x, h, *rest = tensors(given)
+    x, h, *rest = tensors(inputs)
     state, cell = adjoint.lstm_cell(x, (h, adjoint.tensor(memory)), *rest)
     np.testing.assert_allclose(cell.numpy(), expected)
     np.testing.assert_allclose(state.numpy(), expit(o) * np.tanh(expected))
@@ -63,7 +63,7 @@ GRU: list[Any] = [ONES(3, 2), ONES(3, 4), ONES(12, 2), ONES(12, 4)]
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda: adjoint.gru_cell(*GRU[:3], 1), TypeError, "argument 'w_hh' .position 4. must be Tensor, not int"),
         (lambda: adjoint.gru_cell(ONES(2), *GRU[1:]), RuntimeError, "expects input of two dimensions, got shape"),
@@ -75,6 +75,6 @@ GRU: list[Any] = [ONES(3, 2), ONES(3, 4), ONES(12, 2), ONES(12, 4)]
         (lambda: adjoint.lstm_cell(GRU[0], (GRU[1],), *GRU[2:]), RuntimeError, "lstm_cell expects two hidden states"),
     ],
 )
-def test_errors(call: Callable[[], Any], error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_errors(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         call()

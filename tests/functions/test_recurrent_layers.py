@@ -56,18 +56,18 @@ class Case:
     ) -> None:
         self.name, self.layers, self.ways, self.biased, self.turn = name, layers, ways, biased, turn
         rows, out = GATES[name] * UNITS, projected or UNITS
-        self.x = self.drawn((N_STEPS, BATCH, FEATURES))
+        self.x = self.random_array((N_STEPS, BATCH, FEATURES))
         sizes = [out, UNITS] if name == "lstm" else [out]
-        self.states = [self.drawn((layers * ways, BATCH, size)) for size in sizes]
+        self.states = [self.random_array((layers * ways, BATCH, size)) for size in sizes]
         self.groups: list[list[Any]] = []
         for k in range(layers * ways):
             shapes = [(rows, FEATURES if k < ways else out * ways), (rows, out), (rows,), (rows,), (out, UNITS)]
-            made: list[Any] = [self.drawn(shape) * 0.6 for shape in shapes]
-            made[2:4] = made[2:4] if biased else [0, 0]
-            self.groups.append(made if projected else [*made[:4], None])
+            arrays: list[Any] = [self.random_array(shape) * 0.6 for shape in shapes]
+            arrays[2:4] = arrays[2:4] if biased else [0, 0]
+            self.groups.append(arrays if projected else [*arrays[:4], None])
         self.params = [w for group in self.groups for w in group if isinstance(w, np.ndarray)]
 
-    def drawn(self, shape: tuple[int, ...]) -> np.ndarray:
+    def random_array(self, shape: tuple[int, ...]) -> np.ndarray:
         real = RNG.standard_normal(shape)
         return np.asarray(real + self.turn * RNG.standard_normal(shape) if self.turn else real)
 
@@ -94,8 +94,8 @@ class Case:
         return [adjoint.tensor(array, **options) for array in [self.x, *self.states, *self.params]]
 
 
-def assert_all_close(found: Any, expected: list[np.ndarray]) -> None:
-    for one, other in zip(found, expected, strict=True):
+def assert_all_close(actual: Any, expected: list[np.ndarray]) -> None:
+    for one, other in zip(actual, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other, rtol=1e-12, atol=1e-13)
 
 
@@ -154,8 +154,8 @@ def test_packed_sequences_one_by_one(name: str, ways: int) -> None:
     for k, length in enumerate(lengths):
         alone = [adjoint.tensor(case.x[:length, k : k + 1]), *[state[:, k : k + 1] for state in states], *params]
         expected = case.call(*alone)
-        own = adjoint.stack([moments[t][k] for t in range(length)])
-        assert_all_close([own, *[each[:, k] for each in last]], [each[:, 0].numpy() for each in expected])
+        steps = adjoint.stack([moments[t][k] for t in range(length)])
+        assert_all_close([steps, *[each[:, k] for each in last]], [each[:, 0].numpy() for each in expected])
 
 
 @pytest.mark.parametrize(("name", "projected"), [*((name, 0) for name in NAMES), ("lstm", 3)])

@@ -38,11 +38,11 @@ def second(f: Callable[[Any], Any], values: Any) -> np.ndarray:
 def differences(f: Callable[[Any], Any], values: Any, step: float = 1e-6) -> np.ndarray:
     values = np.asarray(values, dtype=np.float64)
     result = np.empty_like(values)
-    for place in np.ndindex(values.shape):
+    for index in np.ndindex(values.shape):
         change = np.zeros_like(values)
-        change[place] = step
+        change[index] = step
         up, down = (f(tensor(values + sign * change)).sum().item() for sign in (1, -1))
-        result[place] = (up - down) / (2 * step)
+        result[index] = (up - down) / (2 * step)
     return result
 
 
@@ -60,20 +60,20 @@ def test_values_agree_with_numpy(name: str, dim: Any, keepdim: bool) -> None:
         "std": lambda a, **k: np.std(a, ddof=1, **k),
         "norm": lambda a, **k: np.sqrt(np.sum(a * a, **k)),
     }
-    wanted = references.get(name, getattr(np, name, None))(X, axis=axis, keepdims=keepdim)
-    given = {"dim": () if dim is None and name in ("amax", "amin", "logsumexp") else dim}
-    result = getattr(adjoint, name)(tensor(X), **given, keepdim=keepdim)
-    np.testing.assert_allclose(result.numpy(), wanted, rtol=1e-12)
-    assert result.shape == np.shape(wanted)
+    expected = references.get(name, getattr(np, name, None))(X, axis=axis, keepdims=keepdim)
+    options = {"dim": () if dim is None and name in ("amax", "amin", "logsumexp") else dim}
+    result = getattr(adjoint, name)(tensor(X), **options, keepdim=keepdim)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+    assert result.shape == np.shape(expected)
 
 
 @pytest.mark.parametrize("dim", [None, 0, 1, -1])
 @pytest.mark.parametrize("name", ["prod", "argmax", "argmin"])
 def test_one_axis_reductions_agree_with_numpy(name: str, dim: int | None) -> None:
     for keepdim in (False, True):
-        wanted = getattr(np, name)(X, axis=dim, keepdims=keepdim)
+        expected = getattr(np, name)(X, axis=dim, keepdims=keepdim)
         result = getattr(tensor(X), name)(dim, keepdim)
-        np.testing.assert_allclose(result.numpy(), wanted)
+        np.testing.assert_allclose(result.numpy(), expected)
 
 
 @pytest.mark.parametrize("dim", [0, 1, -1])
@@ -263,14 +263,14 @@ def test_products_are_exact_at_zero_in_first_and_second_order(values: list[float
 def test_products_of_long_vectors(n: int, zeros: int) -> None:
     values = RNG.uniform(0.9, 1.1, n)
     values[[700 % n, 3][:zeros]] = 0
-    kept = np.where(values == 0, 1, values)
-    others = np.prod(kept) / kept * ((values == 0).sum() - (values == 0) == 0)
+    nonzero = np.where(values == 0, 1, values)
+    others = np.prod(nonzero) / nonzero * ((values == 0).sum() - (values == 0) == 0)
     for f in (lambda x: x.prod(), lambda x: x.prod(0)):
         np.testing.assert_allclose(gradient(f, values), others, rtol=1e-11)
     if zeros == 2:
         # the second derivative is that by the two zeros, one after the other
         expected = np.zeros(n)
-        expected[[700 % n, 3]] = np.prod(kept)
+        expected[[700 % n, 3]] = np.prod(nonzero)
         np.testing.assert_allclose(second(lambda x: x.prod(), values), expected, rtol=1e-11)
 
 
@@ -352,9 +352,9 @@ def test_too_few_elements_for_a_variance() -> None:
 @pytest.mark.parametrize("reduce", [adjoint.amax, adjoint.amin])
 def test_gradient_of_an_extremum_that_is_nan(reduce) -> None:
     rows = [[1.0, math.nan], [2.0, 3.0]]
-    got = gradient(lambda x: reduce(x, 1), rows)
-    assert np.isnan(got[0]).all()
-    assert sorted(got[1].tolist()) == [0.0, 1.0]
+    actual = gradient(lambda x: reduce(x, 1), rows)
+    assert np.isnan(actual[0]).all()
+    assert sorted(actual[1].tolist()) == [0.0, 1.0]
 
 
 def test_signatures_of_the_standard_deviation() -> None:
@@ -401,12 +401,12 @@ def test_complex_gradients_are_conjugate_wirtinger(f: Callable[[Any], Any]) -> N
     z = adjoint.tensor(values, requires_grad=True)
     (g,) = adjoint.autograd.grad(f(z).sum(), [z])
     for direction in (1.0, 1j):
-        for place in np.ndindex(values.shape):
+        for index in np.ndindex(values.shape):
             change = np.zeros_like(values)
-            change[place] = 1e-6 * direction
+            change[index] = 1e-6 * direction
             up, down = (f(adjoint.tensor(values + s * change)).sum().item() for s in (1, -1))
-            wanted = g.numpy()[place].real if direction == 1.0 else g.numpy()[place].imag
-            assert (up - down) / 2e-6 == pytest.approx(wanted, rel=1e-5, abs=1e-7)
+            expected = g.numpy()[index].real if direction == 1.0 else g.numpy()[index].imag
+            assert (up - down) / 2e-6 == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
 # names and conveniences -----------------------------------------------------------------------------------------------
@@ -456,9 +456,9 @@ def test_functional_softmax_without_an_axis_warns() -> None:
 
 def test_norm_conveniences() -> None:
     x = tensor(X[0])
-    wanted = np.linalg.norm(X[0])
+    expected = np.linalg.norm(X[0])
     for result in (x.norm(), x.norm("fro"), x.norm(None), x.norm(2, (0, 1)), adjoint.norm(x, tensor(2.0))):
-        np.testing.assert_allclose(result.item(), wanted)
+        np.testing.assert_allclose(result.item(), expected)
     np.testing.assert_allclose(x.norm("nuc").item(), np.linalg.svd(X[0], compute_uv=False).sum())
     assert adjoint.norm(adjoint.ones(4), dtype=adjoint.float64).dtype is adjoint.float64
 
@@ -466,9 +466,9 @@ def test_norm_conveniences() -> None:
 @pytest.mark.parametrize("pick", ["max", "min", "amax", "amin", "median"])
 def test_an_infinite_cotangent_reaches_only_the_chosen(pick: str) -> None:
     values = np.array([3.0, 1.0, 2.0])
-    chosen = getattr(tensor(values), pick)().item()
-    result = gradient(lambda x: (getattr(x, pick)() - chosen).sqrt(), values)
-    np.testing.assert_array_equal(result, np.where(values == chosen, inf, 0.0))
+    extremum = getattr(tensor(values), pick)().item()
+    result = gradient(lambda x: (getattr(x, pick)() - extremum).sqrt(), values)
+    np.testing.assert_array_equal(result, np.where(values == extremum, inf, 0.0))
 
 
 @pytest.mark.parametrize("function", ["sum", "cumsum", "prod", "cumprod", "nansum"])
@@ -487,10 +487,10 @@ def test_derivatives_of_logcumsumexp_keep_their_digits(offset: float, kind: str)
     rest = x - offset
     t = RNG.normal(size=50).astype(kind)
     function = lambda v: adjoint.logcumsumexp(v, 0)
-    found = adjoint.func.jvp(function, (adjoint.from_numpy(x),), (adjoint.from_numpy(t),))[1].numpy()
+    result = adjoint.func.jvp(function, (adjoint.from_numpy(x),), (adjoint.from_numpy(t),))[1].numpy()
     powers = np.exp(rest)
     expected = np.cumsum(powers * t) / np.cumsum(powers)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
     (back,) = adjoint.func.vjp(function, adjoint.from_numpy(x))[1](adjoint.from_numpy(t))
     expected = powers * np.cumsum((t / np.cumsum(powers))[::-1])[::-1]
     np.testing.assert_allclose(back.numpy(), expected, rtol=1e-12)
@@ -499,8 +499,8 @@ def test_derivatives_of_logcumsumexp_keep_their_digits(offset: float, kind: str)
 def test_logcumsumexp_of_nothing_and_of_infinities() -> None:
     x = adjoint.tensor([-np.inf, -np.inf, 1.0, np.inf, 2.0], dtype=adjoint.float64)
     t = adjoint.tensor([1.0, 2, 3, 4, 5], dtype=x.dtype)
-    found = adjoint.func.jvp(lambda v: adjoint.logcumsumexp(v, 0), (x,), (t,))[1]
-    assert found.tolist() == [0, 0, 3, 4, 4]
+    actual = adjoint.func.jvp(lambda v: adjoint.logcumsumexp(v, 0), (x,), (t,))[1]
+    assert actual.tolist() == [0, 0, 3, 4, 4]
     result = adjoint.logcumsumexp(x.requires_grad_(), 0)
     result.detach().mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):

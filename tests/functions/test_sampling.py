@@ -14,7 +14,7 @@ import adjoint.nn.functional as F
 from adjoint.autograd import grad
 
 
-def drawn(*shape: int, low: float = -1.0, high: float = 1.0) -> Any:
+def rand(*shape: int, low: float = -1.0, high: float = 1.0) -> Any:
     return np.random.default_rng(sum(shape)).uniform(low, high, shape)
 
 
@@ -29,7 +29,7 @@ def positions(n: int, results: int, align_corners: bool) -> Any:
 @pytest.mark.parametrize("align_corners", [False, True])
 @pytest.mark.parametrize("results", [1, 3, 5, 8, 10])
 def test_lines_between_neighbours(results: int, align_corners: bool) -> None:
-    x = drawn(5)
+    x = rand(5)
     y = F.interpolate(adjoint.tensor(x)[None, None], results, mode="linear", align_corners=align_corners)
     places = positions(5, results, align_corners)
     np.testing.assert_allclose(y._array[0, 0], np.interp(places, np.arange(5), x), 1e-12)
@@ -37,7 +37,7 @@ def test_lines_between_neighbours(results: int, align_corners: bool) -> None:
 
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_lines_over_several_axes(align_corners: bool) -> None:
-    x = drawn(4, 5, 3)
+    x = rand(4, 5, 3)
     size = (6, 3, 5)
     y = F.interpolate(adjoint.tensor(x)[None, None], size, mode="trilinear", align_corners=align_corners)
     places = np.meshgrid(*(positions(n, m, align_corners) for n, m in zip(x.shape, size, strict=True)), indexing="ij")
@@ -51,7 +51,7 @@ def test_lines_over_several_axes(align_corners: bool) -> None:
 
 
 def test_an_axis_that_keeps_its_length_is_left_alone_whatever_the_factor() -> None:
-    x = adjoint.tensor(drawn(1, 2, 5, 4))
+    x = adjoint.tensor(rand(1, 2, 5, 4))
     for options in ({}, {"antialias": True}):
         assert adjoint.equal(F.interpolate(x, scale_factor=1.1, mode="bilinear", **options), x)
     wide = F.interpolate(x, scale_factor=(1.1, 2), mode="bilinear")
@@ -68,14 +68,14 @@ def test_nearest() -> None:
     assert F.interpolate(x, 3, mode="nearest-exact").tolist() == [[[0, 2, 4]]]
     assert F.interpolate(x, scale_factor=2).tolist() == [[[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]]
     for n, expected in ((4, [0, 2]), (1, [0])):
-        found = F.interpolate(adjoint.arange(n).to(adjoint.uint8)[None, None], len(expected))
-        assert found.dtype is adjoint.uint8 and found.tolist() == [[expected]]
+        actual = F.interpolate(adjoint.arange(n).to(adjoint.uint8)[None, None], len(expected))
+        assert actual.dtype is adjoint.uint8 and actual.tolist() == [[expected]]
 
 
 def test_cubic_convolution() -> None:
     # the kernel of Keys with a = -3/4, half way between elements and a quarter of the way
     half = np.array([-3, 19, 19, -3]) / 32
-    x = drawn(1, 1, 6, 6)
+    x = rand(1, 1, 6, 6)
     y = F.interpolate(adjoint.tensor(x), (11, 6), mode="bicubic", align_corners=True)
     np.testing.assert_allclose(y._array[0, 0, ::2], x[0, 0], 1e-12, 1e-12)
     np.testing.assert_allclose(y._array[0, 0, 5], half @ x[0, 0, 1:5], 1e-12)
@@ -83,7 +83,7 @@ def test_cubic_convolution() -> None:
 
 
 def test_area_is_adaptive_means() -> None:
-    x = adjoint.tensor(drawn(1, 2, 5, 7))
+    x = adjoint.tensor(rand(1, 2, 5, 7))
     assert adjoint.equal(F.interpolate(x, (2, 3), mode="area"), F.adaptive_avg_pool2d(x, (2, 3)))
 
 
@@ -99,7 +99,7 @@ def test_filters_against_aliasing(mode: str) -> None:
     }
     reach = {"bilinear": 2, "bicubic": 4, "lanczos": 6}[mode]
     weights = kernel[mode](abs(np.arange(-reach, reach) + 0.5) / 2)
-    x = drawn(1, 1, 24, 1)
+    x = rand(1, 1, 24, 1)
     y = F.interpolate(adjoint.tensor(x), (12, 1), mode=mode, antialias=True)
     expected = weights / weights.sum() @ x[0, 0, 13 - reach : 13 + reach, 0]
     np.testing.assert_allclose(y._array[0, 0, 6, 0], expected, 1e-12)
@@ -107,16 +107,16 @@ def test_filters_against_aliasing(mode: str) -> None:
 
 def test_places_follow_the_given_factor_unless_recomputed() -> None:
     x = adjoint.arange(5.0, dtype=adjoint.float64)[None, None]
-    given = F.interpolate(x, scale_factor=1.5, mode="linear")
+    by_factor = F.interpolate(x, scale_factor=1.5, mode="linear")
     np.testing.assert_allclose(
-        given._array[0, 0], np.interp((np.arange(7) + 0.5) / 1.5 - 0.5, np.arange(5), np.arange(5))
+        by_factor._array[0, 0], np.interp((np.arange(7) + 0.5) / 1.5 - 0.5, np.arange(5), np.arange(5))
     )
     recomputed = F.interpolate(x, scale_factor=1.5, mode="linear", recompute_scale_factor=True)
     assert adjoint.equal(recomputed, F.interpolate(x, 7, mode="linear"))
 
 
 def test_half_precision_and_bytes() -> None:
-    x = adjoint.tensor(drawn(1, 1, 4, 4)).half()
+    x = adjoint.tensor(rand(1, 1, 4, 4)).half()
     y = F.interpolate(x, 6, mode="bilinear")
     assert adjoint.equal(y, F.interpolate(x.float(), 6, mode="bilinear").half())
     x = adjoint.tensor([[[[0, 10], [20, 255]]]]).to(adjoint.uint8)
@@ -128,7 +128,7 @@ def test_half_precision_and_bytes() -> None:
 
 @pytest.mark.parametrize("name", ["upsample", "upsample_nearest", "upsample_bilinear"])
 def test_older_names_warn(name: str) -> None:
-    x = adjoint.tensor(drawn(1, 1, 3, 3))
+    x = adjoint.tensor(rand(1, 1, 3, 3))
     mode = {"mode": "bilinear", "align_corners": True} if name == "upsample_bilinear" else {"mode": "nearest"}
     with pytest.warns(UserWarning, match=f"`nn.functional.{name}` is deprecated"):
         y = getattr(F, name)(x, scale_factor=2)
@@ -146,18 +146,18 @@ OF_SCIPY = {
 
 def unscaled(grid: Any, image: tuple[int, ...], align_corners: bool) -> list[Any]:
     """Coordinates between -1 and 1 as places along each axis, the first axis first."""
-    found = []
+    results = []
     for axis, n in enumerate(image):
         c = grid[..., len(image) - 1 - axis]
-        found.append((c + 1) / 2 * (n - 1) if align_corners else ((c + 1) * n - 1) / 2)
-    return found
+        results.append((c + 1) / 2 * (n - 1) if align_corners else ((c + 1) * n - 1) / 2)
+    return results
 
 
 @pytest.mark.parametrize(("padding", "align_corners"), OF_SCIPY)
 @pytest.mark.parametrize("image", [(4, 5), (3, 4, 5)])
 def test_sampling_between_elements(padding: str, align_corners: bool, image: tuple[int, ...]) -> None:
-    x = drawn(2, 3, *image)
-    grid = drawn(2, 4, *(3,) * (len(image) - 1), len(image), low=-2.0, high=2.0)
+    x = rand(2, 3, *image)
+    grid = rand(2, 4, *(3,) * (len(image) - 1), len(image), low=-2.0, high=2.0)
     y = F.grid_sample(adjoint.tensor(x), adjoint.tensor(grid), "bilinear", padding, align_corners)
     assert y.is_contiguous()
     for i in range(2):
@@ -169,9 +169,9 @@ def test_sampling_between_elements(padding: str, align_corners: bool, image: tup
 
 @pytest.mark.parametrize("padding", ["zeros", "border"])
 def test_sampling_the_nearest_element(padding: str) -> None:
-    x, grid = drawn(1, 2, 4, 5), drawn(1, 6, 6, 2, low=-1.5, high=1.5)
+    x, grid = rand(1, 2, 4, 5), rand(1, 6, 6, 2, low=-1.5, high=1.5)
     y = F.grid_sample(adjoint.tensor(x), adjoint.tensor(grid), "nearest", padding, True)
-    rows, columns = (np.rint(place).astype(int) for place in unscaled(grid[0], (4, 5), True))
+    rows, columns = (np.rint(position).astype(int) for position in unscaled(grid[0], (4, 5), True))
     expected = x[0][:, rows.clip(0, 3), columns.clip(0, 4)]
     if padding == "zeros":
         expected = expected * ((rows >= 0) & (rows < 4) & (columns >= 0) & (columns < 5))
@@ -179,7 +179,7 @@ def test_sampling_the_nearest_element(padding: str) -> None:
 
 
 def test_cubic_sampling_is_cubic_interpolation() -> None:
-    x = adjoint.tensor(drawn(1, 2, 5, 6))
+    x = adjoint.tensor(rand(1, 2, 5, 6))
     grid = F.affine_grid(adjoint.eye(2, 3)[None].double(), (1, 2, 9, 7), align_corners=True)
     y = F.grid_sample(x, grid, "bicubic", "border", True)
     np.testing.assert_allclose(
@@ -190,20 +190,20 @@ def test_cubic_sampling_is_cubic_interpolation() -> None:
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_gradient_by_the_grid(mode: str, padding: str) -> None:
-    x = adjoint.tensor(drawn(1, 2, 4, 5), requires_grad=True)
-    grid = adjoint.tensor(drawn(1, 3, 3, 2, low=-1.7, high=1.7), requires_grad=True)
-    w, v = adjoint.tensor(drawn(1, 2, 3, 3)), adjoint.tensor(drawn(1, 3, 3, 2))
+    x = adjoint.tensor(rand(1, 2, 4, 5), requires_grad=True)
+    grid = adjoint.tensor(rand(1, 3, 3, 2, low=-1.7, high=1.7), requires_grad=True)
+    w, v = adjoint.tensor(rand(1, 2, 3, 3)), adjoint.tensor(rand(1, 3, 3, 2))
 
     def f(grid: Any) -> Any:
         return F.grid_sample(x, grid, mode, padding, False)
 
-    (found,) = grad(f(grid), grid, w)
+    (gradient,) = grad(f(grid), grid, w)
     if mode == "nearest":
-        assert found.abs().sum() == 0
+        assert gradient.abs().sum() == 0
         return
     step = 1e-6
     difference = (f(grid + step * v) - f(grid - step * v)) / (2 * step)
-    np.testing.assert_allclose((found * v).sum().item(), (difference * w).sum().item(), 1e-6)
+    np.testing.assert_allclose((gradient * v).sum().item(), (difference * w).sum().item(), 1e-6)
 
 
 def test_points_that_are_nowhere() -> None:
@@ -222,7 +222,7 @@ def test_no_images() -> None:
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_grid_of_the_identity_gives_the_image(align_corners: bool) -> None:
     for n in (2, 3):
-        x = adjoint.tensor(drawn(2, 3, *(3, 4, 5)[:n]))
+        x = adjoint.tensor(rand(2, 3, *(3, 4, 5)[:n]))
         theta = adjoint.eye(n, n + 1)[None].double().expand(2, n, n + 1)
         grid = F.affine_grid(theta, x.shape, align_corners)
         y = F.grid_sample(x, grid, align_corners=align_corners)
@@ -237,11 +237,11 @@ def test_defaults_of_corners_warn() -> None:
 
 
 def test_names_of_torch_itself() -> None:
-    x, grid = adjoint.tensor(drawn(1, 1, 3, 3)), adjoint.tensor(drawn(1, 2, 2, 2))
+    x, grid = adjoint.tensor(rand(1, 1, 3, 3)), adjoint.tensor(rand(1, 2, 2, 2))
     expected = F.grid_sample(x, grid, "nearest", "reflection", True)
     assert adjoint.equal(adjoint.grid_sampler(x, grid, 1, 2, True), expected)
     assert adjoint.equal(adjoint.grid_sampler_2d(x, grid, 1, 2, True), expected)
-    theta = adjoint.tensor(drawn(1, 2, 3))
+    theta = adjoint.tensor(rand(1, 2, 3))
     assert adjoint.equal(
         adjoint.affine_grid_generator(theta, (1, 1, 2, 3), False), F.affine_grid(theta, (1, 1, 2, 3), False)
     )

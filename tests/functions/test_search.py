@@ -66,11 +66,11 @@ def literal_names(node: ast.expr | None) -> set[str]:
 @cache
 def declarations() -> dict[str, list[Path]]:
     """The files by the names that they declare."""
-    found: dict[str, list[Path]] = {}
+    results: dict[str, list[Path]] = {}
     for path, text in files().items():
         for name in declared_in(ast.parse(text)):
-            found.setdefault(name, []).append(path)
-    return found
+            results.setdefault(name, []).append(path)
+    return results
 
 
 @cache

@@ -22,10 +22,10 @@ def test_segment_reduce(reduce, axis):
     x = adjoint.tensor(rng.normal(size=(5, 4, 2)), requires_grad=True)
     lengths = adjoint.tensor([2, 3]) if axis == 0 else adjoint.tensor([[1, 3], [2, 2], [3, 1], [1, 3], [2, 2]])
     offsets = adjoint.nn.functional.pad(lengths.cumsum(-1), (1, 0))
-    found = adjoint.segment_reduce(x, reduce, lengths=lengths, axis=axis)
-    assert numpy.array_equal(found.detach(), adjoint.segment_reduce(x, reduce, offsets=offsets, axis=axis).detach())
+    result = adjoint.segment_reduce(x, reduce, lengths=lengths, axis=axis)
+    assert numpy.array_equal(result.detach(), adjoint.segment_reduce(x, reduce, offsets=offsets, axis=axis).detach())
     array = x.detach().numpy()
-    rows = [(array, found.detach(), lengths)] if axis == 0 else zip(array, found.detach(), lengths, strict=True)
+    rows = [(array, result.detach(), lengths)] if axis == 0 else zip(array, result.detach(), lengths, strict=True)
     for row, results, sizes in rows:
         parts = numpy.split(row, [int(sizes[0])])
         assert numpy.allclose(results, [REDUCTIONS[reduce](part, 0) for part in parts])
@@ -51,6 +51,6 @@ def test_segments_refuse():
         ({"lengths": [5, -1]}, "lengths contains negative value!"),
         ({"lengths": [2, 3]}, "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) (4)"),
     ]:
-        given = {key: adjoint.tensor(value) if key != "reduce" else value for key, value in arguments.items()}
+        inputs = {key: adjoint.tensor(value) if key != "reduce" else value for key, value in arguments.items()}
         with raises(RuntimeError, text):
-            adjoint.segment_reduce(x, **{"reduce": "sum"} | given)
+            adjoint.segment_reduce(x, **{"reduce": "sum"} | inputs)

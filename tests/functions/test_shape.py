@@ -129,10 +129,10 @@ def check(case: Case, view: bool) -> None:
 def slope(array: np.ndarray[Any, Any], reference: Callable[[Any], Any], weights: np.ndarray[Any, Any]) -> Any:
     """The gradient of a linear function, times weights: its value at each unit array."""
     result = np.zeros(array.shape)
-    for place in np.ndindex(array.shape):
+    for index in np.ndindex(array.shape):
         unit = np.zeros(array.shape)
-        unit[place] = 1
-        result[place] = (np.asarray(reference(unit)) * weights).sum()
+        unit[index] = 1
+        result[index] = (np.asarray(reference(unit)) * weights).sum()
     return result
 
 
@@ -421,8 +421,8 @@ def test_stacks(stack: str) -> None:
 
 def test_empty_vectors_among_matrices_get_empty_gradients() -> None:
     hollow, full = adjoint.zeros(0, requires_grad=True), adjoint.zeros(2, 3, requires_grad=True)
-    got = adjoint.autograd.grad(adjoint.cat([hollow, full], 1).sum(), [hollow, full])
-    assert [tuple(g.shape) for g in got] == [(0,), (2, 3)]
+    actual = adjoint.autograd.grad(adjoint.cat([hollow, full], 1).sum(), [hollow, full])
+    assert [tuple(g.shape) for g in actual] == [(0,), (2, 3)]
 
 
 def test_pieces_have_rows() -> None:

@@ -23,8 +23,8 @@ def tensor(values: Any, **options: Any) -> Any:
 @pytest.mark.parametrize("descending", [False, True])
 def test_sort_agrees_with_numpy(dim: int, descending: bool) -> None:
     values, indices = adjoint.sort(tensor(X), dim, descending)
-    wanted = np.sort(X, axis=dim)
-    np.testing.assert_array_equal(values.numpy(), np.flip(wanted, dim) if descending else wanted)
+    expected = np.sort(X, axis=dim)
+    np.testing.assert_array_equal(values.numpy(), np.flip(expected, dim) if descending else expected)
     np.testing.assert_array_equal(np.take_along_axis(X, indices.numpy(), dim), values.numpy())
     assert indices.dtype is adjoint.int64
     np.testing.assert_array_equal(adjoint.argsort(tensor(X), dim, descending).numpy(), indices.numpy())
@@ -41,9 +41,9 @@ def test_sort_is_stable_and_takes_nan_for_the_largest() -> None:
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
 def test_topk_agrees_with_sort(k: int, largest: bool) -> None:
     values, indices = adjoint.topk(tensor(X), k, 1, largest)
-    wanted = np.sort(X, axis=1)
-    wanted = np.flip(wanted, 1) if largest else wanted
-    np.testing.assert_array_equal(values.numpy(), wanted[:, :k])
+    expected = np.sort(X, axis=1)
+    expected = np.flip(expected, 1) if largest else expected
+    np.testing.assert_array_equal(values.numpy(), expected[:, :k])
     np.testing.assert_array_equal(np.take_along_axis(X, indices.numpy(), 1), values.numpy())
 
 
@@ -74,10 +74,10 @@ def test_the_picked_elements_get_the_gradient(name: str) -> None:
     y = pick(x)
     weights = W.reshape(-1)[: y.numel()].reshape(y.shape)
     (g,) = adjoint.autograd.grad((y * tensor(weights)).sum(), [x])
-    wanted = np.zeros_like(X)
+    expected = np.zeros_like(X)
     for value, weight in zip(y.detach().numpy().reshape(-1), weights.reshape(-1), strict=True):
-        wanted[value == X] = weight  # all elements differ
-    np.testing.assert_array_equal(g.numpy(), wanted)
+        expected[value == X] = weight  # all elements differ
+    np.testing.assert_array_equal(g.numpy(), expected)
 
 
 @pytest.mark.parametrize("name", PICKS)
@@ -169,6 +169,6 @@ def test_topk_takes_the_first_of_equals(kind: str, largest: bool) -> None:
             array[array == 3] = np.nan
         order = np.argsort(np.nan_to_num(-array if largest else array, nan=-9 if largest else 9), dim, stable=True)
         for k in range(shape[dim] + 1):
-            found = adjoint.from_numpy(array).topk(k, dim, largest)
-            np.testing.assert_array_equal(found.indices.numpy(), np.take(order, range(k), dim))
+            result = adjoint.from_numpy(array).topk(k, dim, largest)
+            np.testing.assert_array_equal(result.indices.numpy(), np.take(order, range(k), dim))
     assert adjoint.tensor([1.0, 1, 0]).topk(1).indices.tolist() == [0]

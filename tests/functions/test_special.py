@@ -57,8 +57,8 @@ def _thirty_digits():
 
 def exact(function, points, order=0):
     """Values (or derivatives) by mpmath, as floats."""
-    found = [mpmath.diff(function, mpmath.mpf(x), order) if order else function(mpmath.mpf(x)) for x in points]
-    return [float(mpmath.re(value)) for value in found]
+    results = [mpmath.diff(function, mpmath.mpf(x), order) if order else function(mpmath.mpf(x)) for x in points]
+    return [float(mpmath.re(value)) for value in results]
 
 
 def derivative(function, points, order):
@@ -72,17 +72,17 @@ def derivative(function, points, order):
 @pytest.mark.parametrize("name", UNARY)
 def test_values(name):
     function, points = UNARY[name]
-    found = getattr(S, name)(adjoint.tensor(points, dtype=adjoint.float64)).numpy()
-    np.testing.assert_allclose(found, exact(function, points), rtol=3e-14, atol=1e-15)
+    result = getattr(S, name)(adjoint.tensor(points, dtype=adjoint.float64)).numpy()
+    np.testing.assert_allclose(result, exact(function, points), rtol=3e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_single_precision_is_computed_to_its_last_digits(name):
     function, points = UNARY[name]
     points = [float(np.float32(x)) for x in points]
-    found = getattr(S, name)(adjoint.tensor(points, dtype=adjoint.float32))
-    assert found.dtype is adjoint.float32
-    np.testing.assert_allclose(found.numpy(), exact(function, points), rtol=2e-6, atol=1e-7)
+    result = getattr(S, name)(adjoint.tensor(points, dtype=adjoint.float32))
+    assert result.dtype is adjoint.float32
+    np.testing.assert_allclose(result.numpy(), exact(function, points), rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -100,15 +100,15 @@ def test_derivatives_of_any_order_are_exact_near_0(name):
     function, _ = UNARY[name]
     points = [-1e-3, 0.0, 1e-9, 1e-5]
     for order in (1, 2, 3, 4):
-        found = derivative(getattr(S, name), points, order)
-        np.testing.assert_allclose(found, exact(function, points, order), rtol=1e-9, atol=1e-14)
+        result = derivative(getattr(S, name), points, order)
+        np.testing.assert_allclose(result, exact(function, points, order), rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_polygamma(n):
     points = [-2.3, -0.4, 0.05, 0.5, 1.0, 7.25, 80.0]
-    found = adjoint.polygamma(n, adjoint.tensor(points, dtype=adjoint.float64)).numpy()
-    np.testing.assert_allclose(found, exact(lambda x: mpmath.polygamma(n, x), points), rtol=1e-13)
+    result = adjoint.polygamma(n, adjoint.tensor(points, dtype=adjoint.float64)).numpy()
+    np.testing.assert_allclose(result, exact(lambda x: mpmath.polygamma(n, x), points), rtol=1e-13)
     x = adjoint.tensor(points, dtype=adjoint.float64, requires_grad=True)
     x.polygamma(n).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), exact(lambda x: mpmath.polygamma(n + 1, x), points), rtol=1e-12)
@@ -125,8 +125,8 @@ def test_polygamma_refuses_what_is_no_order():
 def test_trigamma_at_poles_and_at_the_ends():
     x = adjoint.tensor([0.0, -1.0, math.inf, math.nan], dtype=adjoint.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = adjoint.polygamma(1, x).tolist()
-    assert found[:3] == [math.inf, math.inf, 0.0] and math.isnan(found[3])
+        result = adjoint.polygamma(1, x).tolist()
+    assert result[:3] == [math.inf, math.inf, 0.0] and math.isnan(result[3])
 
 
 def test_mvlgamma():
@@ -176,8 +176,8 @@ def test_scaled_bessel_functions_vanish_at_the_far_end():
     # I0 exp(-x) is (2 pi x) ** -1/2 there and I1 exp(-x) too, with derivatives -y / (2x) and 3y / (4x^2)
     x = adjoint.tensor([1e12, 1e30], dtype=adjoint.float64)
     for order, factor in ((0, 1.0), (1, -0.5), (2, 0.75)):
-        found = derivative(S.i1e, x.tolist(), order)
-        np.testing.assert_allclose(found, factor * (2 * math.pi * x.numpy()) ** -0.5 / x.numpy() ** order, atol=1e-22)
+        result = derivative(S.i1e, x.tolist(), order)
+        np.testing.assert_allclose(result, factor * (2 * math.pi * x.numpy()) ** -0.5 / x.numpy() ** order, atol=1e-22)
 
 
 def test_zeta():
@@ -196,17 +196,17 @@ def test_zeta():
 def test_a_product_with_a_logarithm_is_0_where_its_factor_is(function, edge):
     x = adjoint.tensor([0.0, 0.0, 0.0, 2.0], requires_grad=True)
     y = adjoint.tensor([edge, edge - 1.0, math.nan, edge + 1.0])
-    found = function(x, y)
-    assert found[:2].tolist() == [0.0, 0.0] and math.isnan(found[2].item()) and found[3].item() == 0.0
-    found.sum().backward()
+    result = function(x, y)
+    assert result[:2].tolist() == [0.0, 0.0] and math.isnan(result[2].item()) and result[3].item() == 0.0
+    result.sum().backward()
     assert x.grad[:2].tolist() == [0.0, 0.0] and math.isnan(x.grad[2].item())
 
 
 @pytest.mark.parametrize("function", [adjoint.xlogy, S.xlog1py, S.zeta])
 def test_numbers_beside_tensors_do_not_widen_them(function):
     x = adjoint.tensor([1.5, 2.0])
-    for found in (function(x, 2), function(2.5, x)):
-        assert found.dtype is adjoint.float32
+    for actual in (function(x, 2), function(2.5, x)):
+        assert actual.dtype is adjoint.float32
 
 
 def test_logit_is_flat_where_it_clamps():
@@ -265,8 +265,8 @@ def test_polynomials(name):
 @pytest.mark.parametrize("order", [1, 2, 3, 6])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_derivatives_of_polynomials(name, order):
-    found = derivative(lambda x: getattr(S, name)(x, 5), AT.tolist(), order)
-    np.testing.assert_allclose(found, polynomial(name, 5, AT, order), rtol=1e-11, atol=1e-11)
+    result = derivative(lambda x: getattr(S, name)(x, 5), AT.tolist(), order)
+    np.testing.assert_allclose(result, polynomial(name, 5, AT, order), rtol=1e-11, atol=1e-11)
 
 
 def test_degrees_are_cut_to_integers_and_none_is_negative():
@@ -299,8 +299,8 @@ def test_integers_become_floating_point_and_complex_numbers_are_refused(name):
 def test_half_precision_is_rounded_once(kind):
     x = adjoint.tensor([0.1, 0.7, 2.5], dtype=kind)
     for name in ("erf", "lgamma", "special_i1e", "special_ndtr"):
-        own = getattr(S, name.removeprefix("special_")) if "special_" in name else getattr(adjoint, name)
-        assert adjoint.equal(own(x), own(x.float()).to(kind))
+        function = getattr(S, name.removeprefix("special_")) if "special_" in name else getattr(adjoint, name)
+        assert adjoint.equal(function(x), function(x.float()).to(kind))
 
 
 @pytest.mark.parametrize("name", sorted(set(UNARY) | {"sinc", "polygamma", "mvlgamma"}))
@@ -344,13 +344,13 @@ TINY = [5e-324 * n for n in (1, 2, 3, 7, 101)] + [1e-310, 2.2250738585072014e-30
 @pytest.mark.parametrize("name", ODD)
 def test_odd_functions_keep_the_digits_of_tiny_arguments(name):
     x = np.array([*TINY, *(-value for value in TINY)])
-    found = getattr(S, name)(adjoint.from_numpy(x)).numpy()
-    for value, result in zip(x, found, strict=True):
+    actual = getattr(S, name)(adjoint.from_numpy(x)).numpy()
+    for value, result in zip(x, actual, strict=True):
         with mpmath.workdps(1000):
             exact = ODD[name](mpmath.mpf(float(value)))
             error = abs(mpmath.mpf(float(result)) - exact) / mpmath.mpf(float(np.spacing(abs(result))))
             assert error <= 2, value
-    assert (np.signbit(found) == np.signbit(x)).all()
+    assert (np.signbit(actual) == np.signbit(x)).all()
 
 
 def test_ends_of_lgamma() -> None:

@@ -28,9 +28,9 @@ def check_derivatives(f: Any, *values: np.ndarray) -> None:
     primals = tuple(map(wrap, values))
     directions = [draw(*v.shape, dtype=str(v.dtype)) for v in values]
     tangents = tuple(map(wrap, directions))
-    moved = [[p + s * d for p, d in zip(primals, tangents, strict=True)] for s in (step, -step)]
+    points = [[p + s * d for p, d in zip(primals, tangents, strict=True)] for s in (step, -step)]
     y, t = adjoint.func.jvp(f, primals, tangents)
-    np.testing.assert_allclose(t.numpy(), ((f(*moved[0]) - f(*moved[1])) / (2 * step)).numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(t.numpy(), ((f(*points[0]) - f(*points[1])) / (2 * step)).numpy(), rtol=1e-5, atol=1e-5)
     g = wrap(draw(*y.shape, dtype=str(y.numpy().dtype)))
 
     def pulled(*arguments: Any) -> Any:
@@ -39,7 +39,7 @@ def check_derivatives(f: Any, *values: np.ndarray) -> None:
     along = sum(np.vdot(a.numpy(), d).real for a, d in zip(pulled(*primals), directions, strict=True))
     assert along == pytest.approx(np.vdot(g.numpy(), t.numpy()).real)
     _, seconds = adjoint.func.jvp(pulled, primals, tangents)
-    for second, above, below in zip(seconds, pulled(*moved[0]), pulled(*moved[1]), strict=True):
+    for second, above, below in zip(seconds, pulled(*points[0]), pulled(*points[1]), strict=True):
         np.testing.assert_allclose(second.numpy(), ((above - below) / (2 * step)).numpy(), rtol=1e-4, atol=1e-4)
 
 
@@ -83,23 +83,23 @@ def test_corrcoef(dtype: str) -> None:
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_quantiles(keepdim: bool, dim: int | None, interpolation: Any) -> None:
     x, q = draw(4, 5), np.array([0.0, 0.1, 0.5, 0.83, 1.0])
-    found = adjoint.quantile(wrap(x), wrap(q), dim, keepdim, interpolation=interpolation)
-    np.testing.assert_allclose(found.numpy(), np.quantile(x, q, dim, method=interpolation, keepdims=keepdim))
-    found = adjoint.quantile(wrap(x), 0.3, dim, keepdim, interpolation=interpolation)
-    np.testing.assert_allclose(found.numpy(), np.quantile(x, 0.3, dim, method=interpolation, keepdims=keepdim))
+    result = adjoint.quantile(wrap(x), wrap(q), dim, keepdim, interpolation=interpolation)
+    np.testing.assert_allclose(result.numpy(), np.quantile(x, q, dim, method=interpolation, keepdims=keepdim))
+    result = adjoint.quantile(wrap(x), 0.3, dim, keepdim, interpolation=interpolation)
+    np.testing.assert_allclose(result.numpy(), np.quantile(x, 0.3, dim, method=interpolation, keepdims=keepdim))
     x[[0, 1, 2, 2], [1, 3, 0, 4]] = NAN
-    found = adjoint.nanquantile(wrap(x), wrap(q), dim, keepdim, interpolation=interpolation)
+    result = adjoint.nanquantile(wrap(x), wrap(q), dim, keepdim, interpolation=interpolation)
     expected = np.nanquantile(x, q, dim, method=interpolation, keepdims=keepdim)
-    np.testing.assert_allclose(found.numpy(), expected)
+    np.testing.assert_allclose(result.numpy(), expected)
     check_derivatives(lambda t: adjoint.quantile(t, 0.3, dim, keepdim, interpolation=interpolation), draw(4, 5))
 
 
 def test_quantiles_with_nan() -> None:
     x = wrap([[1.0, NAN, 3.0], [1.0, 2.0, 3.0], [NAN, NAN, NAN]]).requires_grad_()
     np.testing.assert_array_equal(adjoint.quantile(x, 0.5, 1).detach().numpy(), [NAN, 2, NAN])
-    found = adjoint.nanquantile(x, 0.5, 1)
-    np.testing.assert_array_equal(found.detach().numpy(), [2, 2, NAN])
-    found[:2].sum().backward()
+    result = adjoint.nanquantile(x, 0.5, 1)
+    np.testing.assert_array_equal(result.detach().numpy(), [2, 2, NAN])
+    result[:2].sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]])
 
 
@@ -151,9 +151,9 @@ def test_logcumsumexp(dtype: str) -> None:
 
 def test_logcumsumexp_neither_overflows_nor_loses_small_terms() -> None:
     x = np.array([-1000.0, -1001.0, 0.0, 1000.0, 999.0])
-    found = adjoint.logcumsumexp(wrap(x), 0).numpy()
+    result = adjoint.logcumsumexp(wrap(x), 0).numpy()
     tail = np.log1p(np.exp(-1.0))
-    np.testing.assert_allclose(found, [-1000, -1000 + tail, 0, 1000, 1000 + tail])
+    np.testing.assert_allclose(result, [-1000, -1000 + tail, 0, 1000, 1000 + tail])
     leaf = wrap(x).requires_grad_()
     adjoint.logcumsumexp(leaf, 0)[1].backward()
     share = 1 / (1 + np.exp(-1.0))
@@ -170,11 +170,11 @@ def test_logcumsumexp_of_infinities() -> None:
 
 def test_imaginary_part_of_logcumsumexp_goes_on_where_the_larger_number_is() -> None:
     x = np.array([complex(-np.inf, 1), 1 + 7j, 7j, 9 - 20j, 8 - 21j])
-    found = adjoint.logcumsumexp(wrap(x), 0).numpy()
-    np.testing.assert_allclose(np.exp(found), np.cumsum(np.exp(x)))
-    assert found[0] == -np.inf and found[0].imag == 0
+    result = adjoint.logcumsumexp(wrap(x), 0).numpy()
+    np.testing.assert_allclose(np.exp(result), np.cumsum(np.exp(x)))
+    assert result[0] == -np.inf and result[0].imag == 0
     larger = [7, 7, -20, -20]
-    assert (abs(found[1:].imag - larger) < np.pi / 2).all()
+    assert (abs(result[1:].imag - larger) < np.pi / 2).all()
 
 
 def test_diff() -> None:
@@ -183,8 +183,8 @@ def test_diff() -> None:
         for dim in (0, -1):
             expected = np.diff(x, n, axis=dim) if n <= x.shape[dim] else x.take(range(0), dim)
             np.testing.assert_allclose(adjoint.diff(wrap(x), n, dim).numpy(), expected)
-    found = adjoint.diff(wrap(x), prepend=wrap(before), append=wrap(behind))
-    np.testing.assert_allclose(found.numpy(), np.diff(x, prepend=before, append=behind))
+    result = adjoint.diff(wrap(x), prepend=wrap(before), append=wrap(behind))
+    np.testing.assert_allclose(result.numpy(), np.diff(x, prepend=before, append=behind))
     np.testing.assert_array_equal(adjoint.diff(wrap([True, True, False])).numpy(), [False, True])
     check_derivatives(lambda a, b: adjoint.diff(a, 2, prepend=b), x, before)
 
@@ -193,20 +193,20 @@ def test_diff() -> None:
 def test_gradient_on_a_grid(edge_order: Any) -> None:
     f, x, y = draw(4, 5), np.cumsum(RNG.random(4) + 0.1), np.cumsum(RNG.random(5) + 0.1)
     for spacing, theirs in ((1, (1,)), (2.0, (2.0,)), ((0.5, 3.0), (0.5, 3.0))):
-        found = adjoint.gradient(wrap(f), spacing=spacing, edge_order=edge_order)
-        for a, b in zip(found, np.gradient(f, *theirs, edge_order=edge_order), strict=True):
+        result = adjoint.gradient(wrap(f), spacing=spacing, edge_order=edge_order)
+        for a, b in zip(result, np.gradient(f, *theirs, edge_order=edge_order), strict=True):
             np.testing.assert_allclose(a.numpy(), b)
-    found = adjoint.gradient(wrap(f), spacing=(wrap(x), wrap(y)), edge_order=edge_order)
-    for a, b in zip(found, np.gradient(f, x, y, edge_order=edge_order), strict=True):
+    result = adjoint.gradient(wrap(f), spacing=(wrap(x), wrap(y)), edge_order=edge_order)
+    for a, b in zip(result, np.gradient(f, x, y, edge_order=edge_order), strict=True):
         np.testing.assert_allclose(a.numpy(), b)
-    (found,) = adjoint.gradient(wrap(f), dim=1, edge_order=edge_order)
-    np.testing.assert_allclose(found.numpy(), np.gradient(f, axis=1, edge_order=edge_order))
+    (result,) = adjoint.gradient(wrap(f), dim=1, edge_order=edge_order)
+    np.testing.assert_allclose(result.numpy(), np.gradient(f, axis=1, edge_order=edge_order))
     check_derivatives(lambda a, p: adjoint.gradient(a, spacing=(p,), dim=0, edge_order=edge_order)[0], f, x)
 
 
 def test_gradient_next_to_nan() -> None:
-    (found,) = adjoint.gradient(wrap([0.0, 1.0, NAN, 3.0, 5.0]))
-    np.testing.assert_array_equal(found.numpy(), [1, NAN, 1, NAN, 2])
+    (result,) = adjoint.gradient(wrap([0.0, 1.0, NAN, 3.0, 5.0]))
+    np.testing.assert_array_equal(result.numpy(), [1, NAN, 1, NAN, 2])
 
 
 def test_trapezoidal_rule() -> None:
@@ -233,11 +233,11 @@ def test_trapezoidal_rule() -> None:
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_cdist(batch: tuple[int, ...], p: float) -> None:
     a, b = draw(*batch, 4, 3), draw(5, 3)
-    found = adjoint.cdist(wrap(a), wrap(b), p).numpy()
-    for place in np.ndindex(*batch):
+    result = adjoint.cdist(wrap(a), wrap(b), p).numpy()
+    for index in np.ndindex(*batch):
         metric = {0: "hamming", np.inf: "chebyshev"}.get(p, "minkowski")
-        expected = distance.cdist(a[place], b, metric, **({"p": p} if metric == "minkowski" else {}))
-        np.testing.assert_allclose(found[place], expected * (3 if p == 0 else 1))
+        expected = distance.cdist(a[index], b, metric, **({"p": p} if metric == "minkowski" else {}))
+        np.testing.assert_allclose(result[index], expected * (3 if p == 0 else 1))
     if p:
         check_derivatives(lambda x, y: adjoint.cdist(x, y, p), a, b)
 
@@ -268,9 +268,9 @@ def test_cdist_keeps_single_precision_and_takes_nothing() -> None:
     assert adjoint.cdist(adjoint.zeros(0, 3), adjoint.zeros(2, 3)).shape == (0, 2)
     # as in torch half precision works by the product of matrices only
     half = wrap(draw(30, 2)).half()
-    found = adjoint.cdist(half, half[:4])
-    assert found.dtype is adjoint.float16
-    np.testing.assert_allclose(found.numpy(), distance.cdist(half.numpy(), half[:4].numpy()), atol=0.1)
+    result = adjoint.cdist(half, half[:4])
+    assert result.dtype is adjoint.float16
+    np.testing.assert_allclose(result.numpy(), distance.cdist(half.numpy(), half[:4].numpy()), atol=0.1)
     assert adjoint.cdist(half[:0], half[:3]).shape == (0, 3)
     np.testing.assert_array_equal(adjoint.cdist(adjoint.zeros(2, 0), adjoint.zeros(3, 0)).numpy(), np.zeros((2, 3)))
 
@@ -278,8 +278,8 @@ def test_cdist_keeps_single_precision_and_takes_nothing() -> None:
 def test_dist() -> None:
     a, b = draw(3, 4), draw(4)
     for p in (0, 1, 2, 3, np.inf):
-        found = adjoint.dist(wrap(a), wrap(b), p).numpy()
-        np.testing.assert_allclose(found, np.linalg.norm((a - b).ravel(), p))
+        result = adjoint.dist(wrap(a), wrap(b), p).numpy()
+        np.testing.assert_allclose(result, np.linalg.norm((a - b).ravel(), p))
     check_derivatives(lambda x, y: adjoint.dist(x, y, 3), a, b)
 
 
@@ -315,15 +315,15 @@ def test_sums_of_products_in_place() -> None:
 
 def test_out_of_named_results() -> None:
     values, indices = adjoint.zeros(0), adjoint.zeros(0, dtype=adjoint.int64)
-    found = adjoint.cummax(adjoint.tensor([1.0, 3.0, 2.0]), 0, out=(values, indices))
-    assert found.values is values and found.indices is indices and indices.tolist() == [0, 1, 1]
+    result = adjoint.cummax(adjoint.tensor([1.0, 3.0, 2.0]), 0, out=(values, indices))
+    assert result.values is values and result.indices is indices and indices.tolist() == [0, 1, 1]
     least = adjoint.zeros(())
-    found = adjoint.aminmax(adjoint.tensor([1.0, 3.0]), out=(least, adjoint.zeros(())))
-    assert found.min is least and found.max == 3
+    result = adjoint.aminmax(adjoint.tensor([1.0, 3.0]), out=(least, adjoint.zeros(())))
+    assert result.min is least and result.max == 3
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda t, x: t.cov(x[None]), RuntimeError, "to have two or fewer dimensions but got an input with 3 dim"),
         (lambda t, x: t.cov(x > 0), RuntimeError, r"cov\(\): bool dtype is not supported for input"),
@@ -371,14 +371,14 @@ def test_out_of_named_results() -> None:
         (lambda t, x: t.dist(x.long(), x.long()), RuntimeError, "either floating point or complex. Got Long instead"),
     ],
 )
-def test_errors(call: Any, error: type[Exception], said: str) -> None:
-    with warnings.catch_warnings(), pytest.raises(error, match=said):
+def test_errors(call: Any, error: type[Exception], message: str) -> None:
+    with warnings.catch_warnings(), pytest.raises(error, match=message):
         call(adjoint, adjoint.ones(3, 4))
 
 
 def test_nothing_integrates_to_zero_of_truth_values_too() -> None:
-    found = adjoint.trapezoid(adjoint.zeros(3, 0, dtype=adjoint.bool))
-    assert (found.dtype, found.tolist()) == (adjoint.bool, [False] * 3)
+    result = adjoint.trapezoid(adjoint.zeros(3, 0, dtype=adjoint.bool))
+    assert (result.dtype, result.tolist()) == (adjoint.bool, [False] * 3)
 
 
 def test_cov_with_weights_of_half_precision():

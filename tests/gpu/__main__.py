@@ -38,7 +38,7 @@ def run(name: str) -> dict[str, Any]:
     """One piece, with its time."""
     import cupy
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     library = Library(cupy.asarray, lambda array: array.get(), cupy.ndarray)
     result = experiments.run(name, library) if name.startswith("rule/") else programs.run(name)
     # an error of the device that came late belongs to this piece, and breaks all later ones
@@ -46,7 +46,7 @@ def run(name: str) -> dict[str, Any]:
         cupy.cuda.Device().synchronize()
     except Exception as error:
         raise SystemExit(f"{name} broke the device: {error}") from error
-    return result | {"seconds": round(time.perf_counter() - begun, 3)}
+    return result | {"seconds": round(time.perf_counter() - start, 3)}
 
 
 def work(file: Any, is_dry: bool) -> None:
@@ -75,7 +75,7 @@ def page(results: pieces.Results, machine: str, n_missing: int) -> str:
         if result["outcome"] not in (experiments.RIGHT, experiments.REFUSED):
             _, rule, _, what = name.split("/")
             reasons.setdefault((result["outcome"], result.get("why", "")), {}).setdefault(rule, set()).add(what)
-    rows = [[outcome, why, rules_of(found)] for (outcome, why), found in sorted(reasons.items())]
+    rows = [[outcome, why, rules_of(actual)] for (outcome, why), actual in sorted(reasons.items())]
     lines += pieces.table(rows, ["", "why", "rules"])
     lines += ["", "## Programs", ""]
     rows = [

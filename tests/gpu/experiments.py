@@ -61,7 +61,7 @@ def results(problem: Problem, values: dict[str, Any]) -> list[Any]:
 
 def tensors_at(problem: Problem, library: Library, requires_grad: bool) -> dict[Place, Any]:
     """The arrays at the places that are differentiated, as tensors."""
-    return {place: tensors_of(library, np.asarray(problem.at(place)), requires_grad) for place in problem.places}
+    return {p: tensors_of(library, np.asarray(problem.at(p)), requires_grad) for p in problem.places}
 
 
 def function_of(problem: Problem, library: Library) -> Callable[..., tuple[Any, ...]]:
@@ -78,9 +78,9 @@ def forward(problem: Problem, library: Library) -> list[Any]:
     """Results and their tangents, in forward mode."""
     directions = directions_at(problem, np.random.default_rng(1))
     points = tensors_at(problem, library, False)
-    tangents = tuple([tensors_of(library, directions[place].astype(problem.at(place).dtype)) for place in points])
-    outputs, found = jvp(function_of(problem, library), tuple(points.values()), tangents)
-    return [*outputs, *found]
+    tangents = tuple([tensors_of(library, directions[p].astype(problem.at(p).dtype)) for p in points])
+    outputs, result = jvp(function_of(problem, library), tuple(points.values()), tangents)
+    return [*outputs, *result]
 
 
 @experiment
@@ -105,9 +105,9 @@ def second(problem: Problem, library: Library) -> list[Any]:
 def batched(problem: Problem, library: Library) -> list[Any]:
     """Results of vmap over all that is differentiated."""
     rng = np.random.default_rng(1)
-    columns = [[another(problem.at(place), rng) for _ in range(MEMBERS)] for place in problem.places]
-    found = vmap(function_of(problem, library))(*[tensors_of(library, np.stack(column)) for column in columns])
-    return list(found)
+    columns = [[another(problem.at(position), rng) for _ in range(MEMBERS)] for position in problem.places]
+    result = vmap(function_of(problem, library))(*[tensors_of(library, np.stack(column)) for column in columns])
+    return list(result)
 
 
 #: The values and gradients are compared with the formulas themselves (support/other_arrays.py).
@@ -153,9 +153,9 @@ def compare_runs(problem: Problem, library: Library, what: str) -> dict[str, Any
         expected = EXPERIMENTS[what](problem, ON_NUMPY)
     except Exception as error:
         return {"outcome": REFUSED, "why": first_line(error)}
-    found = EXPERIMENTS[what](problem, library)
-    for tensor, own in zip(found, expected, strict=True):
-        same(library, tensor, np.asarray(own._array))
+    result = EXPERIMENTS[what](problem, library)
+    for tensor, ours in zip(result, expected, strict=True):
+        same(library, tensor, np.asarray(ours._array))
     return None
 
 
@@ -163,6 +163,6 @@ def first_line(error: Exception) -> str:
     """What an error says, or what differs most."""
     text = str(error).strip()
     if text.startswith("Not equal to tolerance"):
-        named = re.findall(r"M(?:ax|ismatched)[^\n]*", text)
-        return ", ".join(named)[:200]
+        lines = re.findall(r"M(?:ax|ismatched)[^\n]*", text)
+        return ", ".join(lines)[:200]
     return text.split("\n")[0].strip()[:300]

@@ -55,14 +55,14 @@ def text_of(name: str) -> str:
 
 def run(name: str) -> dict[str, Any]:
     """One piece: the outcome, and why."""
-    chosen = PROGRAMS[name.split("/")[1]]
-    missing = [package for package in chosen.packages if importlib.util.find_spec(package) is None]
+    program = PROGRAMS[name.split("/")[1]]
+    missing = [package for package in program.packages if importlib.util.find_spec(package) is None]
     if missing:
         return {"outcome": ABSENT, "why": f"{', '.join(missing)} is not installed"}
-    if chosen.needs_device and is_dry():
+    if program.needs_device and is_dry():
         return {"outcome": ABSENT, "why": "it needs a device"}
     try:
-        measured = chosen.function()
+        measured = program.function()
     except Exception as error:
         return {"outcome": DIFFERS, "why": f"{type(error).__name__}: {first_line(error)}"}
     return {"outcome": RIGHT, "why": measured or ""}
@@ -77,13 +77,13 @@ def is_dry() -> bool:
 
 def on_both(function: Callable[..., Any], *arrays: Any) -> None:
     """Results and gradients of a function on the device are those on the host."""
-    found = []
+    results = []
     for device in ("cpu", "cuda"):
         leaves = [adjoint.tensor(array, device=device, requires_grad=True) for array in arrays]
         result = function(*leaves)
         result.backward()
-        found.append([result.detach(), *[leaf.grad for leaf in leaves]])
-    for host, device_ in zip(*found, strict=True):
+        results.append([result.detach(), *[leaf.grad for leaf in leaves]])
+    for host, device_ in zip(*results, strict=True):
         assert device_.is_cuda
         np.testing.assert_allclose(device_.cpu().numpy(), host.numpy(), 1e-9, 1e-12)
 
@@ -216,17 +216,17 @@ def streams_side_by_side() -> None:
     first = adjoint.cuda.current_stream()
     ready = first.record_event()
     streams = [adjoint.cuda.Stream() for _ in range(4)]
-    found = []
+    results = []
     for k, stream in enumerate(streams):
         with adjoint.cuda.stream(stream):
             stream.wait_event(ready)
             leaf = x.clone().requires_grad_()
             (leaf * (k + 1)).exp().sum().backward()
-            found.append(leaf)
+            results.append(leaf)
     for stream in streams:
         first.wait_stream(stream)
     adjoint.cuda.synchronize()
-    for k, leaf in enumerate(found):
+    for k, leaf in enumerate(results):
         np.testing.assert_allclose(leaf.grad.cpu().numpy(), (k + 1) * np.exp(0.5 * (k + 1)), 1e-5)
 
 
@@ -312,14 +312,14 @@ def capture_of_a_product_of_matrices() -> str:
     a = adjoint.ones(8, 8, device="cuda")
     a @ a
     adjoint.cuda.synchronize()
-    said = "it is captured here"
+    message = "it is captured here"
     try:
         with adjoint.cuda.graph(adjoint.cuda.CUDAGraph()):
             a @ a
     except NotImplementedError as error:
-        said = first_line(error)
+        message = first_line(error)
     assert (a @ a).sum().item() == 512 and not adjoint.cuda.is_current_stream_capturing()
-    return said
+    return message
 
 
 # memory ---------------------------------------------------------------------------------------------------------------
@@ -342,13 +342,13 @@ def memory_pool() -> None:
 def memory_of_steps() -> str:
     """Steps leave no memory in use: after the fiftieth as much as after the fifth."""
     w = adjoint.ones(1 << 20, device="cuda", requires_grad=True)
-    used = []
+    amounts = []
     for _ in range(50):
         w.grad = None
         (w.sin() * w).exp().sum().backward()
-        used.append(adjoint.cuda.memory_allocated())
-    assert used[4] == used[-1], used
-    return f"{used[-1]} bytes in use"
+        amounts.append(adjoint.cuda.memory_allocated())
+    assert amounts[4] == amounts[-1], amounts
+    return f"{amounts[-1]} bytes in use"
 
 
 @program()
@@ -366,7 +366,7 @@ def save_on_cpu() -> None:
 @program(needs_device=True)
 def save_on_cpu_frees_the_device() -> str:
     """Values that are saved in main memory take none of the device's."""
-    kept = {}
+    amounts = {}
     for name, block in (
         ("device", adjoint.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)),
         ("host", adjoint.autograd.graph.save_on_cpu(pin_memory=True)),
@@ -375,11 +375,11 @@ def save_on_cpu_frees_the_device() -> str:
         before = adjoint.cuda.memory_allocated()
         with block:
             y = x.exp().exp().exp().sum()
-        kept[name] = adjoint.cuda.memory_allocated() - before
+        amounts[name] = adjoint.cuda.memory_allocated() - before
         y.backward()
         del x, y
-    assert kept["host"] < kept["device"] / 2, kept
-    return f"{kept['host'] >> 20} MiB beside {kept['device'] >> 20} MiB"
+    assert amounts["host"] < amounts["device"] / 2, amounts
+    return f"{amounts['host'] >> 20} MiB beside {amounts['device'] >> 20} MiB"
 
 
 @program()
@@ -406,13 +406,13 @@ def as_it_is_and_compiled(function: Callable[..., Any], shapes: Any, rtol: float
     for shape in shapes:
         for _ in range(3):  # recorded, replayed, replayed
             leaves = [adjoint.tensor(RNG.normal(size=n), device="cuda", requires_grad=True) for n in shape]
-            found = []
+            results = []
             for run in (function, compiled):
                 result = run(*leaves)
-                found.append([result.detach(), *adjoint.autograd.grad(result, leaves)])
-            for expected, own in zip(*found, strict=True):
-                assert own.is_cuda
-                np.testing.assert_allclose(own.cpu().numpy(), expected.cpu().numpy(), rtol, rtol)
+                results.append([result.detach(), *adjoint.autograd.grad(result, leaves)])
+            for expected, ours in zip(*results, strict=True):
+                assert ours.is_cuda
+                np.testing.assert_allclose(ours.cpu().numpy(), expected.cpu().numpy(), rtol, rtol)
     return compiled.n_recordings
 
 
@@ -441,7 +441,7 @@ def compiled_functions_of_views() -> None:
 @program()
 def compiled_steps_of_training() -> str:
     """Whole steps that write parameters in place, compiled beside as they are: ten steps of each."""
-    found = []
+    results = []
     for step_of in (lambda step: step, adjoint.compile):
         rng = np.random.default_rng(3)
         w, b = [adjoint.tensor(rng.normal(size=n), device="cuda", requires_grad=True) for n in ((5, 7), 7)]
@@ -459,10 +459,10 @@ def compiled_steps_of_training() -> str:
 
         run = step_of(step)
         data = [adjoint.tensor(rng.normal(size=(11, 5)), device="cuda") for _ in range(10)]
-        found.append([[float(run(x)) for x in data], w.detach().cpu().numpy(), b.detach().cpu().numpy()])
-    for own, expected in zip(*found, strict=True):
-        np.testing.assert_allclose(own, expected, 1e-9)
-    return f"loss {found[1][0][0]:.4f} to {found[1][0][-1]:.4f}"
+        results.append([[float(run(x)) for x in data], w.detach().cpu().numpy(), b.detach().cpu().numpy()])
+    for ours, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-9)
+    return f"loss {results[1][0][0]:.4f} to {results[1][0][-1]:.4f}"
 
 
 @program()
@@ -473,9 +473,9 @@ def compiled_functions_in_one_kernel() -> str:
     for n in (3, 40):
         parts = [adjoint.tensor(RNG.normal(size=(3, 5)), device="cuda") for _ in range(n)]
         for _ in range(3):
-            found = compiled(*parts)
+            result = compiled(*parts)
         expected = parts[0].cpu().numpy() + sum([k * np.sin(part.cpu().numpy()) for k, part in enumerate(parts)])
-        np.testing.assert_allclose(found.cpu().numpy(), expected, 1e-9)
+        np.testing.assert_allclose(result.cpu().numpy(), expected, 1e-9)
         counts.append(len(compiled.entries[0].program.order))
     assert counts[0] == 1, counts
     return f"{counts[0]} kernel for 3 arrays, {counts[1]} for 40"
@@ -501,8 +501,8 @@ def compiled_functions_as_graphs() -> None:
             x.mul_(0.5)
         captured.replay()
         adjoint.cuda.synchronize()
-        own = x.detach().cpu().numpy()
-        np.testing.assert_allclose(gradient.cpu().numpy(), 2 / np.cosh(own) ** 2 + np.exp(own), 1e-9)
+        ours = x.detach().cpu().numpy()
+        np.testing.assert_allclose(gradient.cpu().numpy(), 2 / np.cosh(ours) ** 2 + np.exp(ours), 1e-9)
 
 
 @program(needs_device=True)
@@ -516,13 +516,13 @@ def compiled_functions_on_streams() -> None:
     adjoint.cuda.synchronize()
     streams = [adjoint.cuda.Stream() for _ in range(4)]
     for _ in range(5):
-        found = []
+        results = []
         for each, stream in zip(inputs, streams, strict=True):
             with adjoint.cuda.stream(stream):
-                found.append(compiled(each))
+                results.append(compiled(each))
         adjoint.cuda.synchronize()
-        for own, value in zip(found, expected, strict=True):
-            np.testing.assert_allclose(own.cpu().numpy(), value, 1e-9, 1e-9)
+        for ours, value in zip(results, expected, strict=True):
+            np.testing.assert_allclose(ours.cpu().numpy(), value, 1e-9, 1e-9)
 
 
 # devices --------------------------------------------------------------------------------------------------------------
@@ -677,6 +677,6 @@ def late_errors() -> str:
             print(type(error).__name__, str(error).split("\\n")[0])
     """
     call = [sys.executable, "-c", textwrap.dedent(source)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=100, check=False)
-    assert "CUDA" in done.stdout and "illegal" in done.stdout.lower(), (done.stdout, done.stderr[-500:])
-    return done.stdout.strip()[:200]
+    process = subprocess.run(call, capture_output=True, text=True, timeout=100, check=False)
+    assert "CUDA" in process.stdout and "illegal" in process.stdout.lower(), (process.stdout, process.stderr[-500:])
+    return process.stdout.strip()[:200]

@@ -71,8 +71,8 @@ def test_what_ends_a_worker_is_noted(tmp_path: Path) -> None:
 
     with pytest.raises(SystemExit):
         pieces.do_pieces(lines, names, run)
-    found = pieces.results_in(lines)
-    assert found["a"] == {"outcome": "right"} and found["b"]["outcome"] == pieces.BEGUN
+    result = pieces.results_in(lines)
+    assert result["a"] == {"outcome": "right"} and result["b"]["outcome"] == pieces.BEGUN
     with lines.open("a") as file:
         file.write('{"name": "c", "outc')
     assert set(pieces.results_in(lines)) == {"a", "b"}
@@ -81,5 +81,5 @@ def test_what_ends_a_worker_is_noted(tmp_path: Path) -> None:
 def test_a_rule_that_gives_other_numbers_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert experiments.run("rule/tanh/float64/value", experiments.ON_NUMPY) == {"outcome": experiments.RIGHT}
     wrong = experiments.ON_NUMPY._replace(numpy=lambda array: array + 1)
-    found = experiments.run("rule/tanh/float64/forward", wrong)
-    assert found["outcome"] == experiments.DIFFERS and "Mismatched elements" in found["why"]
+    result = experiments.run("rule/tanh/float64/forward", wrong)
+    assert result["outcome"] == experiments.DIFFERS and "Mismatched elements" in result["why"]

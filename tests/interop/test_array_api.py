@@ -177,11 +177,11 @@ class Namespace:
 
     __name__ = "array_api"
 
-    def __init__(self, own: Any) -> None:
-        self.own = own
+    def __init__(self, space: Any) -> None:
+        self.space = space
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.own, name)
+        return getattr(self.space, name)
 
 
 def expected_of(sample: Sample, source: Source) -> Any:
@@ -207,9 +207,9 @@ def test_as_array_api_strict(name: str) -> None:
             expected = expected_of(sample, source)
             if expected is None:
                 continue
-            found = source.run(sample, array_api, [adjoint.from_numpy(array.copy()) for array in source.arrays])
+            result = source.run(sample, array_api, [adjoint.from_numpy(array.copy()) for array in source.arrays])
             compared += 1
-            for ours, theirs in zip(flat(found), flat(expected), strict=True):
+            for ours, theirs in zip(flat(result), flat(expected), strict=True):
                 assert isinstance(ours, adjoint.Tensor)
                 theirs = np.asarray(theirs)
                 assert (ours.numpy().dtype, tuple(ours.shape)) == (theirs.dtype, theirs.shape), (kind, name)
@@ -241,13 +241,13 @@ def has_tensors(source: Source) -> bool:
 
 def test_all_functions_of_the_standard_are_there_and_tested() -> None:
     for space, prefix in ((strict, ""), (strict.linalg, "linalg."), (strict.fft, "fft.")):
-        own = getattr(array_api, prefix.rstrip(".")) if prefix else array_api
+        module = getattr(array_api, prefix.rstrip(".")) if prefix else array_api
         names = [
             name for name in getattr(space, "__all__", dir(space))
             if not name.startswith("_") and callable(value := getattr(space, name))
             and not isinstance(value, type) and name not in BEYOND
         ]  # fmt: skip
-        assert [name for name in names if not hasattr(own, name)] == []
+        assert [name for name in names if not hasattr(module, name)] == []
         untested = {prefix + name for name in names} - SAMPLES.keys()
         assert untested - OTHERWISE_TESTED == set()
     for name in ("e", "inf", "nan", "newaxis", "pi"):
@@ -291,19 +291,19 @@ def test_operators_follow_the_standard_but_for_torchs_promotion(call: Any) -> No
                 continue
             if is_torchs_own(call, a, b):
                 continue
-            found = call(adjoint.from_numpy(a), adjoint.from_numpy(b)).numpy()
-            assert found.dtype == expected.dtype and np.array_equal(found, expected), (a.dtype, b.dtype, shapes)
+            result = call(adjoint.from_numpy(a), adjoint.from_numpy(b)).numpy()
+            assert result.dtype == expected.dtype and np.array_equal(result, expected), (a.dtype, b.dtype, shapes)
             compared += 1
     assert compared
 
 
 def test_known_failures_of_the_suite_are_those_of_operators_and_numpys_own() -> None:
     lines = (Path(__file__).parents[1] / "data/array_api_known_failures.txt").read_text().splitlines()
-    known = [line for line in lines if line and not line.startswith("#")]
+    entries = [line for line in lines if line and not line.startswith("#")]
     operators = r"\S+test_operators_and_elementwise_functions\.py::test_\w+\[__\w+__\(x1, x2\)\]"
     numpys = r"\S+test_special_cases\.py::test_\w+\[(floor_divide|__i?floordiv__|expm1|sqrt|tanh)\(.+\) -> .+\]"
-    assert known and all(re.fullmatch(f"{operators}|{numpys}", line) for line in known)
-    assert len(set(known)) == len(known)
+    assert entries and all(re.fullmatch(f"{operators}|{numpys}", line) for line in entries)
+    assert len(set(entries)) == len(entries)
 
 
 # dtypes and inspection ------------------------------------------------------------------------------------------------
@@ -417,9 +417,9 @@ def test_opt_einsum() -> None:
     rng = np.random.default_rng(0)
     arrays = [rng.normal(size=shape) for shape in ((2, 3), (3, 4), (4, 2), (2,))]
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
-    found = opt_einsum.contract("ij,jk,kl,m->lim", *tensors)
-    assert np.allclose(found.detach(), np.einsum("ij,jk,kl,m->lim", *arrays))
-    found.sum().backward()
+    result = opt_einsum.contract("ij,jk,kl,m->lim", *tensors)
+    assert np.allclose(result.detach(), np.einsum("ij,jk,kl,m->lim", *arrays))
+    result.sum().backward()
     assert np.allclose(tensors[0].grad, np.einsum("jk,kl,m->j", *arrays[1:])[None] + np.zeros((2, 1)))
 
 
@@ -432,5 +432,5 @@ def test_array_api_extra() -> None:
         lambda x: xpx.at(x * 1)[0].set(3.0), lambda x: xpx.atleast_nd(x, ndim=4), lambda x: xpx.create_diagonal(x[0]),
         lambda x: xpx.apply_where(x > 0, x, lambda v: v * v, fill_value=0.0),
     ):  # fmt: skip
-        found = call(x)
-        assert found.requires_grad and np.allclose(found.detach().numpy(), call(array))
+        result = call(x)
+        assert result.requires_grad and np.allclose(result.detach().numpy(), call(array))

@@ -105,19 +105,19 @@ def member(namespace: Any, name: str) -> Any:
 
 @pytest.mark.parametrize("name", [*functions(), *sorted(OTHERS)])
 def test_signature(name: str) -> None:
-    own = inspect.signature(member(array_api, name)).parameters.values()
+    ours = inspect.signature(member(array_api, name)).parameters.values()
     theirs = inspect.signature(member(strict, name)).parameters.values()
-    own_by_name = {p.name: p for p in own}
-    places = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    own_by_name = {p.name: p for p in ours}
+    places = [p for p in ours if p.kind is not p.KEYWORD_ONLY]
     for number, parameter in enumerate(theirs):
         if parameter.kind is parameter.POSITIONAL_ONLY or parameter.kind is parameter.VAR_POSITIONAL:
             assert places[number].kind is not parameter.KEYWORD_ONLY
         else:
-            found = own_by_name[parameter.name]
+            result = own_by_name[parameter.name]
             assert parameter.kind is parameter.KEYWORD_ONLY or places[number].name == parameter.name
             if isinstance(parameter.default, (bool, int, float, str, type(None))):
-                assert found.default == parameter.default
-    required = {p.name for p in own if p.default is p.empty and p.kind is p.KEYWORD_ONLY}
+                assert result.default == parameter.default
+    required = {p.name for p in ours if p.default is p.empty and p.kind is p.KEYWORD_ONLY}
     assert required <= {p.name for p in theirs}
 
 
@@ -136,18 +136,18 @@ class Draw:
             return self.rng.integers(0, 2, shape).astype(bool)
         if kind.kind in "iu":
             low = 0 if kind.kind == "u" else -5
-            found = self.rng.integers(low, 6, shape).astype(kind)
-            if not plain and found.size and self.rng.random() < 0.3:
-                found.flat[int(self.rng.integers(found.size))] = self.of([np.iinfo(kind).max, np.iinfo(kind).min])
-            return found
+            result = self.rng.integers(low, 6, shape).astype(kind)
+            if not plain and result.size and self.rng.random() < 0.3:
+                result.flat[int(self.rng.integers(result.size))] = self.of([np.iinfo(kind).max, np.iinfo(kind).min])
+            return result
         parts = [self.rng.normal(size=shape) * self.of([1.0, 1.0, 5.0]) for _ in range(2 if kind.kind == "c" else 1)]
-        found = (parts[0] + 1j * parts[1] if kind.kind == "c" else parts[0]).astype(kind)
-        found = np.asarray(found)
+        result = (parts[0] + 1j * parts[1] if kind.kind == "c" else parts[0]).astype(kind)
+        result = np.asarray(result)
         if not plain and kind.kind == "f" and self.rng.random() < 0.7:
-            for place in np.ndindex(*shape):
+            for index in np.ndindex(*shape):
                 if self.rng.random() < 0.5:
-                    found[place] = self.of(SPECIAL)
-        return found
+                    result[index] = self.of(SPECIAL)
+        return result
 
     def pair(self, array: np.ndarray[Any, Any]) -> tuple[Any, Any]:
         dtype = array.dtype.name
@@ -164,8 +164,8 @@ def is_plain(name: str) -> bool:
 
 
 def broadcast_partner(draw: Draw, shape: tuple[int, ...]) -> tuple[int, ...]:
-    own = [1 if draw.rng.random() < 0.25 else n for n in shape]
-    return tuple(own[int(draw.rng.integers(0, len(own) + 1)) :])
+    lengths = [1 if draw.rng.random() < 0.25 else n for n in shape]
+    return tuple(lengths[int(draw.rng.integers(0, len(lengths) + 1)) :])
 
 
 def are_axes(value: Any, ndim: int) -> bool:
@@ -191,10 +191,10 @@ def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
         shape = shape if shape and 0 not in shape else (2, 3)
 
     def array(dtype: str, shape: tuple[int, ...]) -> Any:
-        found = draw.array(dtype, shape, plain)
+        result = draw.array(dtype, shape, plain)
         if short in {"cholesky", "eigh", "eigvalsh"} and len(shape) > 1 and shape[-1] == shape[-2]:
-            found = found @ np.conj(np.swapaxes(found, -1, -2)) + np.eye(shape[-1], dtype=found.dtype)
-        return draw.pair(found)
+            result = result @ np.conj(np.swapaxes(result, -1, -2)) + np.eye(shape[-1], dtype=result.dtype)
+        return draw.pair(result)
 
     def value(parameter: inspect.Parameter) -> Any:
         by = parameter.name
@@ -224,8 +224,8 @@ def arguments(name: str, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
             return draw.of([None, *[("dtype", each) for each in KINDS[kind]]])
         options = CHOICES[by]
         if by in ("axis", "axes"):
-            written = str(parameter.annotation).lower()
-            kinds = [int] + [tuple] * ("tuple" in written or "sequence" in written) + [type(None)] * ("none" in written)
+            hint = str(parameter.annotation).lower()
+            kinds = [int] + [tuple] * ("tuple" in hint or "sequence" in hint) + [type(None)] * ("none" in hint)
             kinds = [tuple] if short == "permute_dims" else kinds
             options = [each for each in options if isinstance(each, tuple(kinds)) and are_axes(each, len(shape))]
         return draw.of(options) if options else parameter.default
@@ -262,37 +262,37 @@ def plain_of(value: Any) -> Any:
     return np.asarray(value._array) if isinstance(value, strict._array_object.Array) else value
 
 
-def compare(name: str, found: Any, expected: Any) -> None:
+def compare(name: str, actual: Any, expected: Any) -> None:
     if isinstance(expected, (tuple, list)):
-        assert isinstance(found, (tuple, list)) and len(found) == len(expected)
+        assert isinstance(actual, (tuple, list)) and len(actual) == len(expected)
         if hasattr(expected, "_fields"):
-            assert found._fields == expected._fields  # type: ignore[attr-defined]
-        for one, other in zip(found, expected, strict=True):
+            assert actual._fields == expected._fields  # type: ignore[attr-defined]
+        for one, other in zip(actual, expected, strict=True):
             compare(name, one, other)
         return
     if not isinstance(expected, strict._array_object.Array):
-        assert found == expected
+        assert actual == expected
         return
-    assert isinstance(found, adjoint.Tensor)
-    wanted = plain_of(expected)
-    own = found.numpy()
-    assert own.dtype == wanted.dtype, f"dtype {own.dtype}, should be {wanted.dtype}"
-    assert tuple(found.shape) == wanted.shape, f"shape {tuple(found.shape)}, should be {wanted.shape}"
+    assert isinstance(actual, adjoint.Tensor)
+    theirs = plain_of(expected)
+    ours = actual.numpy()
+    assert ours.dtype == theirs.dtype, f"dtype {ours.dtype}, should be {theirs.dtype}"
+    assert tuple(actual.shape) == theirs.shape, f"shape {tuple(actual.shape)}, should be {theirs.shape}"
     if name in UP_TO_SIGN:
-        own, wanted = abs(own), abs(wanted)
-    tolerance = TOLERANT.get(wanted.dtype.name, 0.0)
-    scale = float(np.max(abs(wanted[np.isfinite(wanted)]), initial=0.0)) if name.startswith(("linalg", "fft")) else 0.0
-    np.testing.assert_allclose(own, wanted, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
-    if wanted.dtype.kind == "f" and name not in UP_TO_SIGN and not is_plain(name):
-        zeros = wanted == 0
-        assert np.array_equal(np.signbit(own[zeros]), np.signbit(wanted[zeros])), f"{own} and {wanted}: sign of zero"
+        ours, theirs = abs(ours), abs(theirs)
+    tolerance = TOLERANT.get(theirs.dtype.name, 0.0)
+    scale = float(np.max(abs(theirs[np.isfinite(theirs)]), initial=0.0)) if name.startswith(("linalg", "fft")) else 0.0
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+    if theirs.dtype.kind == "f" and name not in UP_TO_SIGN and not is_plain(name):
+        zeros = theirs == 0
+        assert np.array_equal(np.signbit(ours[zeros]), np.signbit(theirs[zeros])), f"{ours} and {theirs}: sign of zero"
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [*functions()])
 def test_as_the_standard(name: str) -> None:
     ours, theirs = member(array_api, name), member(strict, name)
-    done, wrong = 0, []
+    count, wrong = 0, []
     for number in range(DRAWS):
         args, kwargs = arguments(name, Draw(number))
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -301,15 +301,15 @@ def test_as_the_standard(name: str) -> None:
                 expected = theirs(*side(args, 0), **{key: side(value, 0) for key, value in kwargs.items()})
             except Exception:  # the standard leaves it open
                 continue
-            done += 1
+            count += 1
             try:
-                found = ours(*side(args, 1), **{key: side(value, 1) for key, value in kwargs.items()})
-                compare(name, found, expected)
+                result = ours(*side(args, 1), **{key: side(value, 1) for key, value in kwargs.items()})
+                compare(name, result, expected)
             except Exception as error:
-                shown = ", ".join([str(side(a, 0)) for a in args] + [f"{k}={side(v, 0)}" for k, v in kwargs.items()])
-                wrong.append(f"{name}({shown}): {type(error).__name__} {error}")
-    assert not wrong, f"{len(wrong)} of {done}:\n" + "\n".join(wrong[:5])
-    assert done >= DRAWS // 30, "almost no call is valid"
+                text = ", ".join([str(side(a, 0)) for a in args] + [f"{k}={side(v, 0)}" for k, v in kwargs.items()])
+                wrong.append(f"{name}({text}): {type(error).__name__} {error}")
+    assert not wrong, f"{len(wrong)} of {count}:\n" + "\n".join(wrong[:5])
+    assert count >= DRAWS // 30, "almost no call is valid"
 
 
 # the array object -----------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_attributes_and_methods(dtype: str) -> None:
     for name in ("T", "mT"):
         compare("", getattr(ours, name), getattr(theirs, name))
     assert ours.to_device(ours.device).dtype is ours.dtype
-    one, own = theirs[0, 0], ours[0, 0]
+    one, element = theirs[0, 0], ours[0, 0]
     conversions: list[Callable[[Any], Any]] = [bool, complex]
     if dtype == "bool" or "complex" not in dtype:
         conversions += [float, int]
@@ -364,9 +364,9 @@ def test_attributes_and_methods(dtype: str) -> None:
             expected = convert(one)
         except TypeError:
             continue
-        assert convert(own) == expected
+        assert convert(element) == expected
     if "int" in dtype:
-        assert own.__index__() == one.__index__()
+        assert element.__index__() == one.__index__()
 
 
 @pytest.mark.parametrize("operator", ["pos", "neg", "abs", "invert"])
@@ -388,30 +388,30 @@ def test_operators_of_one_operand(operator: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
-@pytest.mark.parametrize(("own", "wanted"), [("int8", "uint8"), ("int64", "int8"), ("float64", "int32")])
-def test_accumulations_in_any_dtype_cast_their_argument_first(name: str, own: str, wanted: str) -> None:
-    values = np.array([1, 3, 5], own)
-    found = getattr(array_api, name)(array_api.asarray(values), axis=0, dtype=getattr(array_api, wanted))
+@pytest.mark.parametrize(("source", "target"), [("int8", "uint8"), ("int64", "int8"), ("float64", "int32")])
+def test_accumulations_in_any_dtype_cast_their_argument_first(name: str, source: str, target: str) -> None:
+    values = np.array([1, 3, 5], source)
+    result = getattr(array_api, name)(array_api.asarray(values), axis=0, dtype=getattr(array_api, target))
     reference = {"sum": np.sum, "prod": np.prod, "cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod}[name]
-    expected = reference(values.astype(wanted), axis=0, dtype=wanted)
-    assert found.dtype is getattr(array_api, wanted) and np.array_equal(found.numpy(), expected)
+    expected = reference(values.astype(target), axis=0, dtype=target)
+    assert result.dtype is getattr(array_api, target) and np.array_equal(result.numpy(), expected)
 
 
 def test_repeat_takes_counts_of_any_integer_dtype() -> None:
     x = array_api.asarray([[1.0, 2.0], [3.0, 4.0]])
     for dtype in KINDS["signed"] + KINDS["unsigned"]:
         counts = array_api.asarray([2, 1], dtype=getattr(array_api, dtype))
-        found = array_api.repeat(x, counts, axis=0)
-        assert found.tolist() == [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]
+        result = array_api.repeat(x, counts, axis=0)
+        assert result.tolist() == [[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]
     assert array_api.repeat(x, array_api.asarray([3], dtype=array_api.uint64)).shape == (12,)
 
 
 def test_pinv_takes_a_tolerance_for_each_matrix() -> None:
     a = np.random.default_rng(0).normal(size=(2, 3, 4))
     rtol = np.array([0.5, 1e-10])
-    found = array_api.linalg.pinv(array_api.asarray(a), rtol=array_api.asarray(rtol))
-    assert np.allclose(found.numpy(), np.linalg.pinv(a, rtol=rtol))
-    assert not np.allclose(found.numpy(), np.linalg.pinv(a))
+    result = array_api.linalg.pinv(array_api.asarray(a), rtol=array_api.asarray(rtol))
+    assert np.allclose(result.numpy(), np.linalg.pinv(a, rtol=rtol))
+    assert not np.allclose(result.numpy(), np.linalg.pinv(a))
 
 
 @pytest.mark.parametrize("of", [array_api, array_api.linalg])
@@ -454,6 +454,6 @@ def test_operators_promote_integers_of_all_widths(left: str) -> None:
 )
 def test_integer_arrays_and_integers_index_together(key: tuple[Any, ...]) -> None:
     values = np.arange(24.0).reshape(2, 3, 4)
-    own = tuple(array_api.asarray(part) if isinstance(part, np.ndarray) else part for part in key)
-    found = array_api.asarray(values)[own]
-    assert found.dtype is array_api.float64 and np.array_equal(found.numpy(), values[key])
+    index = tuple(array_api.asarray(part) if isinstance(part, np.ndarray) else part for part in key)
+    result = array_api.asarray(values)[index]
+    assert result.dtype is array_api.float64 and np.array_equal(result.numpy(), values[key])

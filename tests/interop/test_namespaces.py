@@ -111,13 +111,13 @@ def test_scipys_own_functions_of_arrays_name_those_that_keep_the_derivative(call
 
 
 @pytest.mark.parametrize(
-    ("place", "text"),
+    ("space", "text"),
     [
         (X.__array_namespace__().special, "there is no special function 'nothing' over Tensors"),
         (adjoint.autograd, "module 'adjoint.autograd' has no attribute 'nothing'"),
         (protocols, "nothing"),
     ],
 )
-def test_what_there_is_not(place: object, text: str) -> None:
+def test_what_there_is_not(space: object, text: str) -> None:
     with pytest.raises(AttributeError, match=f"^{re.escape(text)}$"):
-        getattr(place, "nothing")  # noqa: B009
+        getattr(space, "nothing")  # noqa: B009

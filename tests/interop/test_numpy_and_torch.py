@@ -17,7 +17,7 @@ ROWS = re.findall(r"^\| `(.*?)` \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MUL
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
 
-def said(expression: str, x: Any, m: Any) -> Any:
+def message_of(expression: str, x: Any, m: Any) -> Any:
     """The result of an expression as the page writes it."""
     try:
         result = eval(expression, {"x": x, "m": m, "np": np, "adjoint": adjoint})
@@ -38,16 +38,16 @@ def agree(result: Any, text: str) -> bool:
 
 @pytest.mark.parametrize(("expression", "on_arrays", "on_tensors"), ROWS, ids=[row[0] for row in ROWS])
 def test_row(expression: str, on_arrays: str, on_tensors: str) -> None:
-    seen: list[Any] = []
+    notes: list[Any] = []
 
     def differentiated(x: Any) -> Any:
-        seen.append(said(expression, x, x.reshape(2, 2)))
+        notes.append(message_of(expression, x, x.reshape(2, 2)))
         return x.sum()
 
     adjoint.grad(differentiated)(X)
     adjoint.grad(differentiated)(adjoint.from_numpy(X))
-    assert agree(seen[0], on_arrays), f"arrays: {seen[0]}"
-    assert agree(seen[1], on_tensors), f"tensors: {seen[1]}"
+    assert agree(notes[0], on_arrays), f"arrays: {notes[0]}"
+    assert agree(notes[1], on_tensors), f"tensors: {notes[1]}"
 
 
 def test_there_are_rows_that_differ() -> None:

@@ -87,7 +87,7 @@ def test_what_numpy_refuses_arrays_refuse(name: str) -> None:
     with pytest.raises(error):
         function(*[np.array(value) for value in arguments])
     with pytest.raises(error):
-        adjoint.grad(lambda *given: np.sum(function(*given)))(*arguments)
+        adjoint.grad(lambda *args: np.sum(function(*args)))(*arguments)
 
 
 @pytest.mark.parametrize("name", BYTES)
@@ -96,13 +96,13 @@ def test_bytes_of_a_differentiated_array_are_refused(name: str) -> None:
     x = VALUES["x"]
     assert_same(function(Array(x)), function(x))
     with pytest.raises(LostDerivativeError, match=r"would be lost at .*run\. Compute with .* adjoint\.numpy\.detach"):
-        adjoint.grad(lambda given: np.sum(function(given)))(x)
+        adjoint.grad(lambda array: np.sum(function(array)))(x)
 
 
 def test_every_attribute_is_in_the_table() -> None:
     names = {name for name in dir(np.ndarray) if name not in dir(object) or name in LINES}
-    known = LINES.keys() | SAME_ERROR.keys() | BYTES.keys() | ABSENT.keys()
-    assert names - known == set()
+    table = LINES.keys() | SAME_ERROR.keys() | BYTES.keys() | ABSENT.keys()
+    assert names - table == set()
     assert {name for name in LINES.keys() | BYTES.keys() if not hasattr(Array, name)} == set()
     assert {name for name in ABSENT if hasattr(Array, name)} == set()
 

@@ -70,8 +70,8 @@ HERMITIAN = {"linalg.eigh", "linalg.eigvalsh", "linalg.cholesky"}
 
 def test_every_function_has_a_sample() -> None:
     """The ones whose arguments are files have a test of their own."""
-    own = {name for name in FUNCTIONS if not name.startswith("scipy.")}
-    assert own - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"} | NOT_OVERRIDABLE
+    names = {name for name in FUNCTIONS if not name.startswith("scipy.")}
+    assert names - ALL.keys() == {"fromfile", "loadtxt", "genfromtxt"} | NOT_OVERRIDABLE
     assert [name for name in ALL if name not in FUNCTIONS] == []
     assert all(numpy_name(function_of(name)).split(".")[-1] for name in ALL)
 

@@ -28,11 +28,11 @@ def test_jacobians_of_idioms(name: str) -> None:
 
 
 def _written_backward(x: Any) -> Any:
-    made = np.zeros((2, 3), like=x)[::-1, ::-1]
-    made[0] = x[:3]
-    made[1, ::-1] = x[3:] ** 2
-    made.T[0] *= 2
-    return made
+    array = np.zeros((2, 3), like=x)[::-1, ::-1]
+    array[0] = x[:3]
+    array[1, ::-1] = x[3:] ** 2
+    array.T[0] *= 2
+    return array
 
 
 BACKWARD: dict[str, Callable[[Any], Any]] = {

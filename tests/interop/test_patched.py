@@ -220,8 +220,8 @@ def test_other_threads_get_the_librarys_own() -> None:
 
 def test_plain_arrays_get_what_the_libraries_give() -> None:
     with adjoint.scipy.patched():
-        made = np.array([1, 2]), np.asarray([1.5]), math.sin(1), scipy.linalg.solve(np.eye(2), X), np.full(2, 7)
-    for ours, theirs in zip(made, (np.array([1, 2]), np.asarray([1.5]), math.sin(1), X, np.full(2, 7)), strict=True):
+        results = np.array([1, 2]), np.asarray([1.5]), math.sin(1), scipy.linalg.solve(np.eye(2), X), np.full(2, 7)
+    for ours, theirs in zip(results, (np.array([1, 2]), np.asarray([1.5]), math.sin(1), X, np.full(2, 7)), strict=True):
         assert type(ours) is type(theirs) and np.array_equal(ours, theirs)
         assert np.asarray(ours).dtype == np.asarray(theirs).dtype
 
@@ -287,10 +287,11 @@ def test_numbers_of_a_block_are_pythons() -> None:
         assert kind("2.5") == 2.5 and type(kind(2)) is PYTHONS
         assert isinstance(1.0, kind) and not isinstance(1, kind) and issubclass(np.float64, kind)
         assert {kind: 1}[PYTHONS] == 1
-        for own in (np.float64, np.float32, np.complex64, np.int64):
+        for scalar in (np.float64, np.float32, np.complex64, np.int64):
             for name, other in (*CLASSES.items(), ("double", DOUBLE)):
-                is_same = own is np.float64 and name != "complex"
-                assert (np.dtype(own) == other) is (other == np.dtype(own)) is (np.dtype(own) in [other]) is is_same
+                is_same = scalar is np.float64 and name != "complex"
+                dtype = np.dtype(scalar)
+                assert (dtype == other) is (other == dtype) is (dtype in [other]) is is_same
         assert np.dtype(kind) == np.zeros(2, kind).dtype == np.ones(2, int).astype(kind).dtype == np.float64
         with pytest.raises(TypeError, match="float"):
             adjoint.grad(lambda x: float((1j * x).sum()))(X)
@@ -307,9 +308,9 @@ def test_functions_of_adjoint_scipy_without_derivatives_have_some_in_a_block() -
         with pytest.raises(TypeError, match=r"no derivative of it.*in a block of adjoint.scipy.patched\(\)"):
             adjoint.grad(call)(series)
         with adjoint.scipy.patched():
-            found = adjoint.grad(call)(series)
+            gradients = adjoint.grad(call)(series)
         step = 1e-6 * np.sin(series)
-        assert found @ (2 * step) == pytest.approx(call(series + step) - call(series - step), rel=1e-4)
+        assert gradients @ (2 * step) == pytest.approx(call(series + step) - call(series - step), rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["vectorize", "polynomial", "strides", "vander", "joined"])

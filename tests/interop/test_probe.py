@@ -85,32 +85,32 @@ def floats_in(result: Any) -> list[Any]:
 def depends(way: Any, function: Any) -> bool:
     """Whether the result of a call on plain arrays depends on their values."""
 
-    def found(factor: float) -> list[Any]:
+    def results_at(factor: float) -> list[Any]:
         array = np.array([0.3, 0.5, 0.7]) * factor
         with np.errstate(all="ignore"):
             return [np.asarray(each) for each in floats_in(way(function, array))]
 
     # the results of random functions differ too
-    pairs = zip(found(1.0), found(1.01), strict=True)
+    pairs = zip(results_at(1.0), results_at(1.01), strict=True)
     return any(a.shape != b.shape or not np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
 @pytest.mark.parametrize("module", PROBED)
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_not_covered_raises(module: str) -> None:
-    silent, called = [], 0
+    silent, count = [], 0
     for name, function in functions_of(module):
         for i, way in enumerate(WAYS):
             t = adjoint.tensor([0.3, 0.5, 0.7], dtype=adjoint.float64, requires_grad=True) * 1.0
             try:
                 result = way(function, t)
             except Exception:  # any error tells the user
-                called += 1
+                count += 1
                 continue
             if floats_in(result) and depends(way, function):
                 silent.append((name, i, result))
     assert silent == []
-    assert called or not list(functions_of(module))
+    assert count or not list(functions_of(module))
 
 
 @pytest.mark.parametrize("name", sorted(REASONS))
@@ -128,8 +128,8 @@ def test_every_overridable_function_is_known_or_discrete_or_has_a_reason() -> No
     names = {numpy_name(function) for function in overrides.get_overridable_numpy_array_functions()}
     left = names - FUNCTIONS.keys() - DISCRETE - REASONS.keys() - {"in1d"}  # gone since NumPy 2.4
     assert {name for name in left if name.rpartition(".")[0] not in MODULES} == set()
-    own = {name for name in FUNCTIONS if not name.startswith("scipy.")}
-    assert (own | DISCRETE | REASONS.keys()) - names == NOT_OVERRIDABLE
+    differentiated = {name for name in FUNCTIONS if not name.startswith("scipy.")}
+    assert (differentiated | DISCRETE | REASONS.keys()) - names == NOT_OVERRIDABLE
 
 
 def test_discrete_results_are_constants() -> None:

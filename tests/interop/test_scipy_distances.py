@@ -43,12 +43,12 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
 def test_values_and_gradients(name: str) -> None:
     call, arrays = CASES[name]
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
-    found, expected = call(distance, *tensors), np.asarray(call(scipy.spatial.distance, *arrays))
-    assert tuple(found.shape) == expected.shape
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-12)
+    actual, expected = call(distance, *tensors), np.asarray(call(scipy.spatial.distance, *arrays))
+    assert tuple(actual.shape) == expected.shape
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-9, atol=1e-12)
     weights = RNG.normal(size=expected.shape)
     gradients = adjoint.autograd.grad(
-        found, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
+        actual, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
     )
     ways = [RNG.normal(size=array.shape) for array in arrays]
     if "mahalanobis" in name and len(arrays) == 3:
@@ -68,8 +68,8 @@ def test_equal_points_have_gradient_0() -> None:
     x = adjoint.tensor(A[:2], requires_grad=True)
     for metric in ("euclidean", "minkowski", "canberra", "seuclidean", "jensenshannon"):
         options = {"V": W} if metric == "seuclidean" else {"p": 3} if metric == "minkowski" else {}
-        found = distance.cdist(x, x, metric, **options)
-        gradient = adjoint.autograd.grad(found.sum(), x)[0]
+        result = distance.cdist(x, x, metric, **options)
+        gradient = adjoint.autograd.grad(result.sum(), x)[0]
         assert np.isfinite(gradient.numpy()).all(), metric
 
 

@@ -40,44 +40,44 @@ def _samples(table: Any) -> dict[str, tuple[float, ...]]:
 CONTINUOUS, DISCRETE = _samples(distcont), _samples(distdiscrete)
 
 
-def slopes(function: Call, values: list[Any], place: int) -> np.ndarray:
+def slopes(function: Call, values: list[Any], position: int) -> np.ndarray:
     """Central differences by one argument, extrapolated."""
 
     def difference(step: float) -> np.ndarray:
         ahead, behind = list(values), list(values)
-        ahead[place], behind[place] = values[place] + step, values[place] - step
+        ahead[position], behind[position] = values[position] + step, values[position] - step
         return (np.asarray(function(*ahead)) - np.asarray(function(*behind))) / (2 * step)
 
-    step = 1e-3 * (np.ptp(values[place]) if np.ndim(values[place]) else max(0.1, abs(values[place])))
+    step = 1e-3 * (np.ptp(values[position]) if np.ndim(values[position]) else max(0.1, abs(values[position])))
     return (4 * difference(step / 2) - difference(step)) / 3
 
 
 def check(name: str, method: str, shapes: tuple[float, ...], skipped: tuple[str, ...] = ()) -> None:
     """Values and the derivative by each argument against SciPy."""
     discrete = name in DISCRETE
-    place = [2.0] if discrete else [0.3, 1.7]
+    points = [2.0] if discrete else [0.3, 1.7]
     of_scipy = getattr(scipy.stats, name)
-    first = [QUANTILES] if method in OF_PROBABILITIES else [of_scipy.ppf(QUANTILES, *shapes, *place)]
-    values: list[Any] = [*([] if method in OF_PARAMETERS else first), *map(float, shapes), *place]
-    names = [*(["x"] if len(values) > len(shapes) + len(place) else []), *stats_shapes(name), "loc", "scale"]
+    first = [QUANTILES] if method in OF_PROBABILITIES else [of_scipy.ppf(QUANTILES, *shapes, *points)]
+    values: list[Any] = [*([] if method in OF_PARAMETERS else first), *map(float, shapes), *points]
+    names = [*(["x"] if len(values) > len(shapes) + len(points) else []), *stats_shapes(name), "loc", "scale"]
     skipped = (*skipped, *getattr(ROWS.get(name), "counts", ()), *(("x", "loc") if discrete else ()))
     tensors = [
-        adjoint.tensor(v, dtype=adjoint.float64, requires_grad=own not in skipped)
-        for own, v in zip(names, values, strict=False)
+        adjoint.tensor(v, dtype=adjoint.float64, requires_grad=parameter not in skipped)
+        for parameter, v in zip(names, values, strict=False)
     ]
     result = getattr(getattr(stats, name), method)(*tensors)
     expected = getattr(of_scipy, method)(*values)
     np.testing.assert_allclose(result.detach().numpy(), expected, rtol=1e-7, atol=1e-12)
     numeric = [slopes(getattr(of_scipy, method), values, i) if t.requires_grad else 0.0 for i, t in enumerate(tensors)]
-    known = functools.reduce(np.logical_and, map(np.isfinite, numeric), np.isfinite(expected))
-    weights = np.where(known, WEIGHTS[: np.size(expected)].reshape(np.shape(expected)), 0.0)
+    finite = functools.reduce(np.logical_and, map(np.isfinite, numeric), np.isfinite(expected))
+    weights = np.where(finite, WEIGHTS[: np.size(expected)].reshape(np.shape(expected)), 0.0)
     exact = gradients(result, tensors, weights)
-    for own, tensor, ours, theirs in zip(names, tensors, exact, numeric, strict=False):
+    for parameter, tensor, ours, theirs in zip(names, tensors, exact, numeric, strict=False):
         if tensor.requires_grad:
-            parts = weights * np.where(known, theirs, 0.0)
+            parts = weights * np.where(finite, theirs, 0.0)
             size = 1 + abs(parts).max()
-            wanted = parts if tensor.ndim else parts.sum()
-            np.testing.assert_allclose(ours, wanted, rtol=1e-4, atol=1e-7 * size, err_msg=f"{method}, {own}")
+            target = parts if tensor.ndim else parts.sum()
+            np.testing.assert_allclose(ours, target, rtol=1e-4, atol=1e-7 * size, err_msg=f"{method}, {parameter}")
     if result.requires_grad and method in OF_PROBABILITIES:
         # an inverse has a rule of its own, all else is composed of operations
         check_forward_mode(getattr(getattr(stats, name), method), tensors, weights, exact)
@@ -88,14 +88,14 @@ def check_forward_mode(function: Call, tensors: list[Any], weights: Any, exact: 
     by = [i for i, tensor in enumerate(tensors) if tensor.requires_grad]
     ways = [np.cos(1.7 * i + np.arange(tensors[i].numel())).reshape(tensors[i].shape) for i in by]
 
-    def of_these(*given: Any) -> Any:
-        values = dict(zip(by, given, strict=True))
+    def of_these(*args: Any) -> Any:
+        values = dict(zip(by, args, strict=True))
         return function(*[values.get(i, tensor.detach()) for i, tensor in enumerate(tensors)])
 
     points = tuple([tensors[i].detach() for i in by])
-    _, moved = adjoint.func.jvp(of_these, points, tuple([adjoint.tensor(way) for way in ways]))
+    _, tangents = adjoint.func.jvp(of_these, points, tuple([adjoint.tensor(way) for way in ways]))
     pairing = sum(np.sum(exact[i] * way) for i, way in zip(by, ways, strict=True))
-    along = np.sum(np.where(weights == 0, 0, weights * moved.numpy()))
+    along = np.sum(np.where(weights == 0, 0, weights * tangents.numpy()))
     np.testing.assert_allclose(along, pairing, rtol=1e-6, atol=1e-9 * (1 + abs(pairing)))
 
 
@@ -104,12 +104,12 @@ def gradients(result: Any, tensors: list[Any], weights: Any) -> list[Any]:
     inputs = [tensor for tensor in tensors if tensor.requires_grad]
     if not result.requires_grad:
         return [0.0 for _ in tensors]
-    found = iter(
+    actual = iter(
         adjoint.autograd.grad(
             result, inputs, adjoint.tensor(weights, dtype=adjoint.float64), allow_unused=True, materialize_grads=True
         )
     )
-    return [next(found).numpy() if tensor.requires_grad else 0.0 for tensor in tensors]
+    return [next(actual).numpy() if tensor.requires_grad else 0.0 for tensor in tensors]
 
 
 def stats_shapes(name: str) -> list[str]:
@@ -175,8 +175,8 @@ def test_edges_of_the_support(name: str) -> None:
         values = [places, *map(float, shapes)]
         names = ["x", *stats_shapes(name)]
         tensors = [
-            adjoint.tensor(v, dtype=adjoint.float64, requires_grad=own not in skipped)
-            for own, v in zip(names, values, strict=True)
+            adjoint.tensor(v, dtype=adjoint.float64, requires_grad=parameter not in skipped)
+            for parameter, v in zip(names, values, strict=True)
         ]
         result = getattr(getattr(stats, name), method)(*tensors)
         expected = getattr(of_scipy, method)(*values)
@@ -245,17 +245,17 @@ def test_an_integral_that_is_not_the_probability_is_refused() -> None:
 def test_shapes_broadcast_and_dtypes_stay() -> None:
     x, a = adjoint.rand(4, 1, dtype=adjoint.float32), adjoint.rand(3, dtype=adjoint.float32) + 1
     for method in ("logpdf", "cdf", "ppf"):
-        found = getattr(stats.gamma, method)(x, a, scale=2.0)
-        assert found.dtype is adjoint.float32 and found.shape == (4, 3)
+        result = getattr(stats.gamma, method)(x, a, scale=2.0)
+        assert result.dtype is adjoint.float32 and result.shape == (4, 3)
     assert stats.gamma.logpdf(np.ones((0, 3)), a).shape == (0, 3)
     assert stats.norm.logpdf(1, adjoint.tensor(2.0, dtype=adjoint.float64)).dtype is adjoint.float64
 
 
 def test_parameters_that_are_not_allowed_give_nan() -> None:
     shapes = adjoint.tensor([-1.0, 2.0], dtype=adjoint.float64, requires_grad=True)
-    found = stats.gamma.cdf(1.0, shapes)
-    np.testing.assert_allclose(found.detach().numpy(), scipy.stats.gamma.cdf(1.0, [-1.0, 2.0]))
-    found[1].backward()
+    result = stats.gamma.cdf(1.0, shapes)
+    np.testing.assert_allclose(result.detach().numpy(), scipy.stats.gamma.cdf(1.0, [-1.0, 2.0]))
+    result[1].backward()
     assert np.isfinite(shapes.grad.numpy()).all()
     for method in ("logpdf", "sf", "ppf"):
         assert np.isnan(getattr(stats.norm, method)(0.5, 0.0, adjoint.tensor(-1.0)).item())
@@ -276,11 +276,11 @@ def test_vmap() -> None:
     x, a = adjoint.rand(4, 1, 2, dtype=adjoint.float64), adjoint.rand(4, dtype=adjoint.float64) + 1
     for method in ("logpdf", "cdf", "ppf"):
         function = getattr(stats.gamma, method)
-        for found in (
+        for actual in (
             adjoint.func.vmap(lambda x, a, f=function: f(x, a, scale=2.0))(x, a),
             adjoint.func.vmap(adjoint.func.vmap(lambda x, a, f=function: f(x, a, scale=2.0), (1, None), 1))(x, a),
         ):
-            np.testing.assert_allclose(found.numpy(), function(x.numpy(), a.numpy()[:, None, None], scale=2.0))
+            np.testing.assert_allclose(actual.numpy(), function(x.numpy(), a.numpy()[:, None, None], scale=2.0))
     slopes = adjoint.func.vmap(adjoint.func.grad(lambda a: stats.gamma.cdf(1.0, a)))(a)
     one = adjoint.func.grad(lambda a: stats.gamma.cdf(1.0, a))
     np.testing.assert_allclose(slopes.numpy(), [one(each).item() for each in a])

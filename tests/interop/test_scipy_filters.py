@@ -115,12 +115,12 @@ SIGNALS: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
 
 def check(ours: Any, theirs: Any, call: Call, arrays: tuple[np.ndarray, ...]) -> None:
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
-    found, expected = call(ours, *tensors), call(theirs, *arrays)
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
+    actual, expected = call(ours, *tensors), call(theirs, *arrays)
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
     weights = RNG.normal(size=expected.shape).astype(expected.dtype)
     gradients = adjoint.autograd.grad(
-        found, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
+        actual, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
     )
     ways = [RNG.normal(size=array.shape) for array in arrays]
     for array, way in zip(arrays, ways, strict=True):
@@ -168,19 +168,19 @@ def test_rows_and_columns_of_jacobians_at_once(name: str) -> None:
         rows = [adjoint.autograd.grad(element, x, retain_graph=True)[0] for element in y]
         expected = adjoint.stack(rows).numpy()
         for transform in (adjoint.func.jacrev, adjoint.func.jacfwd):
-            found = transform(of_one)(x.detach()).numpy()
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+            result = transform(of_one)(x.detach()).numpy()
+            np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_batches_of_signals_and_of_coefficients() -> None:
     a = adjoint.tensor(np.stack([A, 2 * A, -A]))
     x = adjoint.tensor(RNG.normal(size=(3, 6)))
     for in_dims in ((0, None), (None, 0), (0, 0)):
-        given = [t if dim == 0 else t[0] for t, dim in zip((a, x), in_dims, strict=True)]
-        members = [[t[k] if dim == 0 else t for t, dim in zip(given, in_dims, strict=True)] for k in range(3)]
-        found = adjoint.vmap(lambda a, x: signal.lfilter(B, a, x), in_dims)(*given)
-        expected = adjoint.stack([signal.lfilter(B, *own) for own in members])
-        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+        arguments = [t if dim == 0 else t[0] for t, dim in zip((a, x), in_dims, strict=True)]
+        members = [[t[k] if dim == 0 else t for t, dim in zip(arguments, in_dims, strict=True)] for k in range(3)]
+        result = adjoint.vmap(lambda a, x: signal.lfilter(B, a, x), in_dims)(*arguments)
+        expected = adjoint.stack([signal.lfilter(B, *member) for member in members])
+        np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-12)
     with pytest.raises(ValueError, match="leading coefficient"):
         adjoint.vmap(lambda a: signal.lfilter(B, a, x[0]))(adjoint.tensor([[1.0, 0.5], [0.0, 1.0]]))
 

@@ -73,16 +73,16 @@ def check(
     """
     expected = results(function(*arrays))
     tensors = [adjoint.tensor(a, requires_grad=a.dtype.kind in "fc") for a in arrays]
-    found = results((over_tensors or function)(*tensors))
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
+    result = results((over_tensors or function)(*tensors))
+    assert len(result) == len(expected)
+    for ours, theirs in zip(result, expected, strict=True):
         assert ours.shape == theirs.shape
         assert ours.detach().numpy().dtype == theirs.dtype
         np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=rtol, atol=1e-12)
-    places = [i for i, y in enumerate(found) if y.requires_grad]
+    places = [i for i, y in enumerate(result) if y.requires_grad]
     weights = [noise(expected[i]) for i in places]
     inputs = [t for t in tensors if t.requires_grad]
-    gradients = adjoint.autograd.grad([found[i] for i in places], inputs, [adjoint.tensor(w) for w in weights])
+    gradients = adjoint.autograd.grad([result[i] for i in places], inputs, [adjoint.tensor(w) for w in weights])
     steps = [noise(a) if a.dtype.kind in "fc" else 0 * a for a in arrays]
     ahead, behind = (
         results(function(*[a + sign * 1e-6 * v for a, v in zip(arrays, steps, strict=True)])) for sign in (1, -1)
@@ -90,8 +90,8 @@ def check(
     if of_eigenvectors:
         ahead, behind = ([values, with_signs_of(expected[1], vectors)] for values, vectors in (ahead, behind))
     numeric = sum(inner(w, (ahead[i] - behind[i]) / 2e-6) for w, i in zip(weights, places, strict=True))
-    moved = [v for a, v in zip(arrays, steps, strict=True) if a.dtype.kind in "fc"]
-    exact = sum(inner(g.numpy(), v) for g, v in zip(gradients, moved, strict=True))
+    neighbour = [v for a, v in zip(arrays, steps, strict=True) if a.dtype.kind in "fc"]
+    exact = sum(inner(g.numpy(), v) for g, v in zip(gradients, neighbour, strict=True))
     assert exact == pytest.approx(numeric, rel=rel, abs=2e-6)
 
 
@@ -107,8 +107,8 @@ def results(value: Any) -> list[Any]:
 
 
 def noise(a: np.ndarray) -> np.ndarray:
-    made = RNG.normal(size=a.shape)
-    return made + 1j * RNG.normal(size=a.shape) if a.dtype.kind == "c" else np.asarray(made)
+    array = RNG.normal(size=a.shape)
+    return array + 1j * RNG.normal(size=a.shape) if a.dtype.kind == "c" else np.asarray(array)
 
 
 def with_signs_of(expected: np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -273,9 +273,9 @@ PARAMETERS: dict[str, tuple[float, ...]] = {
 
 @pytest.mark.parametrize("name", [*SLOPES, *PARTIALS])
 def test_closed_forms_to_the_second_order(name: str) -> None:
-    own = name.removesuffix("p") if name.removesuffix("p") in (*SOLUTIONS, "lq") else name
-    orders = PARAMETERS.get(own, ORDERS.get(own, ()))
-    arguments = PLACES.get(own, (positive(3), positive(3)) if own in PARTIALS else (positive(3),))
+    short = name.removesuffix("p") if name.removesuffix("p") in (*SOLUTIONS, "lq") else name
+    orders = PARAMETERS.get(short, ORDERS.get(short, ()))
+    arguments = PLACES.get(short, (positive(3), positive(3)) if short in PARTIALS else (positive(3),))
     tensors = [adjoint.tensor(a, requires_grad=True) for a in arguments]
 
     def function(*x: Any) -> Any:
@@ -305,8 +305,8 @@ def test_special_values_are_those_of_scipy() -> None:
     for name, values in cases.items():
         function = getattr(scipy.special, name)
         with np.errstate(all="ignore"):
-            found = function(*[adjoint.tensor(v, dtype=adjoint.float64) for v in values])
-            np.testing.assert_allclose(found.numpy(), function(*map(np.array, values)), rtol=1e-14, err_msg=name)
+            result = function(*[adjoint.tensor(v, dtype=adjoint.float64) for v in values])
+            np.testing.assert_allclose(result.numpy(), function(*map(np.array, values)), rtol=1e-14, err_msg=name)
 
 
 def test_slopes_at_special_places() -> None:
@@ -360,11 +360,11 @@ HURWITZ = {
 
 def test_integrals_of_carlson_and_slopes_of_zeta_have_all_digits() -> None:
     for (exponents, variables), expected in CARLSON.items():
-        found = OPS.carlson_integral(*[adjoint.tensor(v, dtype=adjoint.float64) for v in variables], exponents)
-        np.testing.assert_allclose(found.item(), expected, rtol=4e-15)
+        actual = OPS.carlson_integral(*[adjoint.tensor(v, dtype=adjoint.float64) for v in variables], exponents)
+        np.testing.assert_allclose(actual.item(), expected, rtol=4e-15)
     for (s, a, n), expected in HURWITZ.items():
-        found = OPS.hurwitz_zeta(adjoint.tensor(s, dtype=adjoint.float64), adjoint.tensor(a, dtype=adjoint.float64), n)
-        np.testing.assert_allclose(found.item(), expected, rtol=4e-15)
+        actual = OPS.hurwitz_zeta(adjoint.tensor(s, dtype=adjoint.float64), adjoint.tensor(a, dtype=adjoint.float64), n)
+        np.testing.assert_allclose(actual.item(), expected, rtol=4e-15)
 
 
 def test_distribution_function_of_normal_vectors() -> None:
@@ -405,23 +405,23 @@ def test_mathieu_functions_of_any_strength(q: float) -> None:
     strength = adjoint.tensor(q, dtype=adjoint.float64)
     for name, first in (("mathieu_cem", 0), ("mathieu_sem", 1)):
         for m in (first, 2, 3, 10):
-            found = [each.item() for each in getattr(scipy.special, name)(m, strength, 63.0)]
-            np.testing.assert_allclose(found, getattr(scipy.special, name)(m, q, 63.0), rtol=1e-8, atol=1e-10)
+            actual = [each.item() for each in getattr(scipy.special, name)(m, strength, 63.0)]
+            np.testing.assert_allclose(actual, getattr(scipy.special, name)(m, q, 63.0), rtol=1e-8, atol=1e-10)
     for m, n in ((0, 0), (1, 4), (5, 30)):
         for name in ("pro_cv", "obl_cv"):
-            found = getattr(scipy.special, name)(m, n, abs(strength) / 12)
-            np.testing.assert_allclose(found.item(), getattr(scipy.special, name)(m, n, abs(q) / 12), rtol=1e-9)
+            actual = getattr(scipy.special, name)(m, n, abs(strength) / 12)
+            np.testing.assert_allclose(actual.item(), getattr(scipy.special, name)(m, n, abs(q) / 12), rtol=1e-9)
 
 
 def test_functions_whose_size_depends_on_values_under_vmap() -> None:
     x = adjoint.tensor(fraction(3))
-    own = adjoint.scipy.special
+    module = adjoint.scipy.special
     for function in (
         lambda x: scipy.special.mathieu_a(2, x),
         lambda x: scipy.special.mathieu_cem(2, x, x)[1],
         lambda x: scipy.special.pro_cv(1, 2, x),
-        lambda x: own.assoc_legendre_p([1, 2], 1, x),
-        lambda x: own.sph_harm_y(2, 1, x, 0.3).real,
+        lambda x: module.assoc_legendre_p([1, 2], 1, x),
+        lambda x: module.sph_harm_y(2, 1, x, 0.3).real,
     ):
         expected = adjoint.stack([function(member) for member in x])
         np.testing.assert_allclose(adjoint.vmap(function)(x).numpy(), expected.numpy(), rtol=1e-12)
@@ -444,9 +444,9 @@ def test_a_solution_that_does_not_exist_is_a_constant() -> None:
 def test_noncentral_distributions_of_few_degrees_of_freedom() -> None:
     # their densities are singular at 0; by mpmath
     values = [adjoint.tensor(v, dtype=adjoint.float64, requires_grad=True) for v in (0.75, 0.55, 1.5)]
-    found = adjoint.autograd.grad(scipy.special.chndtr(*values), values)
+    gradients = adjoint.autograd.grad(scipy.special.chndtr(*values), values)
     np.testing.assert_allclose(
-        [g.item() for g in found], [0.215777563870684, -0.249796552510932, -0.169733737017452], rtol=1e-9
+        [g.item() for g in gradients], [0.215777563870684, -0.249796552510932, -0.169733737017452], rtol=1e-9
     )
 
 
@@ -460,9 +460,9 @@ def test_slopes_of_hankel_functions_at_real_numbers() -> None:
 def test_ufuncs_keep_single_precision(name: str) -> None:
     ufunc = getattr(scipy.special, name)
     arrays = [positive(3).astype("f4") for _ in range(ufunc.nin)]
-    found = ufunc(*[adjoint.tensor(a) for a in arrays])
-    assert found.dtype is adjoint.float32
-    np.testing.assert_allclose(found.numpy(), ufunc(*arrays), rtol=1e-6)
+    result = ufunc(*[adjoint.tensor(a) for a in arrays])
+    assert result.dtype is adjoint.float32
+    np.testing.assert_allclose(result.numpy(), ufunc(*arrays), rtol=1e-6)
 
 
 def test_a_ufunc_of_which_there_is_no_derivative_says_so() -> None:
@@ -634,10 +634,10 @@ SAMPLES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
 
 
 def of_scipy(name: str) -> Any:
-    found: Any = scipy
+    result: Any = scipy
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        result = getattr(result, part)
+    return result
 
 
 #: Functions of scipy.special that SciPy has of numbers alone: the orders, and the variable.
@@ -653,12 +653,12 @@ def _all_of(result: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_functions_of_numbers(name: str) -> None:
-    orders, place = OF_NUMBERS[name]
-    plain, own = getattr(scipy.special, name), getattr(adjoint.scipy.special, name)
+    orders, position = OF_NUMBERS[name]
+    plain, ours = getattr(scipy.special, name), getattr(adjoint.scipy.special, name)
     check(
         lambda x: [np.asarray(each) for each in _all_of(plain(*orders, x.item()))],
-        np.array(place),
-        over_tensors=lambda x: list(_all_of(own(*orders, x))),
+        np.array(position),
+        over_tensors=lambda x: list(_all_of(ours(*orders, x))),
     )
 
 
@@ -683,23 +683,23 @@ def test_refused_functions_of_scipy_special_say_why(name: str) -> None:
 
 def test_functions_of_whole_orders_refuse_what_they_cannot() -> None:
     x = adjoint.tensor([0.5, 1.5], dtype=adjoint.float64, requires_grad=True)
-    own = adjoint.scipy.special
+    module = adjoint.scipy.special
     with pytest.raises(TypeError, match="between -1 and 1"):
-        own.assoc_legendre_p(2, 1, x)
+        module.assoc_legendre_p(2, 1, x)
     with pytest.raises(TypeError, match="diff_n=0 alone"):
-        own.sph_harm_y(2, 1, x, x, diff_n=1)
+        module.sph_harm_y(2, 1, x, x, diff_n=1)
     with pytest.raises(TypeError, match="the orders must be whole numbers"):
-        own.legendre_p(1.5, x)
+        module.legendre_p(1.5, x)
     with pytest.raises(TypeError, match="with extend='complex' it is one of real numbers"):
-        own.factorial2(x)
+        module.factorial2(x)
 
 
 def test_every_function_has_samples() -> None:
-    known = {name.removeprefix("scipy.") for name in FUNCTIONS if name.startswith("scipy.")}
+    names = {name.removeprefix("scipy.") for name in FUNCTIONS if name.startswith("scipy.")}
     # those of files that have tests of their own
     elsewhere = ("ndimage", "filters", "distances", "distributions.vectors")
-    known = {name for name in known if not FUNCTIONS[f"scipy.{name}"].__module__.endswith(elsewhere)}
-    assert known == set(SAMPLES)
+    names = {name for name in names if not FUNCTIONS[f"scipy.{name}"].__module__.endswith(elsewhere)}
+    assert names == set(SAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -713,8 +713,8 @@ def test_functions(name: str, arguments: tuple[Any, ...], options: dict[str, Any
     def with_arrays(function: Call) -> Call:
         def call(*arrays: Any) -> Any:
             values = list(arguments)
-            for place, array in zip(places, arrays, strict=True):
-                values[place] = array
+            for position, array in zip(places, arrays, strict=True):
+                values[position] = array
             return function(*values, **options)
 
         return call

@@ -162,10 +162,10 @@ def test_derivatives_by_parameters(name: str) -> None:
     expected = call(OfScipy, value)
     np.testing.assert_allclose(call(Ours, value), expected, rtol=1e-12)
     tensor = adjoint.tensor(value, dtype=adjoint.float64, requires_grad=True)
-    found = call(Ours, tensor)
+    result = call(Ours, tensor)
     tolerance = 1e-4 if name.startswith("min") else 1e-9
-    assert isinstance(found, adjoint.Tensor) and found.item() == pytest.approx(expected, rel=tolerance)
-    found.backward()
+    assert isinstance(result, adjoint.Tensor) and result.item() == pytest.approx(expected, rel=tolerance)
+    result.backward()
     assert tensor.grad is not None
     exact = tensor.grad.numpy()
     np.testing.assert_allclose(adjoint.func.grad(lambda a: call(Ours, a))(value), exact, rtol=1e-7)
@@ -223,8 +223,9 @@ def test_assignments_are_those_of_the_values() -> None:
 
 
 def test_a_solution_of_plain_parameters_is_scipys() -> None:
-    found = optimize.minimize(bowl, np.zeros(2), args=(A,), bounds=[(0, 1)] * 2)
-    np.testing.assert_array_equal(found.x, scipy.optimize.minimize(bowl, np.zeros(2), args=(A,), bounds=[(0, 1)] * 2).x)
+    solution = optimize.minimize(bowl, np.zeros(2), args=(A,), bounds=[(0, 1)] * 2)
+    expected = scipy.optimize.minimize(bowl, np.zeros(2), args=(A,), bounds=[(0, 1)] * 2)
+    np.testing.assert_array_equal(solution.x, expected.x)
     with pytest.warns(scipy.integrate.IntegrationWarning):
         integrate.quad(lambda x: 1 / x, 0, 1)
 

@@ -105,12 +105,12 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
 def test_values_and_gradients(name: str) -> None:
     call, arrays = CASES[name]
     tensors = [adjoint.tensor(array, requires_grad=True) for array in arrays]
-    found = call(interpolate, *tensors)
+    result = call(interpolate, *tensors)
     expected = call(scipy.interpolate, *arrays)
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(result.detach().numpy(), expected, rtol=1e-9, atol=1e-11)
     weights = RNG.normal(size=np.shape(expected))
     gradients = adjoint.autograd.grad(
-        found, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
+        result, tensors, adjoint.tensor(weights), allow_unused=True, materialize_grads=True
     )
     ways = [RNG.normal(size=array.shape) for array in arrays]
     if name.startswith("PchipInterpolator"):
@@ -140,9 +140,9 @@ def test_plain_data_with_tensors_as_places() -> None:
 
 def test_what_stands_outside() -> None:
     y = adjoint.tensor(VALUES, requires_grad=True)
-    found = interpolate.Akima1DInterpolator(NODES, y)(BEYOND)
-    np.testing.assert_array_equal(np.isnan(found.detach().numpy()), [True, False, True])
-    found[1].backward()
+    result = interpolate.Akima1DInterpolator(NODES, y)(BEYOND)
+    np.testing.assert_array_equal(np.isnan(result.detach().numpy()), [True, False, True])
+    result[1].backward()
     assert np.isfinite(y.grad.numpy()).all()
 
 

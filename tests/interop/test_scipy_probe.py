@@ -110,21 +110,21 @@ def same(x: Any, y: Any) -> bool:
 
 def is_silent(result: Any, way: Call, function: Call) -> bool:
     """True if a result has constants where the same call on arrays gives what depends on them."""
-    own = leaves(result)
-    constants = [i for i, leaf in enumerate(own) if is_constant(leaf)]
+    outputs = leaves(result)
+    constants = [i for i, leaf in enumerate(outputs) if is_constant(leaf)]
     if not constants:
         return False
-    once, again, moved = (leaves(way(function, VECTOR * k, MATRIX * k, SERIES * k)) for k in (1.0, 1.0, 1.01))
-    if not len(once) == len(moved) == len(own):
+    once, again, elsewhere = (leaves(way(function, VECTOR * k, MATRIX * k, SERIES * k)) for k in (1.0, 1.0, 1.01))
+    if not len(once) == len(elsewhere) == len(outputs):
         return True
     # random results differ in any case
-    return any(same(once[i], again[i]) and not same(once[i], moved[i]) for i in constants)
+    return any(same(once[i], again[i]) and not same(once[i], elsewhere[i]) for i in constants)
 
 
 def probe(function: Call) -> Iterator[int]:
     """The ways in which a function loses the graph and says nothing."""
     for number, way in enumerate(WAYS):
-        given = [
+        samples = [
             adjoint.tensor(array, dtype=adjoint.float64, requires_grad=True) * 1.0 for array in (VECTOR, MATRIX, SERIES)
         ]
         signal.setitimer(signal.ITIMER_REAL, 2.0)
@@ -132,7 +132,7 @@ def probe(function: Call) -> Iterator[int]:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 warnings.filterwarnings("error", LOST)
-                if is_silent(way(function, *given), way, function):
+                if is_silent(way(function, *samples), way, function):
                     yield number
         except Exception:  # any error tells the user
             continue
@@ -154,7 +154,7 @@ def _alarm() -> Iterator[None]:
 @pytest.mark.usefixtures("_alarm")
 @pytest.mark.parametrize("module", MODULES)
 def test_scipy_drops_no_graph_silently(module: str) -> None:
-    silent = {name: found for name, function in functions_of(module) if (found := [*probe(function)])}
+    silent = {name: actual for name, function in functions_of(module) if (actual := [*probe(function)])}
     assert silent == {}
 
 
@@ -166,7 +166,7 @@ def test_the_probe_finds_what_is_lost() -> None:
 
     class Holder:
         def __init__(self, x: Any) -> None:
-            self.held = {"x": [plain(x)]}
+            self.content = {"x": [plain(x)]}
 
     assert {0, 4, 7, 19} <= {*probe(plain)} and {0, 4, 7, 19} <= {*probe(Holder)}
     assert [*probe(np.sin)] == [] and [*probe(lambda x: float(x[0]))] == [] and [*probe(np.shape)] == []

@@ -60,12 +60,12 @@ def test_values_and_gradients(case: Any) -> None:
         pytest.skip("this SciPy has a mistake there")
     function = getattr(getattr(scipy.stats, family), method)
     tensors = [adjoint.tensor(np.asarray(v, float), requires_grad=i not in fixed) for i, v in enumerate(arguments)]
-    found, expected = getattr(getattr(stats, family), method)(*tensors), function(*arguments)
-    np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9)
-    known = np.isfinite(expected)
+    actual, expected = getattr(getattr(stats, family), method)(*tensors), function(*arguments)
+    np.testing.assert_allclose(actual.detach().numpy(), expected, rtol=1e-9)
+    finite = np.isfinite(expected)
     inputs = [tensor for tensor in tensors if tensor.requires_grad]
     gradients = iter(
-        adjoint.autograd.grad(found, inputs, adjoint.tensor(np.reshape(known * 1.0, found.shape))) if inputs else ()
+        adjoint.autograd.grad(actual, inputs, adjoint.tensor(np.reshape(finite * 1.0, actual.shape))) if inputs else ()
     )
     for i, value in enumerate(arguments):
         if i in fixed:
@@ -74,7 +74,7 @@ def test_values_and_gradients(case: Any) -> None:
         if way.ndim > 1 and way.shape[0] == way.shape[1]:
             way = way + np.swapaxes(way, 0, 1)
         ahead, behind = (
-            np.sum(function(*arguments[:i], value + step * way, *arguments[i + 1 :]), where=known)
+            np.sum(function(*arguments[:i], value + step * way, *arguments[i + 1 :]), where=finite)
             for step in (1e-6, -1e-6)
         )
         exact = float(np.sum(next(gradients).numpy() * way))

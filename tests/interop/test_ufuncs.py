@@ -34,7 +34,7 @@ for name in ("arctan2", "power"):  # on some processors NumPy 2.4 itself reduces
     BINARY.remove(name)
 
 
-def drawn(name: str, r: Any, shape: tuple[int, ...]) -> Any:
+def random_array(name: str, r: Any, shape: tuple[int, ...]) -> Any:
     if name in POSITIVE:
         return r(*shape, low=0.5, high=2.0)
     if name in SMALL:
@@ -46,29 +46,32 @@ def samples_of(name: str) -> list[Sample]:
     ufunc = getattr(np, name)
     if name in CORES:
         return [
-            lambda f, r: f(*[drawn(name, r, shape) for shape in CORES[name]]),
-            lambda f, r: f(*[drawn(name, r, (4, *shape)) for shape in CORES[name]]),
+            lambda f, r: f(*[random_array(name, r, shape) for shape in CORES[name]]),
+            lambda f, r: f(*[random_array(name, r, (4, *shape)) for shape in CORES[name]]),
         ]
     shapes = [(2, 3), (3,)][: ufunc.nin]
     if name == "ldexp":
         return [lambda f, r: f(r(2, 3), np.array([1, -2, 3]))]
-    with_numbers: list[Sample] = [lambda f, r: f(drawn(name, r, (3,)), 2), lambda f, r: f(2, drawn(name, r, (3,)))]
+    with_numbers: list[Sample] = [
+        lambda f, r: f(random_array(name, r, (3,)), 2),
+        lambda f, r: f(2, random_array(name, r, (3,))),
+    ]
     return [
         *with_numbers[: 2 * (ufunc.nin == 2)],
-        lambda f, r: f(*[drawn(name, r, shape) for shape in shapes]),
-        lambda f, r: f(*[drawn(name, r, ()) for _ in shapes]),
-        lambda f, r: f(*[drawn(name, r, shape) for shape in shapes], where=MASK, out=outputs(f, r)),
+        lambda f, r: f(*[random_array(name, r, shape) for shape in shapes]),
+        lambda f, r: f(*[random_array(name, r, ()) for _ in shapes]),
+        lambda f, r: f(*[random_array(name, r, shape) for shape in shapes], where=MASK, out=outputs(f, r)),
     ]
 
 
 def outputs(ufunc: Any, r: Any) -> Any:
     """What masked results are written into: constants of the dtypes that the ufunc gives."""
     with np.errstate(all="ignore"):
-        found = ufunc(*[np.ones((2, 3), r.kind)] * ufunc.nin)
-    made = [np.full((2, 3), 2, each.dtype) for each in (found if isinstance(found, tuple) else (found,))]
+        result = ufunc(*[np.ones((2, 3), r.kind)] * ufunc.nin)
+    arrays = [np.full((2, 3), 2, each.dtype) for each in (result if isinstance(result, tuple) else (result,))]
     if r.instead is not None and any(isinstance(each, adjoint.Tensor) for each in r.instead):
-        made = [adjoint.from_numpy(each) for each in made]
-    return tuple(made)
+        arrays = [adjoint.from_numpy(each) for each in arrays]
+    return tuple(arrays)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,33 +94,33 @@ def is_logical(name: str) -> bool:
 
 
 def reduced(f: Any, r: Any) -> Any:
-    return f.reduce(drawn(f.__name__, r, (3, 4)))
+    return f.reduce(random_array(f.__name__, r, (3, 4)))
 
 
 METHODS: dict[str, list[Sample]] = {
     "reduce": [
         reduced,
-        lambda f, r: f.reduce(drawn(f.__name__, r, (3, 4)), axis=1, keepdims=True),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (2, 3, 2)), axis=None),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (2, 3, 2)), axis=(0, 2), initial=r()),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (2, 3)), axis=1, where=MASK),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (2, 3)), axis=0, where=MASK, initial=1.5),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (3,)), dtype="complex128"),
-        lambda f, r: f.reduce(drawn(f.__name__, r, (2, 0)), axis=1),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (3, 4)), axis=1, keepdims=True),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3, 2)), axis=None),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3, 2)), axis=(0, 2), initial=r()),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3)), axis=1, where=MASK),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (2, 3)), axis=0, where=MASK, initial=1.5),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (3,)), dtype="complex128"),
+        lambda f, r: f.reduce(random_array(f.__name__, r, (2, 0)), axis=1),
     ],
     "accumulate": [
-        lambda f, r: f.accumulate(drawn(f.__name__, r, (3, 2))),
-        lambda f, r: f.accumulate(drawn(f.__name__, r, (2, 3)), axis=-1),
+        lambda f, r: f.accumulate(random_array(f.__name__, r, (3, 2))),
+        lambda f, r: f.accumulate(random_array(f.__name__, r, (2, 3)), axis=-1),
     ],
     "reduceat": [
-        lambda f, r: f.reduceat(drawn(f.__name__, r, (5,)), [0, 3, 1]),
-        lambda f, r: f.reduceat(drawn(f.__name__, r, (2, 4)), np.array([1, 2]), axis=1),
+        lambda f, r: f.reduceat(random_array(f.__name__, r, (5,)), [0, 3, 1]),
+        lambda f, r: f.reduceat(random_array(f.__name__, r, (2, 4)), np.array([1, 2]), axis=1),
     ],
-    "outer": [lambda f, r: f.outer(drawn(f.__name__, r, (2, 2)), drawn(f.__name__, r, (3,)))],
+    "outer": [lambda f, r: f.outer(random_array(f.__name__, r, (2, 2)), random_array(f.__name__, r, (3,)))],
     "at": [
-        lambda f, r: at(f, drawn(f.__name__, r, (5,)), [0, 3, 0], drawn(f.__name__, r, (3,))),
-        lambda f, r: at(f, drawn(f.__name__, r, (3, 2)), ([0, 1, 0], 1), drawn(f.__name__, r, ())),
-        lambda f, r: at(f, drawn(f.__name__, r, (3, 2)), np.array([True, False, True]), 1),
+        lambda f, r: at(f, random_array(f.__name__, r, (5,)), [0, 3, 0], random_array(f.__name__, r, (3,))),
+        lambda f, r: at(f, random_array(f.__name__, r, (3, 2)), ([0, 1, 0], 1), random_array(f.__name__, r, ())),
+        lambda f, r: at(f, random_array(f.__name__, r, (3, 2)), np.array([True, False, True]), 1),
     ],
 }
 
@@ -290,16 +293,16 @@ def test_foreign_types_are_left_to_themselves() -> None:
 @pytest.mark.parametrize("call", [np.sign, lambda x: np.heaviside(x, 0.5)])
 def test_steps_are_nan_where_the_argument_is(call: Any) -> None:
     t = adjoint.tensor([np.nan, -2.0, 0.0, 3.0], dtype=adjoint.float64, requires_grad=True)
-    found = call(t)
-    np.testing.assert_array_equal(found.detach().numpy(), call(t.detach().numpy()))
-    assert not found.requires_grad or not (found.nansum().backward() or t.grad).any()
+    result = call(t)
+    np.testing.assert_array_equal(result.detach().numpy(), call(t.detach().numpy()))
+    assert not result.requires_grad or not (result.nansum().backward() or t.grad).any()
 
 
 def test_norms_over_no_axes() -> None:
     t = adjoint.tensor([[3.0, -4.0]], dtype=adjoint.float64, requires_grad=True)
-    found = np.linalg.vector_norm(t, axis=(), ord=3)  # type: ignore[arg-type]
-    np.testing.assert_allclose(found.tolist(), [[3.0, 4.0]])
-    found.sum().backward()  # type: ignore[attr-defined]
+    result = np.linalg.vector_norm(t, axis=(), ord=3)  # type: ignore[arg-type]
+    np.testing.assert_allclose(result.tolist(), [[3.0, 4.0]])
+    result.sum().backward()  # type: ignore[attr-defined]
     assert t.grad is not None
     np.testing.assert_allclose(t.grad.tolist(), [[1.0, -1.0]])
 

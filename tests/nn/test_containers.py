@@ -31,9 +31,9 @@ def test_sequential():
     row += nn.Sequential(nn.ReLU())
     row *= 2
     assert names(row) == ["Tanh", "ReLU", "Tanh", "ReLU"]
-    named = nn.Sequential(OrderedDict(first=nn.ReLU(), second=nn.Tanh()))
-    assert isinstance(named.second, nn.Tanh) and list(named[1:]._modules) == ["second"]
-    assert named(adjoint.tensor([-1.0])).item() == 0
+    network = nn.Sequential(OrderedDict(first=nn.ReLU(), second=nn.Tanh()))
+    assert isinstance(network.second, nn.Tanh) and list(network[1:]._modules) == ["second"]
+    assert network(adjoint.tensor([-1.0])).item() == 0
 
 
 def test_list():

@@ -36,15 +36,15 @@ def stepped(optimizer: Any, options: Any, dtype: Any, layout: str) -> list[np.nd
         return adjoint.from_numpy(np.array(values, dtype, order=layout))
 
     parameters = [adjoint.nn.Parameter(random_tensor(shape)) for shape in SHAPES]
-    own = optimizer(parameters, **options)
+    instance = optimizer(parameters, **options)
     for _ in range(3):
         for parameter in parameters:
             parameter.grad = random_tensor(parameter.shape)
         # a gradient that is repeated, and one that has NaN and infinite elements
         parameters[0].grad = adjoint.from_numpy(np.ones(1, dtype)).expand(16, 16)
         parameters[2].grad[:2] = adjoint.tensor([np.nan, np.inf])
-        own.step()
-    states = [value for parameter in parameters for value in own.state[parameter].values()]
+        instance.step()
+    states = [value for parameter in parameters for value in instance.state[parameter].values()]
     return [tensor.detach().numpy() for tensor in (*parameters, *states)]
 
 

@@ -16,16 +16,16 @@ def loss(w: Tensor, rows: list[int], is_sparse: bool = True) -> Tensor:
 
 def trained(optimizer: type, is_sparse: bool, n: int = 4, **options: Any) -> Tensor:
     w = adjoint.zeros(6, 2, requires_grad=True)
-    own = optimizer([w], **options)
+    instance = optimizer([w], **options)
     for _ in range(n):
 
         def closure() -> Tensor:
-            own.zero_grad()
+            instance.zero_grad()
             value = loss(w, [1, 5, 5], is_sparse)
             value.backward()
             return value
 
-        own.step(closure)
+        instance.step(closure)
     return w.detach()
 
 
@@ -40,9 +40,9 @@ def trained(optimizer: type, is_sparse: bool, n: int = 4, **options: Any) -> Ten
     ],
 )
 def test_steps_are_those_with_dense_gradients(optimizer: type, options: dict[str, Any]) -> None:
-    own, expected = trained(optimizer, True, **options), trained(optimizer, False, **options)
-    assert adjoint.allclose(own, expected, rtol=1e-6)
-    assert own[0].tolist() == [0, 0]
+    actual, expected = trained(optimizer, True, **options), trained(optimizer, False, **options)
+    assert adjoint.allclose(actual, expected, rtol=1e-6)
+    assert actual[0].tolist() == [0, 0]
 
 
 def test_sparse_adam() -> None:

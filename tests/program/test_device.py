@@ -29,7 +29,7 @@ def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:
     """The kernel of a rule and its formulas as functions of arrays, with arrays in a type."""
     rule = problem.rule
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
-    given = [np.asarray(problem.values[n], order="C") for n in names]
+    arguments = [np.asarray(problem.values[n], order="C") for n in names]
 
     def kernel(*arrays: Any) -> Any:
         return derive.call(rule, NUMPY, {**problem.values, **dict(zip(names, arrays, strict=True))})
@@ -39,7 +39,7 @@ def forms_of(problem: Problem, dtype: Any) -> Iterator[tuple[Any, list[Any]]]:
         return tuple(derive.vjp(rule, NUMPY, g, values, y, problem.needs()).get(name) for name in rule.inputs)
 
     y = problem.packed(problem.outputs())
-    for function, arrays in ((kernel, given), (formulas, [cotangents_at(problem, RNG)[0], y, *given])):
+    for function, arrays in ((kernel, arguments), (formulas, [cotangents_at(problem, RNG)[0], y, *arguments])):
         yield function, [array.astype(dtype) if array.dtype.kind == "f" else array for array in arrays]
 
 
@@ -66,11 +66,11 @@ def rule_cases() -> Iterator[Case]:
 
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
-    found: dict[Form, Case] = {}
+    results: dict[Form, Case] = {}
     with np.errstate(all="ignore"):
         for case in rule_cases():
-            found.setdefault(case.form, case)
-    return list(found.values())
+            results.setdefault(case.form, case)
+    return list(results.values())
 
 
 @compiled_for_the_host
@@ -96,12 +96,12 @@ BINARY = [
 @compiled_for_the_host
 def test_special_values(tmp_path: Path) -> None:
     rows, columns = (np.ascontiguousarray(a.ravel()) for a in np.meshgrid(SPECIAL, SPECIAL))
-    found = []
+    results = []
     for name in (*UNARY, *BINARY):
         ufunc = getattr(np, name)
         arrays = [rows, columns][: ufunc.nin]
-        found.append(Case(name, trace(lambda *a, ufunc=ufunc: ufunc(*a), arrays), arrays))
-    assert not differences(found, tmp_path, 1e-14)
+        results.append(Case(name, trace(lambda *a, ufunc=ufunc: ufunc(*a), arrays), arrays))
+    assert not differences(results, tmp_path, 1e-14)
 
 
 @pytest.mark.skipif(nvrtc.library() is None, reason="NVRTC is not installed")
@@ -131,8 +131,8 @@ def test_every_expression_is_of_a_kernel() -> None:
 
     from adjoint.program.form import CAST, COPY, NARROW, WHERE, WIDEN
 
-    own = {WHERE, CAST, COPY, NARROW, WIDEN, "normal_cdf"}
-    assert {name for name in EXPRESSIONS if not hasattr(np, name) and not hasattr(scipy.special, name)} <= own
+    names = {WHERE, CAST, COPY, NARROW, WIDEN, "normal_cdf"}
+    assert {name for name in EXPRESSIONS if not hasattr(np, name) and not hasattr(scipy.special, name)} <= names
 
 
 @pytest.mark.parametrize(("number", "dtype"), [(0.1, "f"), (1e300, "d"), (-0.0, "d"), (np.inf, "f"), (np.nan, "d")])
@@ -185,8 +185,8 @@ def test_kernels_are_forgotten_with_all_caches(cupy: Any) -> None:
 def test_kernels_of_other_numbers_are_few(cupy: Any) -> None:
     x = adjoint.tensor([0.5, -1.0], device="cuda")
     for k in range(3 * device.MOST_KERNELS):
-        found = adjoint.nn.functional.elu(x, alpha=1.0 + k)
-        np.testing.assert_allclose(found.cpu().numpy(), [0.5, (1 + k) * np.expm1(-1)], 1e-6)
+        result = adjoint.nn.functional.elu(x, alpha=1.0 + k)
+        np.testing.assert_allclose(result.cpu().numpy(), [0.5, (1 + k) * np.expm1(-1)], 1e-6)
     assert len(stand_in_cupy.KERNELS) <= device.MOST_KERNELS
 
 

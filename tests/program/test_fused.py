@@ -65,10 +65,10 @@ FUNCTIONS = [bent, normalized, soft, total]
 def compare(function: Callable[..., Any], *arguments: Any, exactly: bool = True) -> bool:
     """Assert that a program gives what the function gives; True if there is a program for these arguments."""
     expected = function(*arguments)
-    own = Fused(function)
-    results = own.attempt(list(arguments), False)
-    found = own.call(list(arguments), False)
-    for a, b in zip(listed(found), listed(expected), strict=True):
+    fused = Fused(function)
+    results = fused.attempt(list(arguments), False)
+    result = fused.call(list(arguments), False)
+    for a, b in zip(listed(result), listed(expected), strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         if exactly:
             np.testing.assert_array_equal(a, b)
@@ -147,8 +147,8 @@ def test_numpy_tells_of_what_it_would_tell() -> None:
         return 1 / (x * x)
 
     with pytest.warns(RuntimeWarning, match="divide by zero"):
-        found = run(inverse, x)
-    assert found[7, 11] == np.inf
+        result = run(inverse, x)
+    assert result[7, 11] == np.inf
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
         run(inverse, x)
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -162,23 +162,23 @@ def test_results_are_memory_of_their_own() -> None:
     x, y = layouts(np.float64)["dense"]
     before = x.copy(), y.copy()
     first = run(bent, x, y)
-    kept = [a.copy() for a in first]
+    copies = [a.copy() for a in first]
     second = run(bent, y, x)
     arrays = [x, y, *first, *second]
     assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
-    for a, b in zip([x, y, *first], [*before, *kept], strict=True):
+    for a, b in zip([x, y, *first], [*before, *copies], strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_the_number_of_threads_changes_nothing(function: Callable[..., Any]) -> None:
     x, y = layouts(np.float32)["dense"]
-    found = []
+    results = []
     for n in (1, 2, 3):
         set_num_threads(n)
-        found.append(listed(run(function, x, y)))
-    for others in found[1:]:
-        for a, b in zip(found[0], others, strict=True):
+        results.append(listed(run(function, x, y)))
+    for others in results[1:]:
+        for a, b in zip(results[0], others, strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -221,16 +221,16 @@ def test_programs_and_schedules_are_bounded() -> None:
         x = np.ones((9, 1000 + k))
         np.testing.assert_array_equal(by_number.call([x, k], False), shifted(x, k))
         np.testing.assert_allclose(by_shape.call([x], False), centred(x), atol=1e-12)
-    for own in (by_number, by_shape):
-        assert 1 < len(own.programs) <= fused.MAX_PROGRAMS
+    for program in (by_number, by_shape):
+        assert 1 < len(program.programs) <= fused.MAX_PROGRAMS
 
 
 def test_numbers_that_are_equal_and_differ_have_programs_of_their_own() -> None:
     x = np.ones(1 << 14)
     over = Fused(lambda x, k: k / (x * 1.0))
     for k in (0.0, -0.0, 0, 1, 1.0, True):
-        found, expected = over.call([x, k], False), over.function(x, k)
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+        actual, expected = over.call([x, k], False), over.function(x, k)
+        np.testing.assert_array_equal(np.signbit(actual), np.signbit(expected))
 
 
 NETWORK = {
@@ -274,13 +274,13 @@ def test_the_function_itself_is_called_while_programs_are_off(shape: tuple[int, 
         calls.append(type(x))
         return (x + y) * x
 
-    own, arrays = Fused(counted), [np.ones(shape), np.ones(shape)]
-    own.attempt(arrays, False)
+    program, arrays = Fused(counted), [np.ones(shape), np.ones(shape)]
+    program.attempt(arrays, False)
     calls.clear()
-    own.call(arrays, False)
+    program.call(arrays, False)
     assert not calls
     fused.set_fusion(False)
-    own.call(arrays, False)
+    program.call(arrays, False)
     assert calls == [np.ndarray]
 
 
@@ -335,8 +335,8 @@ def test_reductions_of_several_types_have_no_schedule() -> None:
     x = rng.normal(size=(40, 300)).astype(np.float32)
     with pytest.raises(Unschedulable, match="several types"):
         Schedule(form_of(of_two_types, x), [x.shape])
-    for found, expected in zip(listed(run(of_two_types, x)), of_two_types(x), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for actual, expected in zip(listed(run(of_two_types, x)), of_two_types(x), strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 def test_more_values_than_registers_have_no_schedule() -> None:
@@ -364,18 +364,18 @@ def test_results_that_are_not_there() -> None:
         lambda x: (np.exp(x) * x, None),
         lambda x: (None, np.add.reduce(np.exp(x) * x, axis=-1, keepdims=True) * x, None),
     ):
-        found, expected = run(function, x), function(x)
-        assert [each is None for each in found] == [each is None for each in expected]
+        actual, expected = run(function, x), function(x)
+        assert [each is None for each in actual] == [each is None for each in expected]
 
 
-def chosen(x: Any, y: Any) -> Any:
+def select(x: Any, y: Any) -> Any:
     """A selection, and a conversion, of one number for each column."""
     return x * np.where(y > 0.5, y, 2.0) + (y > 0.7).astype(x.dtype) * x
 
 
 @pytest.mark.parametrize("shape", [(COLUMNS,), (1, COLUMNS), ()])
 def test_small_values_are_chosen_before_the_tiles(shape: tuple[int, ...]) -> None:
-    assert compare(chosen, rng.random((ROWS, COLUMNS)), np.asarray(rng.random(shape)))
+    assert compare(select, rng.random((ROWS, COLUMNS)), np.asarray(rng.random(shape)))
 
 
 @pytest.mark.parametrize("function", [soft, normalized])

@@ -55,11 +55,11 @@ def test_layouts_are_those_of_numpy(shape: tuple[int, ...]) -> None:
     for first in layouts(x):
         for second in layouts(x):
             expected = square_plus(first, second)
-            found = run(first, second)
-            if found is not None:
+            result = run(first, second)
+            if result is not None:
                 n_programs += 1
-                np.testing.assert_array_equal(found, expected)
-                assert lengths(found) == lengths(expected), (first.strides, second.strides)
+                np.testing.assert_array_equal(result, expected)
+                assert lengths(result) == lengths(expected), (first.strides, second.strides)
     assert n_programs > 80
 
 
@@ -97,10 +97,10 @@ def in_other_type(x: Any, other: Any) -> Any:
 def test_conversions_between_floats(kind: Any, other: Any, n: int) -> None:
     x = rng.normal(size=n).astype(kind)
     for function in (in_other_type, lambda x, other: x.astype(other) + 0.1, lambda x, other: x.astype(other)):
-        found = Fused(function).attempt([x, other], False)
+        result = Fused(function).attempt([x, other], False)
         expected = function(x, other)
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_a_conversion_that_overflows_is_left_to_numpy() -> None:
@@ -118,10 +118,10 @@ def test_programs_that_are_too_long_are_left_to_numpy() -> None:
 
     x = np.ones(10)
     for n in (1, 20, 45, 100):
-        found = Fused(chain).attempt([x, n], True)
-        assert (found is None) == (2 * n + 1 > machine.MOST_REGISTERS), n
-        if found is not None:
-            np.testing.assert_array_equal(found, chain(x, n))
+        result = Fused(chain).attempt([x, n], True)
+        assert (result is None) == (2 * n + 1 > machine.MOST_REGISTERS), n
+        if result is not None:
+            np.testing.assert_array_equal(result, chain(x, n))
 
 
 def test_many_intermediate_values() -> None:

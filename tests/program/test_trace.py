@@ -59,15 +59,15 @@ def test_forms_compare_and_pickle() -> None:
 
 def test_forms_of_all_ufuncs_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
     # pickle would look through the modules that are loaded, and some of them warn
-    asked: list[str] = []
+    names: list[str] = []
     other = types.ModuleType("other")
-    other.__getattr__ = asked.append  # type: ignore[method-assign]
+    other.__getattr__ = names.append  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "modules", {"other": other, **sys.modules})
     for name in ("sin", "hypot", "fmod"):
         ufunc = getattr(xp, name)
         form = form_of(lambda *v, ufunc=ufunc: ufunc(*v) + 1, *[x] * ufunc.nin)
         assert pickle.loads(pickle.dumps(form)) == form
-    assert asked == []
+    assert names == []
 
 
 @pytest.mark.parametrize(
@@ -214,10 +214,10 @@ def test_most_elementwise_kernels_are_traced() -> None:
     """Kernels with their default arguments. The others say why not: none by an error of its own."""
     reasons = {}
     for rule in ELEMENTWISE:
-        given = [np.ones(3) if p.name in rule.inputs else p.default for p in rule.parameters]
-        if any(value is rule.parameters[0].empty for value in given):
+        arguments = [np.ones(3) if p.name in rule.inputs else p.default for p in rule.parameters]
+        if any(value is rule.parameters[0].empty for value in arguments):
             continue
-        positional = [v for p, v in zip(rule.parameters, given, strict=True) if p.kind is not p.KEYWORD_ONLY]
+        positional = [v for p, v in zip(rule.parameters, arguments, strict=True) if p.kind is not p.KEYWORD_ONLY]
         try:
             form_of(rule.kernel(xp), *positional)
         except Untraceable as why:

@@ -215,9 +215,9 @@ def test_a_partial_of_numbers_needs_one_program_for_all() -> None:
 
 
 def test_a_formula_shared_by_rules_may_use_names_of_its_own() -> None:
-    found = {f.inputs: f.needs for f in TABLE["baddbmm"].vjps}
-    assert found["batch1",] == ("batch2", "alpha")
-    assert found["batch2",] == ("batch1", "alpha")
+    result = {f.inputs: f.needs for f in TABLE["baddbmm"].vjps}
+    assert result["batch1",] == ("batch2", "alpha")
+    assert result["batch2",] == ("batch1", "alpha")
     assert TABLE["addmv"].jvps["vec"].needs == ("mat", "alpha")
 
 
@@ -335,8 +335,8 @@ def test_without_a_batch_axis_the_result_has_none() -> None:
 def test_axes_are_counted_without_the_batch_axis() -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
     for dim, expected in ((-1, x.sum(2)), (0, x.sum(1)), (None, x.sum((1, 2))), ((0, -1), x.sum((1, 2)))):
-        result, place = derive.batch(TABLE["sum"], NUMPY, {"input": x, "dim": dim, "keepdim": False}, {"input": 0})
-        assert place == 0
+        result, axis = derive.batch(TABLE["sum"], NUMPY, {"input": x, "dim": dim, "keepdim": False}, {"input": 0})
+        assert axis == 0
         assert result.tolist() == expected.tolist()
 
 

@@ -135,7 +135,7 @@ def test_slopes_of_eulers_integral(name: str, a: float, b: float) -> None:
     y = operations[name](*leaves)
     slopes = adjoint.autograd.grad(y.sum(), leaves)
     with mp.workdps(50):
-        exact = [float(mp.psi(0, mp.mpf(own)) - mp.psi(0, mp.mpf(a) + b)) for own in (a, b)]
+        exact = [float(mp.psi(0, mp.mpf(point)) - mp.psi(0, mp.mpf(a) + b)) for point in (a, b)]
     factor = y.item() if name == "beta" else 1.0
     assert [slope.item() for slope in slopes] == pytest.approx([factor * value for value in exact], rel=64 * 2.0**-52)
 

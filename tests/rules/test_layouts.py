@@ -35,7 +35,7 @@ LAYOUTS = {
 KINDS = ("float64", "complex128")
 
 
-def shown(rule: Any, problem: Any, layout: str) -> Any:
+def layouts_of(rule: Any, problem: Any, layout: str) -> Any:
     """Of each result of a rule the strides of its axes that have several elements; the words of a view that refuses."""
     laid = {p: LAYOUTS[layout](problem.at(p)) for p in problem.places if problem.at(p).ndim > 1}
     values = problem.put(laid)
@@ -43,19 +43,19 @@ def shown(rule: Any, problem: Any, layout: str) -> Any:
     wrapped |= {n: new_tensor(values[n]) for n in rule.constants if isinstance(values[n], np.ndarray)}
     adjoint.manual_seed(0)
     try:
-        found = operations[rule.name].apply([wrapped[name] for name in rule.names])
+        actual = operations[rule.name].apply([wrapped[name] for name in rule.names])
     except RuntimeError as error:
         if not rule.view:
             raise
         return str(error)
-    found = [found] if rule.outputs is None else found
-    return [[stride for n, stride in zip(y.shape, y.stride(), strict=True) if n > 1] for y in found if y.numel()]
+    actual = [actual] if rule.outputs is None else actual
+    return [[stride for n, stride in zip(y.shape, y.stride(), strict=True) if n > 1] for y in actual if y.numel()]
 
 
 def strides() -> dict[str, Any]:
     """What the samples of all rules show, by rule, kind and layout."""
     return {
-        f"{rule.name} {kind} {layout}": [shown(rule, problem, layout) for problem in table.problems(rule, kind)]
+        f"{rule.name} {kind} {layout}": [layouts_of(rule, problem, layout) for problem in table.problems(rule, kind)]
         for rule in table.DIFFERENTIABLE
         for kind in KINDS
         if rule.name not in table.samples.SPARSE and kind in table.kinds_of(rule)
@@ -68,9 +68,9 @@ def test_both_forms_lay_results_out_alike() -> None:
     variables = {**os.environ, "ADJOINT_DISABLE_EXT": "1", "ADJOINT_REQUIRE_EXT": "", "OPENBLAS_NUM_THREADS": "1"}
     variables["PYTHONPATH"] = os.pathsep.join(sys.path)
     plain = subprocess.run([sys.executable, __file__], env=variables, capture_output=True, text=True, check=True)
-    expected, found = json.loads(plain.stdout), strides()
-    assert len(found) > len(TABLE)
-    assert {name: (value, expected[name]) for name, value in found.items() if value != expected[name]} == {}
+    expected, actual = json.loads(plain.stdout), strides()
+    assert len(actual) > len(TABLE)
+    assert {name: (value, expected[name]) for name, value in actual.items() if value != expected[name]} == {}
 
 
 if __name__ == "__main__":

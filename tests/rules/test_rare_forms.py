@@ -178,6 +178,6 @@ def test_an_integral_does_not_depend_on_a_variable_without_a_power() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 def test_polygamma_of_complex_numbers_is_that_of_mpmath(n: int) -> None:
     z = np.array([0.7 + 0.4j, 3.0 - 2.0j, 12.0 + 0.1j, -1.6 + 0.3j, 0.5 + 9.0j])
-    found = closed_forms._complex_polygamma(namespace(z), z, n)
+    result = closed_forms._complex_polygamma(namespace(z), z, n)
     expected = [complex(mpmath.polygamma(n, mpmath.mpc(each))) for each in z]
-    np.testing.assert_allclose(found, expected, rtol=2e-14)
+    np.testing.assert_allclose(result, expected, rtol=2e-14)

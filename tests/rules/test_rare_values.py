@@ -69,16 +69,16 @@ def test_series_of_the_power_zero() -> None:
 
 def test_gradient_by_the_second_argument_alone() -> None:
     y = X + 1.5
-    found = grad(lambda t: adjoint.cdist(X, t).sum())(y)
+    gradients = grad(lambda t: adjoint.cdist(X, t).sum())(y)
     both = grad(lambda s, t: adjoint.cdist(s, t).sum(), argnums=(0, 1))(X, y)
-    np.testing.assert_allclose(found.numpy(), both[1].numpy())
-    assert float(found.abs().sum()) > 0
+    np.testing.assert_allclose(gradients.numpy(), both[1].numpy())
+    assert float(gradients.abs().sum()) > 0
 
 
 def test_places_in_sorted_rows_by_their_own_orders() -> None:
     rows = adjoint.tensor([[3, 1, 2], [1, 3, 2]])
-    found: Any = adjoint.searchsorted(rows, adjoint.tensor([[2], [3]]), sorter=rows.argsort(1))
-    assert found.tolist() == [[1], [2]]
+    result: Any = adjoint.searchsorted(rows, adjoint.tensor([[2], [3]]), sorter=rows.argsort(1))
+    assert result.tolist() == [[1], [2]]
 
 
 @pytest.mark.parametrize(

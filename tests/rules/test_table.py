@@ -50,8 +50,8 @@ class Problem:
     def __repr__(self) -> str:
         return ", ".join(f"{n}={getattr(v, 'shape', v)!r:.60}" for n, v in self.values.items())
 
-    def at(self, place: Place, values: dict[str, Any] | None = None) -> Any:
-        name, i = place
+    def at(self, position: Place, values: dict[str, Any] | None = None) -> Any:
+        name, i = position
         value = (self.values if values is None else values)[name]
         return value if i is None else value[i]
 
@@ -65,7 +65,7 @@ class Problem:
                 values[name][i] = value
         return values
 
-    def moved(self, directions: dict[Place, np.ndarray], step: float) -> Problem:
+    def displace(self, directions: dict[Place, np.ndarray], step: float) -> Problem:
         return Problem(self.rule, self.put({p: np.asarray(self.at(p) + step * v) for p, v in directions.items()}))
 
     def outputs(self) -> list[np.ndarray]:
@@ -87,11 +87,11 @@ class Problem:
     def pulled(self, cotangents: list[np.ndarray]) -> dict[Place, np.ndarray]:
         """The raw vjp, made fit for each place."""
         y = self.packed(self.outputs())
-        found = derive.vjp(self.rule, NUMPY, self.packed(cotangents), self.values, y, self.needs())
+        actual = derive.vjp(self.rule, NUMPY, self.packed(cotangents), self.values, y, self.needs())
         result = {}
         for name, i in self.places:
             array = self.at((name, i))
-            cotangent = found[name] if i is None else found[name][i]
+            cotangent = actual[name] if i is None else actual[name][i]
             none = cotangent is None
             result[name, i] = np.zeros_like(array) if none else project(cotangent, array.shape, array.dtype)
         return result
@@ -128,21 +128,21 @@ def listed(rule: Rule, result: Any) -> list[np.ndarray]:
 def tensor(array: Any, requires_grad: bool) -> Any:
     if not isinstance(array, np.ndarray):
         return array
-    made = new_tensor(array.copy())
+    result = new_tensor(array.copy())
     if requires_grad:
-        made.requires_grad = True
-    return made
+        result.requires_grad = True
+    return result
 
 
 def fill(rule: Rule, sample: dict[str, Any], rng: np.random.Generator, dtype: np.dtype[Any]) -> dict[str, Any]:
     """A sample's arguments, all of them, with arrays drawn and axes counted from the front."""
 
-    def drawn(value: Any) -> Any:
+    def draw(value: Any) -> Any:
         if isinstance(value, samples.Draw):
             return value(rng, dtype)
-        return [drawn(member) for member in value] if isinstance(value, list) else value
+        return [draw(member) for member in value] if isinstance(value, list) else value
 
-    values = {p.name: drawn(sample.get(p.name, p.default)) for p in rule.parameters}
+    values = {p.name: draw(sample.get(p.name, p.default)) for p in rule.parameters}
     arrays = rule.inputs + rule.constants
     first = next((values[n] for n in rule.names if n in arrays), None)
     first = first[0] if isinstance(first, list) else first
@@ -176,15 +176,15 @@ def inner(a: Any, b: Any) -> float:
 
 def slopes(problem: Problem, directions: dict[Place, np.ndarray]) -> list[np.ndarray]:
     """Central differences of all differentiable results (zeros for the others)."""
-    after, before = problem.moved(directions, STEP).outputs(), problem.moved(directions, -STEP).outputs()
+    after, before = problem.displace(directions, STEP).outputs(), problem.displace(directions, -STEP).outputs()
     flags = problem.differentiable(after)
     return [
         (b - a) / (2 * STEP) if flag else np.zeros(b.shape) for a, b, flag in zip(before, after, flags, strict=True)
     ]
 
 
-def assert_close(found: Any, expected: Any, tolerance: float = 1e-6) -> None:
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+def assert_close(actual: Any, expected: Any, tolerance: float = 1e-6) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
 # the cases ----------------------------------------------------------------------------------------------------------
@@ -257,11 +257,11 @@ def check_taylor(problem: Problem, rng: np.random.Generator) -> None:
     zero, one = tensor(np.array(0.0), False), tensor(np.array(1.0), False)
     first = jvp(along, (zero,), (one,))[1]
     second = jvp(lambda t: jvp(along, (t,), (one,))[1], (zero,), (one,))[1]
-    for y, found, *expected in zip(outputs, series, first, second, strict=True):
-        for own, other in zip(found, expected, strict=True):
-            assert own.shape == y.shape
-            assert own._array.dtype == y._array.dtype
-            assert_close(own._array, other._array, 1e-9)
+    for y, actual, *expected in zip(outputs, series, first, second, strict=True):
+        for ours, other in zip(actual, expected, strict=True):
+            assert ours.shape == y.shape
+            assert ours._array.dtype == y._array.dtype
+            assert_close(ours._array, other._array, 1e-9)
 
 
 @check
@@ -275,19 +275,19 @@ def transposed(problem: Problem, directions: dict[Place, np.ndarray]) -> Any:
     values = problem.tensors(requires_grad=False)
     y = derive.call(problem.rule, tensor_ops, values)
     tangents = problem.tangents({p: new_tensor(v) for p, v in directions.items()})
-    found = transposed_jvp(problem.rule, tangents, values, y)
-    arrays = [None if t is None else t._array for t in ((found,) if problem.rule.outputs is None else found)]
+    result = transposed_jvp(problem.rule, tangents, values, y)
+    arrays = [None if t is None else t._array for t in ((result,) if problem.rule.outputs is None else result)]
     return problem.packed(arrays)
 
 
 def compare_tangents(
     problem: Problem, result: Any, directions: dict[Place, np.ndarray], rng: np.random.Generator
 ) -> None:
-    found = (result,) if problem.rule.outputs is None else result
+    actual = (result,) if problem.rule.outputs is None else result
     outputs = problem.outputs()
     flags = problem.differentiable(outputs)
     tangents = []
-    for t, y, flag, slope in zip(found, outputs, flags, slopes(problem, directions), strict=True):
+    for t, y, flag, slope in zip(actual, outputs, flags, slopes(problem, directions), strict=True):
         t = np.zeros_like(slope) if t is None or not flag else np.asarray(t)
         assert t.shape == y.shape
         assert not flag or t.dtype == y.dtype
@@ -304,14 +304,14 @@ def check_tensors(problem: Problem, rng: np.random.Generator) -> None:
     expected = problem.pulled(cotangents)
     for create_graph, mode in ((False, nullcontext()), (True, nullcontext()), (False, profile())):
         with mode:
-            outputs, found = recorded(problem, cotangents, create_graph)
+            outputs, result = recorded(problem, cotangents, create_graph)
         for y, array in zip(outputs, problem.outputs(), strict=True):
             assert y._array.dtype == array.dtype
             assert_close(y._array, array, 1e-12)
-        for place, g in zip(problem.places, found, strict=True):
-            assert g.shape == problem.at(place).shape
-            assert g._array.dtype == problem.at(place).dtype
-            assert_close(g._array, expected[place], 1e-12)
+        for position, g in zip(problem.places, result, strict=True):
+            assert g.shape == problem.at(position).shape
+            assert g._array.dtype == problem.at(position).dtype
+            assert_close(g._array, expected[position], 1e-12)
 
 
 def recorded(problem: Problem, cotangents: list[Any], create_graph: bool) -> tuple[list[Any], tuple[Any, ...]]:
@@ -340,18 +340,18 @@ def check_structure(problem: Problem, rng: np.random.Generator) -> None:
     """The traced pattern has each entry of the Jacobian, whether it holds for all values or for these."""
     expected = full_jacobian(problem)
     for is_local in (False, True):
-        found = traced_pattern(problem, is_local)
-        assert found.shape == expected.shape
-        assert not np.any((np.abs(expected) > 1e-12) & ~found)
+        result = traced_pattern(problem, is_local)
+        assert result.shape == expected.shape
+        assert not np.any((np.abs(expected) > 1e-12) & ~result)
 
 
 def ends_of(problem: Problem, leaf: Any) -> Any:
     """All differentiable results as one vector, from one vector of all inputs."""
     parts, start = {}, 0
-    for place in problem.places:
-        array = problem.at(place)
+    for position in problem.places:
+        array = problem.at(position)
         part = tensor_ops.reshape(leaf[start : start + array.size], array.shape)
-        parts[place] = part if array.dtype.kind == "c" or leaf._array.dtype.kind != "c" else tensor_ops.real(part)
+        parts[position] = part if array.dtype.kind == "c" or leaf._array.dtype.kind != "c" else tensor_ops.real(part)
         start += array.size
     values = problem.put(parts)
     values |= {name: tensor(values[name], False) for name in problem.rule.constants}
@@ -361,7 +361,7 @@ def ends_of(problem: Problem, leaf: Any) -> Any:
 
 
 def leaf_of(problem: Problem) -> Any:
-    parts = [np.reshape(problem.at(place), -1) for place in problem.places]
+    parts = [np.reshape(problem.at(position), -1) for position in problem.places]
     return tensor(np.concatenate(parts).astype(np.result_type(*parts)), True)
 
 
@@ -394,20 +394,21 @@ def check_second(problem: Problem, rng: np.random.Generator) -> None:
     turns = [noise_like(u, rng) if flag else u * 0 for u, flag in zip(cotangents, flags, strict=True)]
 
     def weighted(step: float) -> float:
-        moved = problem.moved(directions, step).pulled([u + step * v for u, v in zip(cotangents, turns, strict=True)])
-        return inner(weights.values(), moved.values())
+        turned = [u + step * v for u, v in zip(cotangents, turns, strict=True)]
+        ahead = problem.displace(directions, step).pulled(turned)
+        return inner(weights.values(), ahead.values())
 
     expected = (weighted(STEP) - weighted(-STEP)) / (2 * STEP)
     values = problem.tensors(requires_grad=True)
     drivers = [tensor(u, flag) for u, flag in zip(cotangents, flags, strict=True)]
     _, firsts = recorded_from(problem, values, drivers, create_graph=True)
     leaves = [problem.at(p, values) for p in problem.places]
-    wanted = [*leaves, *(u for u, flag in zip(drivers, flags, strict=True) if flag)]
+    inputs = [*leaves, *(u for u, flag in zip(drivers, flags, strict=True) if flag)]
     pairs = [(g, new_tensor(weights[p])) for p, g in zip(problem.places, firsts, strict=True) if g.requires_grad]
-    seconds: Any = [new_tensor(np.zeros(w.shape)) for w in wanted]
+    seconds: Any = [new_tensor(np.zeros(w.shape)) for w in inputs]
     if pairs:
-        ends, given = zip(*pairs, strict=True)
-        seconds = grad(ends, wanted, given, materialize_grads=True)
+        ends, seeds = zip(*pairs, strict=True)
+        seconds = grad(ends, inputs, seeds, materialize_grads=True)
     along = [*directions.values(), *(v for v, flag in zip(turns, flags, strict=True) if flag)]
     assert_close(inner((s._array for s in seconds), along), expected, 1e-5)
 
@@ -419,9 +420,9 @@ def check_layout(problem: Problem, rng: np.random.Generator) -> None:
     for a, b in zip(strided.outputs(), problem.outputs(), strict=True):
         assert_close(a, b, 1e-10)
     cotangents = cotangents_at(problem, rng)
-    found, expected = strided.pulled([with_gaps(u) for u in cotangents]), problem.pulled(cotangents)
-    for place in problem.places:
-        assert_close(found[place], expected[place], 1e-10)
+    actual, expected = strided.pulled([with_gaps(u) for u in cotangents]), problem.pulled(cotangents)
+    for position in problem.places:
+        assert_close(actual[position], expected[position], 1e-10)
 
 
 def with_gaps(array: np.ndarray) -> np.ndarray:
@@ -450,10 +451,10 @@ def check_inplace(problem: Problem, rng: np.random.Generator) -> None:
     assert result is target
     assert_close(target._array, y, 1e-12)
     leaves = [problem.at(p, values) for p in problem.places]
-    found = grad(target, leaves, new_tensor(cotangents[0]), materialize_grads=True)
+    gradients = grad(target, leaves, new_tensor(cotangents[0]), materialize_grads=True)
     expected = problem.pulled(cotangents)
-    for place, g in zip(problem.places, found, strict=True):
-        assert_close(g._array, expected[place], 1e-12)
+    for position, g in zip(problem.places, gradients, strict=True):
+        assert_close(g._array, expected[position], 1e-12)
 
 
 @check
@@ -476,9 +477,9 @@ def check_batch(problem: Problem, rng: np.random.Generator) -> None:
             continue
         assert out_dim == 0
         each = [listed(rule, derive.call(rule, NUMPY, member)) for member in members]
-        for found, expected in zip(listed(rule, result), zip(*each, strict=True), strict=True):
-            assert found.shape == (3, *expected[0].shape), (subset, last)
-            assert_close(found, np.stack(expected), 1e-10)
+        for actual, expected in zip(listed(rule, result), zip(*each, strict=True), strict=True):
+            assert actual.shape == (3, *expected[0].shape), (subset, last)
+            assert_close(actual, np.stack(expected), 1e-10)
 
 
 @check
@@ -488,23 +489,23 @@ def check_programs(problem: Problem, rng: np.random.Generator) -> None:
     names = [n for n in rule.inputs + rule.constants if isinstance(problem.values[n], np.ndarray)]
     if rule.sequence is not None:
         return
-    given = [np.asarray(problem.values[n], order="C") for n in names]
+    inputs = [np.asarray(problem.values[n], order="C") for n in names]
 
     def kernel(*arrays: Any) -> Any:
         return derive.call(rule, NUMPY, {**problem.values, **dict(zip(names, arrays, strict=True))})
 
     def formulas(g: Any, y: Any, *arrays: Any) -> Any:
         values = {**problem.values, **dict(zip(names, arrays, strict=True))}
-        found = derive.vjp(rule, NUMPY, g, values, y, problem.needs())
-        return tuple([found.get(name) for name in rule.inputs])
+        actual = derive.vjp(rule, NUMPY, g, values, y, problem.needs())
+        return tuple([actual.get(name) for name in rule.inputs])
 
     y = problem.packed(problem.outputs())
     g = problem.packed(cotangents_at(problem, rng))
-    for function, arguments in ((kernel, given), (formulas, [g, y, *given])):
-        expected, found = function(*arguments), Fused(function).call(list(arguments), False)
+    for function, arguments in ((kernel, inputs), (formulas, [g, y, *inputs])):
+        expected, actual = function(*arguments), Fused(function).call(list(arguments), False)
         if not isinstance(expected, tuple):
-            expected, found = (expected,), (found,)
-        for a, b in zip(found, expected, strict=True):
+            expected, actual = (expected,), (actual,)
+        for a, b in zip(actual, expected, strict=True):
             if b is None:
                 assert a is None
                 continue
@@ -602,14 +603,14 @@ OF_SCIPY = {
 def test_operations_on_real_numbers_refuse_complex_operands_or_are_right(name: str) -> None:
     rule, rng = TABLE[name], np.random.default_rng(0)
     problem = next(problems(rule, "float64"))
-    operands = [place for place in places(rule, problem.values) if is_inexact(problem.at(place))]
+    operands = [position for position in places(rule, problem.values) if is_inexact(problem.at(position))]
     assert operands
-    for place in operands:
-        if place[0] in CHECKED_BEFORE.get(name, ()):
+    for position in operands:
+        if position[0] in CHECKED_BEFORE.get(name, ()):
             continue
-        array = problem.at(place)
-        turned = Problem(rule, problem.put({place: np.asarray(array + 0.1j * noise_like(array, rng))}))
-        turned.places = [place]
+        array = problem.at(position)
+        turned = Problem(rule, problem.put({position: np.asarray(array + 0.1j * noise_like(array, rng))}))
+        turned.places = [position]
         refusal = refusal_of(turned)
         if refusal:
             assert name in OF_SCIPY or "not supported for the input types" not in refusal

@@ -19,8 +19,8 @@ SOURCES = Path(__file__).parents[2] / "src" / "adjoint"
 
 @pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCES)))
 def test_functions_keep_results_by_the_registry(path: Path) -> None:
-    used = re.search(r"functools import .*cache\b|functools\.(lru_)?cache\b", path.read_text())
-    assert not used or path.name == "caches.py"
+    match = re.search(r"functools import .*cache\b|functools\.(lru_)?cache\b", path.read_text())
+    assert not match or path.name == "caches.py"
 
 
 def test_a_cache_is_bounded_and_emptied() -> None:

@@ -23,15 +23,15 @@ def _nothing_idle() -> Any:
     memory.set_limit(limit)
 
 
-def made(n: int = N, value: float = 0.0) -> Any:
+def make(n: int = N, value: float = 0.0) -> Any:
     return with_kept_memory(np.full, (n, value))
 
 
 def test_memory_is_used_again() -> None:
     before = memory.statistics()
-    address = made().ctypes.data
+    address = make().ctypes.data
     assert memory.statistics()["idle"] >= N * 8
-    again = made()
+    again = make()
     assert again.ctypes.data == address
     assert address % 64 == 0
     after = memory.statistics()
@@ -41,13 +41,13 @@ def test_memory_is_used_again() -> None:
 
 def test_arrays_in_use_are_never_handed_out() -> None:
     rng = np.random.default_rng(0)
-    kept: dict[int, Any] = {}
+    arrays: dict[int, Any] = {}
     for step in range(2000):
         n = int(rng.integers(1, 40_000))
-        kept[step] = made(n, step)
-        for gone in [k for k in kept if rng.random() < 0.1]:
-            assert (kept.pop(gone) == gone).all()
-    assert all((array == step).all() for step, array in kept.items())
+        arrays[step] = make(n, step)
+        for key in [k for k in arrays if rng.random() < 0.1]:
+            assert (arrays.pop(key) == key).all()
+    assert all((array == step).all() for step, array in arrays.items())
 
 
 @pytest.mark.parametrize("power", range(12, 24))
@@ -60,13 +60,13 @@ def test_sizes_around_powers_of_two(power: int) -> None:
 
 
 def test_zeros_are_zeros() -> None:
-    made(N, 7.0)
+    make(N, 7.0)
     assert not with_kept_memory(np.zeros, (N,)).any()
 
 
 def test_resized_arrays_keep_their_values() -> None:
     for n, m in ((N, 3 * N), (3 * N, N), (10, N), (N, 10)):
-        array = made(n, 3.0)
+        array = make(n, 3.0)
         array.resize(m, refcheck=False)
         assert (array[: min(n, m)] == 3).all()
         assert not array[n:].any()
@@ -74,22 +74,22 @@ def test_resized_arrays_keep_their_values() -> None:
 
 def test_only_adjoints_arrays_are_concerned() -> None:
     live = memory.statistics()["live"]
-    seen = []
+    notes = []
     x = adjoint.ones(N, dtype=adjoint.float64).requires_grad_()
     y = x * 2
 
     def hook(g: Any) -> None:
         before = memory.statistics()["live"]
-        seen.append(np.ones(N))
+        notes.append(np.ones(N))
         assert memory.statistics()["live"] == before
 
     y.register_hook(hook)
     y.sum().backward()
-    assert seen
+    assert notes
     assert memory.statistics()["live"] > live
-    own = np.ones(N)
+    plain = np.ones(N)
     now = memory.statistics()["live"]
-    del own, seen[:]
+    del plain, notes[:]
     assert memory.statistics()["live"] == now
 
 
@@ -107,17 +107,17 @@ def test_an_error_ends_it() -> None:
 
 def test_no_more_is_held_than_was_once_in_use() -> None:
     rng = np.random.default_rng(0)
-    kept: list[Any] = []
+    arrays: list[Any] = []
     for _ in range(500):
-        kept.append(made(int(rng.integers(2_000, 60_000))))
+        arrays.append(make(int(rng.integers(2_000, 60_000))))
         if rng.random() < 0.6:
-            kept.pop(int(rng.integers(len(kept))))
-        held = memory.statistics()
-        assert held["live"] + held["idle"] <= held["peak"]
+            arrays.pop(int(rng.integers(len(arrays))))
+        statistics = memory.statistics()
+        assert statistics["live"] + statistics["idle"] <= statistics["peak"]
 
 
 def test_limit() -> None:
-    arrays = [made() for _ in range(10)]
+    arrays = [make() for _ in range(10)]
     memory.set_limit(3 * N * 8)
     del arrays
     assert 0 < memory.statistics()["idle"] <= 3 * N * 8
@@ -125,12 +125,12 @@ def test_limit() -> None:
     assert memory.statistics()["idle"] == 0
     assert memory.set_limit(0) == 3 * N * 8
     misses = memory.statistics()["misses"]
-    made()
+    make()
     assert memory.statistics()["misses"] == misses
 
 
 def test_array_outlives_the_limit() -> None:
-    array = made(N, 5.0)
+    array = make(N, 5.0)
     memory.set_limit(0)
     assert (array == 5).all()
     del array
@@ -143,7 +143,7 @@ def test_threads() -> None:
     def work(number: int) -> None:
         rng = np.random.default_rng(number)
         for step in range(300):
-            array = made(int(rng.integers(2_000, 30_000)), number * 1000.0 + step)
+            array = make(int(rng.integers(2_000, 30_000)), number * 1000.0 + step)
             total = np.add.reduce(array)
             if total != array.size * (number * 1000.0 + step):
                 wrong.append(step)
@@ -167,7 +167,7 @@ def test_a_training_step_takes_memory_once() -> None:
 
 
 def test_public_names() -> None:
-    made()
+    make()
     stats = adjoint.memory.memory_stats()
     assert stats["idle"] >= N * 8
     assert adjoint.memory.empty_cache() == stats["idle"]

@@ -55,9 +55,9 @@ TREES = [
 
 @pytest.mark.parametrize(("tree", "leaves"), TREES, ids=lambda value: repr(value)[:40])
 def test_there_and_back(tree, leaves):
-    found, structure = pytree.flatten(tree)
-    assert found == leaves and structure.n_leaves == len(leaves)
-    again = structure.unflatten(found)
+    result, structure = pytree.flatten(tree)
+    assert result == leaves and structure.n_leaves == len(leaves)
+    again = structure.unflatten(result)
     assert again == tree and type(again) is type(tree)
     assert pytree.flatten(copy.copy(tree))[1] == structure
     assert structure.flatten_up_to(tree) == leaves
@@ -89,8 +89,8 @@ def test_any_tree_there_and_back(tree):
 @given(nested)
 def test_places_lead_to_the_leaves(tree):
     leaves, structure = pytree.flatten(tree)
-    found = [eval(f"tree{place}", {"tree": tree}) for place in pytree.places(structure)]
-    assert all(a is b for a, b in zip(leaves, found, strict=True))
+    results = [eval(f"tree{position}", {"tree": tree}) for position in pytree.places(structure)]
+    assert all(a is b for a, b in zip(leaves, results, strict=True))
 
 
 def test_static_fields_belong_to_the_structure():

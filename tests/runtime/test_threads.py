@@ -31,9 +31,9 @@ def test_the_number_holds_for_blas() -> None:
 
 def test_the_number_holds_for_fourier_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     def transform(array: Any, workers: int | None, axes: tuple[int, ...]) -> Any:
-        used.append(workers)
+        numbers.append(workers)
 
-    used: list[int | None] = []
+    numbers: list[int | None] = []
     monkeypatch.setattr(scipy.fft, "fft2", transform)
     fourier = numpy_namespace._Fourier()
     before = threads.get_num_threads()
@@ -44,4 +44,4 @@ def test_the_number_holds_for_fourier_transforms(monkeypatch: pytest.MonkeyPatch
     finally:
         threads.set_num_threads(before)
     fourier.fft2(np.ones((2, 2)), axes=(0, 1))
-    assert used == [1, 2, 1]
+    assert numbers == [1, 2, 1]

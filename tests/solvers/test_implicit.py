@@ -97,11 +97,11 @@ FORMS = {
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_all_modes_agree_with_recorded_operations(name):
     solution, expected = SOLUTIONS[name]
-    known = {order: nest(func.jacrev, order)(expected)(A) for order in range(3)}
+    references = {order: nest(func.jacrev, order)(expected)(A) for order in range(3)}
     for form, derivative in FORMS.items():
         order = 0 if form == "value" else form.count(",") + 1
-        found = derivative(solution)(A)
-        assert_close(found, known[order], rtol=1e-7, atol=1e-9, msg=lambda text, form=form: f"{form}: {text}")
+        result = derivative(solution)(A)
+        assert_close(result, references[order], rtol=1e-7, atol=1e-9, msg=lambda text, form=form: f"{form}: {text}")
 
 
 def nest(transform, order):
@@ -150,8 +150,8 @@ def test_trees_complex_numbers_and_functions_that_are_not_holomorphic():
 
     assert_close(solution(z, r), closed(z, r))
     for transform in (func.grad, lambda f, argnums: func.grad(lambda *a: func.grad(f, 1)(*a).sum() ** 2, argnums)):
-        found = transform(lambda *p: loss(solution(*p)), argnums=(0, 1))(z, r)
-        assert_close(found, transform(lambda *p: loss(closed(*p)), argnums=(0, 1))(z, r))
+        result = transform(lambda *p: loss(solution(*p)), argnums=(0, 1))(z, r)
+        assert_close(result, transform(lambda *p: loss(closed(*p)), argnums=(0, 1))(z, r))
 
 
 def test_complex_sparse_and_matrix_free_systems():
@@ -201,8 +201,8 @@ def test_solvers_and_preconditioners_of_the_user_s():
         return np.linalg.solve(operator @ np.eye(3), b)
 
     for options in ({"precondition": lambda x: adjoint.from_numpy(inverse) @ x}, {"method": direct}):
-        found = func.jacrev(lambda b, o=options: linear_solve(lambda x: MATRIX @ x, b, **o))(MATRIX[0])
-        assert_close(found, adjoint.from_numpy(inverse), rtol=1e-7, atol=1e-9)
+        result = func.jacrev(lambda b, o=options: linear_solve(lambda x: MATRIX @ x, b, **o))(MATRIX[0])
+        assert_close(result, adjoint.from_numpy(inverse), rtol=1e-7, atol=1e-9)
     assert not linear_solve(lambda x: MATRIX @ x, adjoint.zeros(3, dtype=F64)).any()
 
 

@@ -22,7 +22,7 @@ def start(*values):
     return adjoint.tensor(values or (1.0, 2.0), **KIND)
 
 
-def asked(*values):
+def leaves(*values):
     return start(*values).requires_grad_()
 
 
@@ -56,24 +56,24 @@ SOLVERS = {
     "root_scalar": lambda lose, **o: optimize.root_scalar(lambda x: lose(x**2 - 2), x0=1.0, **o),
     "scipy_function": lambda lose, **o: optimize.scipy_function(lambda x: lose((x**2).sum()), **o).jac([1.0, 2.0]),
     "solve_ivp": lambda lose, **o: integrate.solve_ivp(lambda t, y: lose(-y), (0, 1), [1.0], "Radau", **o),
-    "implicit.root": lambda lose, **o: implicit.root(lambda x, a: lose(x**2 - a), start(), asked(), **o),
+    "implicit.root": lambda lose, **o: implicit.root(lambda x, a: lose(x**2 - a), start(), leaves(), **o),
     "implicit.root hybr": lambda lose, **o: implicit.root(
-        lambda x, a: lose(x**2 - a), start(), asked(), method="hybr", **o
+        lambda x, a: lose(x**2 - a), start(), leaves(), method="hybr", **o
     ),
-    "implicit.root args": lambda lose, **o: implicit.root(lambda x, a: x**2 - lose(a), start(), asked(), **o),
+    "implicit.root args": lambda lose, **o: implicit.root(lambda x, a: x**2 - lose(a), start(), leaves(), **o),
     "fixed_point": lambda lose, **o: implicit.fixed_point(
-        lambda x, a: lose((a * x).cos()), start(), asked(0.5, 0.3), **o
+        lambda x, a: lose((a * x).cos()), start(), leaves(0.5, 0.3), **o
     ),
     "minimize_stationary": lambda lose, **o: implicit.minimize_stationary(
-        lambda x, a: lose(((x - a) ** 2).sum()), start(), asked(), method="newton", **o
+        lambda x, a: lose(((x - a) ** 2).sum()), start(), leaves(), method="newton", **o
     ),
-    "linear_solve": lambda lose, **o: implicit.linear_solve(lambda x, a: lose(a * x), start(), asked(), **o),
+    "linear_solve": lambda lose, **o: implicit.linear_solve(lambda x, a: lose(a * x), start(), leaves(), **o),
     "linear_solve args": lambda lose, **o: implicit.linear_solve(
-        lambda x, a: lose(a) * x, start(), asked(), method="cg", **o
+        lambda x, a: lose(a) * x, start(), leaves(), method="cg", **o
     ),
-    "odeint": lambda lose, **o: integrate.odeint(lambda t, y, a: lose(a * y), start(), [0.0, 1.0], asked(), **o),
+    "odeint": lambda lose, **o: integrate.odeint(lambda t, y, a: lose(a * y), start(), [0.0, 1.0], leaves(), **o),
     "odeint adjoint": lambda lose, **o: integrate.odeint(
-        lambda t, y, a: lose(a * y), start(), [0.0, 1.0], asked(), derivative="adjoint", **o
+        lambda t, y, a: lose(a * y), start(), [0.0, 1.0], leaves(), derivative="adjoint", **o
     ),
 }
 
@@ -114,7 +114,7 @@ def test_constants_may_be_allowed(solver):
 
 
 def test_a_result_that_depends_on_others_only_is_an_error():
-    w = asked()
+    w = leaves()
     with pytest.raises(RuntimeError, match="does not depend on x"):
         optimize.minimize(lambda x: (adjoint.numpy.detach(x) * w).sum(), np.ones(2))
 
@@ -124,12 +124,12 @@ def test_constants_where_no_derivative_is_asked_for():
     assert optimize.root_scalar(lambda x: math.sin(x) - 0.5, bracket=(0, 1)).converged
     assert optimize.root(lambda x: adjoint.numpy.detach(x) - 1, [0.0], method="df-sane").success
     assert integrate.solve_ivp(lambda t, y: [math.cos(y[0])], (0, 1), [1.0]).success
-    found = implicit.linear_solve(lambda x: (2 * x).detach(), start(), method="gmres")
-    assert found.tolist() == pytest.approx([0.5, 1.0])
+    result = implicit.linear_solve(lambda x: (2 * x).detach(), start(), method="gmres")
+    assert result.tolist() == pytest.approx([0.5, 1.0])
     field = integrate.odeint(lambda t, y: adjoint.ones_like(y), start(), [0.0, 1.0])
     assert field[-1].tolist() == pytest.approx([2.0, 3.0])
     # a field that depends on what is no argument has its derivative by that
-    w = asked()
+    w = leaves()
     integrate.odeint(lambda t, y: w * 1.0, start(), [0.0, 1.0])[-1].sum().backward()
     assert w.grad.tolist() == pytest.approx([1.0, 1.0])
 
@@ -195,11 +195,11 @@ DIFFERENTIATIONS = {
     "curve_fit": lambda f, x: optimize.curve_fit(lambda t, a, b: f(adjoint.stack([a, b])), [0.0, 1.0], [0.0, 1.0]),
     "solve_ivp": lambda f, x: integrate.solve_ivp(lambda t, y: f(y), (0, 1), x, "BDF"),
     "odeint": lambda f, x: integrate.odeint(lambda t, y: f(y), x.clone().requires_grad_(), [0.0, 1.0]),
-    "implicit.root": lambda f, x: implicit.root(lambda x, a: f(x) - a, x, asked()),
-    "implicit.root by its argument": lambda f, x: implicit.root(lambda x, a: x - f(a), x, asked()),
-    "fixed_point": lambda f, x: implicit.fixed_point(lambda x, a: f(x) * a, x, asked()),
-    "minimize_stationary": lambda f, x: implicit.minimize_stationary(lambda x, a: (f(x) * a).sum(), x, asked()),
-    "linear_solve": lambda f, x: implicit.linear_solve(lambda x, a: f(x) * a, x, asked()),
+    "implicit.root": lambda f, x: implicit.root(lambda x, a: f(x) - a, x, leaves()),
+    "implicit.root by its argument": lambda f, x: implicit.root(lambda x, a: x - f(a), x, leaves()),
+    "fixed_point": lambda f, x: implicit.fixed_point(lambda x, a: f(x) * a, x, leaves()),
+    "minimize_stationary": lambda f, x: implicit.minimize_stationary(lambda x, a: (f(x) * a).sum(), x, leaves()),
+    "linear_solve": lambda f, x: implicit.linear_solve(lambda x, a: f(x) * a, x, leaves()),
 }
 
 
@@ -212,8 +212,8 @@ def test_conversions_inside_functions_that_are_differentiated(way, conversion):
         with pytest.raises((RuntimeError, TypeError, BufferError)) as caught:
             DIFFERENTIATIONS[way](CONVERSIONS[conversion], x)
     # a tensor that is followed cannot become an array, or fill one, anywhere; what is said is torch's
-    known = ("Can't call numpy()", "must be Number, not ", "Can't export tensors that require gradient")
-    if not any(text in str(caught.value) for text in known):
+    messages = ("Can't call numpy()", "must be Number, not ", "Can't export tensors that require gradient")
+    if not any(text in str(caught.value) for text in messages):
         assert caught.type is LostDerivativeError
         assert "test_lost_derivatives.py" in str(caught.value) and "line " in str(caught.value)
         assert "x.item() or x.detach()" in str(caught.value)
@@ -236,7 +236,7 @@ def test_explicit_constants_are_allowed():
 
 @pytest.mark.parametrize("way", ["grad", "jvp", "functional.vjp", "functional.jvp forward", "minimize"])
 def test_other_tensors_may_be_converted(way):
-    other, followed = start(3.0), asked(3.0)
+    other, followed = start(3.0), leaves(3.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         DIFFERENTIATIONS[way](lambda x: x**2 * float(other) * float(followed), start())
@@ -250,7 +250,7 @@ def test_a_thread_that_runs_nothing_of_the_user_names_the_library():
 
 
 def test_outside_there_is_a_warning():
-    x = asked(2.0)
+    x = leaves(2.0)
     with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
         assert float(x) == 2.0
     with pytest.warns(UserWarning, match="Converting a tensor"):

@@ -50,8 +50,8 @@ def test_constants_are_given_by_detach(name: str) -> None:
 
 def test_outside_of_differentiated_functions_parameters_may_require_gradients() -> None:
     w = adjoint.tensor([1.0, 2.0], dtype=adjoint.float64, requires_grad=True)
-    found = adjoint.optimize.minimize(lambda z: ((z - w) ** 2).sum(), adjoint.zeros(2, dtype=adjoint.float64))
-    assert found.x == pytest.approx([1.0, 2.0])
+    solution = adjoint.optimize.minimize(lambda z: ((z - w) ** 2).sum(), adjoint.zeros(2, dtype=adjoint.float64))
+    assert solution.x == pytest.approx([1.0, 2.0])
     with adjoint.no_grad():
         gradient = adjoint.grad(lambda x: x.sum() * without_derivatives(x))(X)
     assert gradient == pytest.approx([3.0, 3.0])

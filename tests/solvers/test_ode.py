@@ -57,8 +57,8 @@ def test_against_the_closed_form_in_all_modes(way):
         assert_close(transform(ours, (0, 1))(Q, T), transform(exact, (0, 1))(Q, T), **close)
     both = adjoint.cat([Q, T])
     for transform in (lambda f: func.jacrev(func.grad(f)), lambda f: func.jacfwd(func.grad(f))):
-        found, known = (transform(lambda x, f=f: f(x[:3], x[3:]))(both) for f in (ours, exact))
-        assert_close(found, known, **close)
+        result, reference = (transform(lambda x, f=f: f(x[:3], x[3:]))(both) for f in (ours, exact))
+        assert_close(result, reference, **close)
 
 
 @pytest.mark.parametrize("way", ["discrete", "snapshots", "fixed, snapshots"])
@@ -69,12 +69,12 @@ def test_discrete_gradients_are_exact_for_what_was_computed(way):
 
 
 def test_snapshots_bound_what_is_kept():
-    def kept(**options):
+    def n_kept(**options):
         q = Q.clone().requires_grad_()
         y = odeint(lambda t, y, p: p * y.sin(), adjoint.ones(50, dtype=F64), vector(0, 1), q[0], **options)
         return sum(row.nbytes for row in adjoint.autograd.graph.saved_tensors(y[-1].sum()))
 
-    assert kept(method="rk4", steps=60, snapshots=4) < kept(method="rk4", steps=60) / 10
+    assert n_kept(method="rk4", steps=60, snapshots=4) < n_kept(method="rk4", steps=60) / 10
 
 
 @pytest.mark.quick(1)
@@ -112,8 +112,8 @@ def test_orders_of_the_methods(method):
         errors = [(solution(Q, T, method=method, steps=n) - closed(Q, T)).abs().max().item() for n in (4, 8)]
         assert np.log2(errors[0] / errors[1]) == pytest.approx(orders[method], abs=0.3)
     else:
-        found = [solution(Q, T, method=method, rtol=r, atol=r) for r in (1e-3, 1e-9)]
-        errors = [(y - closed(Q, T)).abs().max().item() for y in found]
+        results = [solution(Q, T, method=method, rtol=r, atol=r) for r in (1e-3, 1e-9)]
+        errors = [(y - closed(Q, T)).abs().max().item() for y in results]
         assert errors[0] < 1e-3 and errors[1] < 1e-8
 
 

@@ -21,13 +21,13 @@ def rosenbrock(x):
 
 @pytest.mark.parametrize("method", [name for name in DERIVATIVES if name != "cobyla"])
 def test_every_method_of_minimize(method, monkeypatch):
-    taken = set()
+    names = set()
     for name in ("jac", "hess", "hessp"):
-        own = getattr(ScalarFunction, name)
-        monkeypatch.setattr(ScalarFunction, name, lambda *a, own=own, name=name: (taken.add(name), own(*a))[1])
-    found = optimize.minimize(rosenbrock, [1.2, 1.2], method=method)
-    assert isinstance(found.fun, float) and found.x == pytest.approx(1, abs=SLOPPY.get(method, 1e-4))
-    assert taken == set(DERIVATIVES[method])
+        call = getattr(ScalarFunction, name)
+        monkeypatch.setattr(ScalarFunction, name, lambda *a, call=call, name=name: (names.add(name), call(*a))[1])
+    solution = optimize.minimize(rosenbrock, [1.2, 1.2], method=method)
+    assert isinstance(solution.fun, float) and solution.x == pytest.approx(1, abs=SLOPPY.get(method, 1e-4))
+    assert names == set(DERIVATIVES[method])
 
 
 def test_a_method_of_the_user_s_gets_everything():
@@ -50,8 +50,8 @@ def test_constraints_and_bounds(method):
         "dict": {"type": "ineq", "fun": lambda x, r: r - (x**2).sum(), "args": (1.0,)},
     }
     for constraints in rules.values():
-        found = optimize.minimize(rosenbrock, [0.5, 0.5], method=method, constraints=constraints, bounds=[(0, 2)] * 2)
-        assert found.x == pytest.approx([0.786415, 0.617698], abs=1e-4)
+        result = optimize.minimize(rosenbrock, [0.5, 0.5], method=method, constraints=constraints, bounds=[(0, 2)] * 2)
+        assert result.x == pytest.approx([0.786415, 0.617698], abs=1e-4)
 
 
 def test_constraints_are_given_exact_derivatives():
@@ -59,26 +59,26 @@ def test_constraints_are_given_exact_derivatives():
     assert function.jac([1.0, 2.0]).tolist() == [[6.0, 1.0], [0.0, 4.0]]
     assert function.hess([1.0, 2.0], [1.0, 10.0]).tolist() == [[12.0, 3.0], [3.0, 20.0]]
     second = {"jac": lambda x: [[1, 1]], "hess": lambda x, v: np.zeros((2, 2))}
-    own = reference.NonlinearConstraint(lambda x: x.sum(), 0.5, 1, **second)
-    assert optimize.minimize(rosenbrock, [0.2, 0.2], method="trust-constr", constraints=own).success
+    constraint = reference.NonlinearConstraint(lambda x: x.sum(), 0.5, 1, **second)
+    assert optimize.minimize(rosenbrock, [0.2, 0.2], method="trust-constr", constraints=constraint).success
 
 
 def test_trees_come_back_as_trees_and_their_bounds_are_trees():
     start = {"a": 0.0, "b": np.ones((2, 2), dtype=np.float32), "c": np.array([1, 2])}
     bounds = {"a": (None, 1.5), "b": (np.full((2, 2), 0.5), None), "c": (-9, 9)}
-    found = optimize.minimize(
+    result = optimize.minimize(
         lambda p: (p["a"] - 2) ** 2 + np.square(p["b"]).sum() + ((p["c"] - 1) ** 2).sum(), start, bounds=bounds
     )
-    assert found.x["a"] == pytest.approx(1.5) and found.x["c"] == pytest.approx(1, abs=1e-6)
-    assert found.x["b"].shape == (2, 2) and found.x["b"].dtype == np.float32 and found.x["b"] == pytest.approx(0.5)
-    assert found.jac.shape == (7,)
+    assert result.x["a"] == pytest.approx(1.5) and result.x["c"] == pytest.approx(1, abs=1e-6)
+    assert result.x["b"].shape == (2, 2) and result.x["b"].dtype == np.float32 and result.x["b"] == pytest.approx(0.5)
+    assert result.jac.shape == (7,)
 
 
 def test_large_trust_constr_and_other_hessians():
-    found = optimize.minimize(lambda x: ((x - 1) ** 4).sum() + (x**2).sum(), np.zeros(501), method="trust-constr")
-    assert found.optimality < 1e-6
-    found = optimize.minimize(rosenbrock, [0.5, 0.5], method="trust-constr", hess=reference.SR1())
-    assert found.x == pytest.approx(1, abs=1e-4)
+    solution = optimize.minimize(lambda x: ((x - 1) ** 4).sum() + (x**2).sum(), np.zeros(501), method="trust-constr")
+    assert solution.optimality < 1e-6
+    solution = optimize.minimize(rosenbrock, [0.5, 0.5], method="trust-constr", hess=reference.SR1())
+    assert solution.x == pytest.approx(1, abs=1e-4)
 
 
 def test_each_point_is_evaluated_once():
@@ -103,8 +103,8 @@ def chained(x):
 
 @pytest.mark.parametrize("jac", ["dense", "sparse", "matrix-free"])
 def test_least_squares(jac):
-    found = optimize.least_squares(chained, np.full(12, 0.5), jac)
-    assert found.x == pytest.approx(1) and found.cost < 1e-20
+    solution = optimize.least_squares(chained, np.full(12, 0.5), jac)
+    assert solution.x == pytest.approx(1) and solution.cost < 1e-20
     point = np.linspace(0.1, 1, 12)
     function = VectorFunction(chained, point, (), "f")
     exact = np.vstack([10 * (np.eye(12, k=1) - 2 * np.diag(point))[:-1], -np.eye(12)[:-1]])
@@ -121,14 +121,14 @@ def test_solvers_with_sparse_derivatives():
     n = 30
     exact = optimize.minimize(rosenbrock, np.full(n, 0.9), method="trust-constr", options={"maxiter": 200})
     for method in ("trust-constr", "Newton-CG"):
-        found = optimize.minimize(rosenbrock, np.full(n, 0.9), method=method, hess="sparse")
-        assert found.x == pytest.approx(exact.x, abs=1e-3)
+        solution = optimize.minimize(rosenbrock, np.full(n, 0.9), method=method, hess="sparse")
+        assert solution.x == pytest.approx(exact.x, abs=1e-3)
     disc = reference.NonlinearConstraint(lambda x: x[1:] ** 2 + x[:-1] ** 2, 0, 1)
-    found, dense = (
+    solution, dense = (
         optimize.minimize(rosenbrock, np.full(5, 0.5), method="trust-constr", constraints=disc, hess=hess)
         for hess in ("sparse", "exact")
     )
-    assert found.x == pytest.approx(dense.x, abs=1e-4)
+    assert solution.x == pytest.approx(dense.x, abs=1e-4)
     for method in ("hybr", "lm"):
         assert optimize.root(tridiagonal, np.ones(n), method=method, jac="sparse").x == pytest.approx(
             optimize.root(tridiagonal, np.ones(n), method=method).x
@@ -139,36 +139,36 @@ def test_solvers_with_sparse_derivatives():
 
     start = np.sin(np.linspace(0, np.pi, n))
     for method in ("BDF", "Radau"):
-        found, dense = (solve_ivp(heat, (0, 0.1), start, method, jac=jac) for jac in ("sparse", "dense"))
-        assert found.y == pytest.approx(dense.y, abs=1e-5) and found.njev <= dense.njev + 1
+        solution, dense = (solve_ivp(heat, (0, 0.1), start, method, jac=jac) for jac in ("sparse", "dense"))
+        assert solution.y == pytest.approx(dense.y, abs=1e-5) and solution.njev <= dense.njev + 1
 
 
 def test_solvers_choose_sparse_derivatives_where_they_pay(monkeypatch):
     from adjoint.solvers.structure import derivatives
 
-    made = []
-    own = derivatives.SparseDerivative.evaluated
+    calls = []
+    original = derivatives.SparseDerivative.evaluated
     monkeypatch.setattr(
-        derivatives.SparseDerivative, "evaluated", lambda self, *args: made.append(self.what) or own(self, *args)
+        derivatives.SparseDerivative, "evaluated", lambda self, *args: calls.append(self.what) or original(self, *args)
     )
     n = 150
-    found = solve_ivp(lambda t, y: -y * np.roll(y, 1), (0, 1), np.ones(n), "BDF")
-    assert found.success and "Jacobian" in made
-    made.clear()
-    found = solve_ivp(lambda t, y: -y * y.sum() / n, (0, 1), np.ones(n), "BDF")
-    assert found.success and made == []
+    solution = solve_ivp(lambda t, y: -y * np.roll(y, 1), (0, 1), np.ones(n), "BDF")
+    assert solution.success and "Jacobian" in calls
+    calls.clear()
+    solution = solve_ivp(lambda t, y: -y * y.sum() / n, (0, 1), np.ones(n), "BDF")
+    assert solution.success and calls == []
     optimize.minimize(rosenbrock, np.ones(600), method="trust-constr", options={"maxiter": 2})
-    assert set(made) == {"Hessian"}
-    made.clear()
+    assert set(calls) == {"Hessian"}
+    calls.clear()
     optimize.minimize(lambda x: (x.sum() - 1) ** 2, np.ones(600), method="trust-constr", options={"maxiter": 2})
-    assert made == []
+    assert calls == []
 
 
 def test_least_squares_and_root_choose_sparse_jacobians_where_they_pay():
     n = 120
     for options, is_sparse in (({}, True), ({"method": "lm"}, False), ({"tr_solver": "exact"}, False)):
-        found = optimize.least_squares(chained, np.full(n, 0.9), **options)
-        assert found.x == pytest.approx(1, abs=1e-6) and sparse.issparse(found.jac) == is_sparse
+        solution = optimize.least_squares(chained, np.full(n, 0.9), **options)
+        assert solution.x == pytest.approx(1, abs=1e-6) and sparse.issparse(solution.jac) == is_sparse
     assert not sparse.issparse(optimize.least_squares(chained, np.full(12, 0.9)).jac)
     dense = optimize.least_squares(lambda x: x**3 + x.sum() - 2, np.full(n, 0.1))
     assert not sparse.issparse(dense.jac)
@@ -213,8 +213,8 @@ def robertson(t, y, k):
 def test_solve_ivp(method):
     end = 40.0 if method != "RK45" else 0.1
     expected = [0.7158271, 9.185535e-6, 0.2841637] if end == 40 else [0.9960777, 3.580438e-5, 0.0038865]
-    found = solve_ivp(robertson, (0, end), [1.0, 0.0, 0.0], method, args=(0.04,), rtol=1e-7, atol=1e-11)
-    assert found.y[:, -1] == pytest.approx(expected, rel=1e-4)
+    solution = solve_ivp(robertson, (0, end), [1.0, 0.0, 0.0], method, args=(0.04,), rtol=1e-7, atol=1e-11)
+    assert solution.y[:, -1] == pytest.approx(expected, rel=1e-4)
 
 
 def test_solve_ivp_with_trees_events_and_times():
@@ -222,7 +222,7 @@ def test_solve_ivp_with_trees_events_and_times():
         return y["place"] - 0.5
 
     falls.terminal, falls.direction = True, -1
-    found = solve_ivp(
+    solution = solve_ivp(
         lambda t, y: {"place": y["speed"], "speed": -y["place"]},
         (0, 9),
         {"place": 1.0, "speed": np.zeros(())},
@@ -231,8 +231,8 @@ def test_solve_ivp_with_trees_events_and_times():
         events=[falls],
         rtol=1e-9,
     )
-    assert found.t_events[0] == pytest.approx([np.pi / 3], abs=1e-4)
-    assert found.y["place"] == pytest.approx(np.cos(found.t), abs=1e-4)
+    assert solution.t_events[0] == pytest.approx([np.pi / 3], abs=1e-4)
+    assert solution.y["place"] == pytest.approx(np.cos(solution.t), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ def energy(y: Any) -> float:
 
 def test_pendulum_is_solved_to_the_tolerance() -> None:
     times = [0.0, 3.0, 10.0]
-    found = odeint(pendulum, START, times, method="taylor", rtol=1e-13, atol=1e-13)
+    solution = odeint(pendulum, START, times, method="taylor", rtol=1e-13, atol=1e-13)
     expected = odeint(pendulum, START, times, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-9)
-    assert abs(energy(found[-1]) - energy(START)) < 1e-12
+    np.testing.assert_allclose(solution.numpy(), expected.numpy(), atol=1e-9)
+    assert abs(energy(solution[-1]) - energy(START)) < 1e-12
 
 
 def test_derivatives_in_all_inputs() -> None:
@@ -51,13 +51,13 @@ def test_other_ways_to_derivatives(options: dict[str, Any]) -> None:
 
 
 def test_time_backward_and_time_in_the_equation() -> None:
-    found = odeint(lambda t, y: 2 * t * y, adjoint.ones((), dtype=adjoint.float64), [1.0, 0.0], method="taylor")
-    np.testing.assert_allclose(found[-1].item(), np.exp(-1.0), rtol=1e-6)
+    solution = odeint(lambda t, y: 2 * t * y, adjoint.ones((), dtype=adjoint.float64), [1.0, 0.0], method="taylor")
+    np.testing.assert_allclose(solution[-1].item(), np.exp(-1.0), rtol=1e-6)
 
 
 def test_arrays() -> None:
-    found = odeint(lambda t, y: -y, np.array([1.0, 2.0]), [0.0, 1.0], method="taylor", order=20)
-    np.testing.assert_allclose(found[-1], np.array([1.0, 2.0]) * np.exp(-1.0), rtol=1e-7)
+    solution = odeint(lambda t, y: -y, np.array([1.0, 2.0]), [0.0, 1.0], method="taylor", order=20)
+    np.testing.assert_allclose(solution[-1], np.array([1.0, 2.0]) * np.exp(-1.0), rtol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,13 @@ def test_halley_finds_the_root_with_its_derivative(start: list[float]) -> None:
     def function(x: Any, a: Any) -> Any:
         return x**3 - a + 0.1 * x.flip(0)
 
-    found = root(function, x0, a, method="halley")
+    solution = root(function, x0, a, method="halley")
     expected = root(function, x0, a)
-    np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
+    np.testing.assert_allclose(solution.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
     np.testing.assert_allclose(
-        adjoint.autograd.grad(found.sum(), a)[0].numpy(), adjoint.autograd.grad(expected.sum(), a)[0].numpy(), rtol=1e-9
+        adjoint.autograd.grad(solution.sum(), a)[0].numpy(),
+        adjoint.autograd.grad(expected.sum(), a)[0].numpy(),
+        rtol=1e-9,
     )
 
 

@@ -33,7 +33,7 @@ def dense_hessian(f: Callable[..., Any], x: Any) -> Array:
 # patterns -------------------------------------------------------------------------------------------------------------
 
 
-def written(x: Any) -> Any:
+def write(x: Any) -> Any:
     y = np.zeros_like(x)
     y[1:] = x[:-1] ** 2
     y[0] = x[-1] * x[1]
@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "sums": (lambda x: x.reshape(3, 4).sum(1) + x.reshape(3, 4).mean(0)[:3] + x.reshape(3, 4).prod(1), 12),
     "einsum": (lambda x: np.einsum("ij,kj->ik", x[:6].reshape(2, 3), x[6:].reshape(2, 3)), 12),
     "picked": (lambda x: x[np.array([3, 1, 1])] * x[np.array([0, 0, 2])], 5),
-    "written": (written, 6),
+    "written": (write, 6),
     "stepped": (stepped, 40),
     "softmax": (lambda x: np.exp(x.reshape(2, 3)) / np.exp(x.reshape(2, 3)).sum(1, keepdims=True), 6),
     "accumulated": (lambda x: np.cumsum(x.reshape(2, 3), axis=1), 6),
@@ -73,10 +73,10 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], int]] = {
 def test_jacobians(name: str, form: str) -> None:
     f, n = FUNCTIONS[name]
     x = np.random.default_rng(1).uniform(0.5, 1.5, n)
-    found, info = sparse.jacobian(f, x, form=form, full_output=True)
-    assert isinstance(found, reference.csr_array) and info["passes"] == info["colors"] <= min(found.shape)
-    assert info["nnz"] == found.nnz
-    np.testing.assert_allclose(found.toarray(), dense_jacobian(f, x), atol=1e-12)
+    matrix, info = sparse.jacobian(f, x, form=form, full_output=True)
+    assert isinstance(matrix, reference.csr_array) and info["passes"] == info["colors"] <= min(matrix.shape)
+    assert info["nnz"] == matrix.nnz
+    np.testing.assert_allclose(matrix.toarray(), dense_jacobian(f, x), atol=1e-12)
 
 
 #: The entries that a function of these names has in all, where the Jacobian has some zeros at every point.
@@ -96,9 +96,9 @@ EXACT = {
 def test_patterns_have_no_entry_too_many(name: str) -> None:
     f, n = FUNCTIONS[name]
     x = np.random.default_rng(1).uniform(0.5, 1.5, n)
-    found = sparse.prepare_jacobian(f, x)
-    assert found.nnz == EXACT[name] == np.count_nonzero(dense_jacobian(f, x))
-    assert found.pattern.dtype == bool and found.shape == found.pattern.shape
+    matrix = sparse.prepare_jacobian(f, x)
+    assert matrix.nnz == EXACT[name] == np.count_nonzero(dense_jacobian(f, x))
+    assert matrix.pattern.dtype == bool and matrix.shape == matrix.pattern.shape
 
 
 def test_convolutions_with_constant_weights() -> None:
@@ -108,9 +108,9 @@ def test_convolutions_with_constant_weights() -> None:
         return adjoint.nn.functional.conv2d(x.reshape(1, 1, 8, 8), weight, padding=1) * x.reshape(8, 8)
 
     x = adjoint.rand(64, dtype=adjoint.float64)
-    found = sparse.prepare_jacobian(stencil, x)
-    assert found.nnz == 5 * 64 - 4 * 8
-    np.testing.assert_allclose(found(x).toarray(), dense_jacobian(stencil, x), atol=1e-12)
+    matrix = sparse.prepare_jacobian(stencil, x)
+    assert matrix.nnz == 5 * 64 - 4 * 8
+    np.testing.assert_allclose(matrix(x).toarray(), dense_jacobian(stencil, x), atol=1e-12)
     assert sparse.hessian(lambda x: (stencil(x) ** 2).sum(), x).nnz < 64 * 30
 
 
@@ -121,9 +121,9 @@ def test_forms_of_functions_that_pick() -> None:
     def picks(x: Any) -> Any:
         return np.concatenate([np.sort(x), np.where(x > 1.5, x, x[::-1] ** 2), np.maximum(x, 2.5)])
 
-    found = sparse.prepare_jacobian(picks, x)
+    matrix = sparse.prepare_jacobian(picks, x)
     for other in (x, x[::-1].copy(), np.array([1.0, 2.0, 3.0])):
-        np.testing.assert_allclose(found(other).toarray(), dense_jacobian(picks, other))
+        np.testing.assert_allclose(matrix(other).toarray(), dense_jacobian(picks, other))
     assert sparse.prepare_jacobian(picks, x, form="local").nnz == 3 + 3 + 1
 
 
@@ -138,17 +138,17 @@ def test_forms_of_functions_that_pick() -> None:
 )
 def test_indices_that_are_computed_from_x(picks: Callable[[Any], Any]) -> None:
     x = np.array([1.0, 3.0, 2.0])
-    found = sparse.prepare_jacobian(picks, x)
-    assert found.nnz >= sparse.prepare_jacobian(picks, x, form="local").nnz
-    if found.shape[0] == 3:
+    matrix = sparse.prepare_jacobian(picks, x)
+    assert matrix.nnz >= sparse.prepare_jacobian(picks, x, form="local").nnz
+    if matrix.shape[0] == 3:
         for other in (x, np.array([3.0, 1.0, 2.0])):
-            np.testing.assert_allclose(found(other).toarray(), dense_jacobian(picks, other))
+            np.testing.assert_allclose(matrix(other).toarray(), dense_jacobian(picks, other))
 
 
 def test_trees_and_precision() -> None:
     x = {"a": np.ones((2, 2)), "b": np.float64(3.0)}
-    found = sparse.jacobian(lambda p, c: {"u": p["a"] * p["b"], "v": p["b"] ** c}, x, args=2)
-    np.testing.assert_allclose(found.toarray(), [[3, 0, 0, 0, 1], [0, 3, 0, 0, 1], [0, 0, 3, 0, 1], [0, 0, 0, 3, 1],
+    matrix = sparse.jacobian(lambda p, c: {"u": p["a"] * p["b"], "v": p["b"] ** c}, x, args=2)
+    np.testing.assert_allclose(matrix.toarray(), [[3, 0, 0, 0, 1], [0, 3, 0, 0, 1], [0, 0, 3, 0, 1], [0, 0, 0, 3, 1],
                                                  [0, 0, 0, 0, 6]])  # fmt: skip
     assert sparse.jacobian(lambda x: x * 2, np.ones(3, np.float32)).dtype == np.float32
     tensors = sparse.jacobian(lambda x: x.sin(), adjoint.zeros(3, dtype=adjoint.float64))
@@ -182,8 +182,8 @@ class Hidden(adjoint.autograd.Function):
 def test_what_cannot_be_seen_counts_as_dense() -> None:
     x = adjoint.ones(4, dtype=adjoint.float64)
     with pytest.warns(UserWarning, match="the structure of HiddenBackward cannot be seen"):
-        found = sparse.prepare_jacobian(lambda x: adjoint.cat([Hidden.apply(x) * 2, x]), x)
-    assert found.unseen == ["HiddenBackward"] and found.nnz == 20
+        matrix = sparse.prepare_jacobian(lambda x: adjoint.cat([Hidden.apply(x) * 2, x]), x)
+    assert matrix.unseen == ["HiddenBackward"] and matrix.nnz == 20
 
 
 # compression ----------------------------------------------------------------------------------------------------------
@@ -330,15 +330,15 @@ PROBLEMS: dict[str, tuple[Callable[[Any], Any], int]] = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_hessians(name: str) -> None:
     f, n = PROBLEMS[name]
-    found = sparse.prepare_hessian(f, np.random.default_rng(0).uniform(0.5, 1.5, n))
+    result = sparse.prepare_hessian(f, np.random.default_rng(0).uniform(0.5, 1.5, n))
     exact = 0
     for seed in range(3):
         x = np.random.default_rng(seed).uniform(-1, 1, n)
         expected = dense_hessian(f, x)
-        np.testing.assert_allclose(found(x).toarray(), expected, atol=1e-9, rtol=1e-9)
+        np.testing.assert_allclose(result(x).toarray(), expected, atol=1e-9, rtol=1e-9)
         exact = max(exact, np.count_nonzero(expected))
     # one entry of EDENSCH's pattern in ten is zero by chance
-    assert found.nnz <= 1.4 * exact + 10
+    assert result.nnz <= 1.4 * exact + 10
 
 
 def test_tridiagonal_and_arrow_shaped_hessians() -> None:
@@ -368,9 +368,9 @@ def test_pattern_that_lacks_an_entry() -> None:
         return x[1:] * x[:-1] ** 2
 
     complete = sparse.prepare_jacobian(f, np.ones(6)).pattern
-    found, info = sparse.jacobian(f, np.ones(6), pattern=complete, full_output=True)
+    matrix, info = sparse.jacobian(f, np.ones(6), pattern=complete, full_output=True)
     assert info["passes"] == info["colors"] + 1
-    np.testing.assert_allclose(found.toarray(), dense_jacobian(f, np.ones(6)))
+    np.testing.assert_allclose(matrix.toarray(), dense_jacobian(f, np.ones(6)))
     lacking = complete.toarray()
     lacking[2, 3] = False
     with pytest.raises(ValueError, match=r"the pattern lacks the entry \(2, 3\), where the Jacobian is 1"):
@@ -436,9 +436,9 @@ def test_pattern_in_memory_proportional_to_entries() -> None:
 
 def test_spy_draws_entries_of_one_product_in_one_colour() -> None:
     pytest.importorskip("matplotlib")
-    found = sparse.prepare_jacobian(lambda x: np.concatenate([x[1:] * x[:-1], x.sum()[None]]), np.ones(30))
-    drawn = sparse.spy(found).collections[0]
-    assert len(drawn.get_offsets()) == found.nnz and len(np.unique(drawn.get_facecolors(), axis=0)) == found.colors
+    matrix = sparse.prepare_jacobian(lambda x: np.concatenate([x[1:] * x[:-1], x.sum()[None]]), np.ones(30))
+    dots = sparse.spy(matrix).collections[0]
+    assert len(dots.get_offsets()) == matrix.nnz and len(np.unique(dots.get_facecolors(), axis=0)) == matrix.colors
     assert sparse.spy(np.eye(3)).get_title() == "3×3, 3 entries"
 
 

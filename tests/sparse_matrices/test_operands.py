@@ -40,17 +40,17 @@ def in_format(matrix: Any, name: str) -> Any:
 def test_products_and_gradients(name: str, kind: str) -> None:
     plain = dense(4, 6, kind)
     matrix = in_format(plain, name)
-    own = sparse.from_scipy(matrix, requires_grad=True)
+    tensor = sparse.from_scipy(matrix, requires_grad=True)
     tolerance = 1e-5 if kind == "float32" else 1e-12
     for shape in ((6,), (6, 3)):
         x = adjoint.tensor(RANDOM.random(shape).astype(kind), requires_grad=True)
         w = adjoint.tensor(RANDOM.random((4, *shape[1:])).astype(kind))
-        own.values.grad = None
-        y = own @ x
+        tensor.values.grad = None
+        y = tensor @ x
         np.testing.assert_allclose(y.detach().numpy(), plain @ x.detach().numpy(), rtol=tolerance)
         y.backward(w)
         np.testing.assert_allclose(x.grad.numpy(), plain.conj().T @ w.numpy(), rtol=tolerance)
-        gradient = own.grad
+        gradient = tensor.grad
         assert gradient.format == name and gradient.data.shape == matrix.data.shape
         places = np.zeros((4, 6), bool)
         stored = in_format(np.ones((4, 6)), name) if name == "bsr" else in_format((plain != 0).astype(float), name)
@@ -60,21 +60,21 @@ def test_products_and_gradients(name: str, kind: str) -> None:
             if len(shape) == 1
             else w.numpy() @ x.detach().numpy().conj().T
         )
-        found = gradient.toarray()
-        np.testing.assert_allclose(found[plain != 0], full[plain != 0], rtol=tolerance)
+        result = gradient.toarray()
+        np.testing.assert_allclose(result[plain != 0], full[plain != 0], rtol=tolerance)
         left = w if w.ndim == 1 else w.mT
-        np.testing.assert_allclose((left @ own).numpy(force=True), w.numpy().T @ plain, rtol=tolerance)
-        np.testing.assert_allclose((own.T @ w).numpy(force=True), plain.T @ w.numpy(), rtol=tolerance)
-        np.testing.assert_array_equal(own.dot(x).detach().numpy(), y.detach().numpy())
+        np.testing.assert_allclose((left @ tensor).numpy(force=True), w.numpy().T @ plain, rtol=tolerance)
+        np.testing.assert_allclose((tensor.T @ w).numpy(force=True), plain.T @ w.numpy(), rtol=tolerance)
+        np.testing.assert_array_equal(tensor.dot(x).detach().numpy(), y.detach().numpy())
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_derivatives_of_any_order(name: str) -> None:
-    own = sparse.from_scipy(in_format(dense(4, 6), name))
-    data, x = own.values.clone().requires_grad_(), adjoint.tensor(RANDOM.random((6, 2)), requires_grad=True)
+    tensor = sparse.from_scipy(in_format(dense(4, 6), name))
+    data, x = tensor.values.clone().requires_grad_(), adjoint.tensor(RANDOM.random((6, 2)), requires_grad=True)
 
     def product(data: Any, x: Any) -> Any:
-        return own.with_values(data) @ x
+        return tensor.with_values(data) @ x
 
     assert gradcheck(product, (data, x), check_forward_ad=True) and gradgradcheck(product, (data, x))
 
@@ -102,8 +102,8 @@ def test_plain_products_of_constant_matrices(name: str, container: str) -> None:
     tangent = adjoint.func.jvp(lambda x: function(matrix, x), (leaf.detach(),), (leaf.detach(),))[1]
     np.testing.assert_allclose(tangent.reshape(-1).numpy(), plain @ x)
     batch = adjoint.tensor(RANDOM.random((3, 6)))
-    found = adjoint.vmap(lambda x: function(matrix, x))(batch)
-    np.testing.assert_allclose(found.reshape(3, 4).numpy(), batch.numpy() @ plain.T)
+    result = adjoint.vmap(lambda x: function(matrix, x))(batch)
+    np.testing.assert_allclose(result.reshape(3, 4).numpy(), batch.numpy() @ plain.T)
 
 
 def test_plain_products_forget_a_matrix_and_see_new_values() -> None:
@@ -128,46 +128,46 @@ def test_random_places_with_repetitions(m: int, n: int, count: int, seed: int) -
     rng = np.random.default_rng(seed)
     rows, columns, data = rng.integers(0, m, count), rng.integers(0, n, count), rng.random(count)
     matrix = scipy_sparse.coo_array((data, (rows, columns)), shape=(m, n))
-    own = sparse.from_scipy(matrix, requires_grad=True)
+    tensor = sparse.from_scipy(matrix, requires_grad=True)
     x = adjoint.tensor(rng.random(n))
-    y = own @ x
+    y = tensor @ x
     np.testing.assert_allclose(y.detach().numpy(), matrix.toarray() @ x.numpy(), atol=1e-12)
     y.sum().backward()
-    np.testing.assert_allclose(own.values.grad.numpy(), x.numpy()[columns])
+    np.testing.assert_allclose(tensor.values.grad.numpy(), x.numpy()[columns])
 
 
 def test_arithmetic() -> None:
     plain, other = dense(3, 4), dense(3, 4, seed=5)
-    own, constant = sparse.from_scipy(scipy_sparse.csr_array(plain), requires_grad=True), scipy_sparse.csc_array(other)
+    ours, constant = sparse.from_scipy(scipy_sparse.csr_array(plain), requires_grad=True), scipy_sparse.csc_array(other)
     s = adjoint.tensor(3.0, dtype=adjoint.float64, requires_grad=True)
-    found = (own * s - constant + own / 2 + 2 * -own).to_dense()
-    np.testing.assert_allclose(found.detach().numpy(), plain * 3 - other + plain / 2 - 2 * plain)
-    found.sum().backward()
+    result = (ours * s - constant + ours / 2 + 2 * -ours).to_dense()
+    np.testing.assert_allclose(result.detach().numpy(), plain * 3 - other + plain / 2 - 2 * plain)
+    result.sum().backward()
     assert s.grad.item() == pytest.approx(plain.sum())
-    np.testing.assert_allclose(own.values.grad.numpy(), 1.5)
+    np.testing.assert_allclose(ours.values.grad.numpy(), 1.5)
     for axis in (None, 0, 1, -1):
-        np.testing.assert_allclose(own.sum(axis).detach().numpy(), plain.sum(axis))
-    np.testing.assert_array_equal(own.to_scipy().toarray(), plain)
+        np.testing.assert_allclose(ours.sum(axis).detach().numpy(), plain.sum(axis))
+    np.testing.assert_array_equal(ours.to_scipy().toarray(), plain)
     assert (
-        repr(own)
+        repr(ours)
         == f"<SparseMatrix of 3×4, {np.count_nonzero(plain)} stored values, adjoint.float64, requires_grad=True>"
     )
     assert sparse.from_scipy(scipy_sparse.csr_array(np.eye(2, dtype=int))).dtype == adjoint.float64
 
 
 def test_functions_of_arrays() -> None:
-    own = sparse.from_scipy(scipy_sparse.csr_array(dense(3, 4)))
-    assert isinstance(own @ np.ones(4), np.ndarray) and not isinstance(own @ np.ones(4), adjoint.numpy.Array)
-    slope = adjoint.grad(lambda data: (own.with_values(data) @ np.ones(4)).sum())(own.values.numpy())
+    tensor = sparse.from_scipy(scipy_sparse.csr_array(dense(3, 4)))
+    assert isinstance(tensor @ np.ones(4), np.ndarray) and not isinstance(tensor @ np.ones(4), adjoint.numpy.Array)
+    slope = adjoint.grad(lambda data: (tensor.with_values(data) @ np.ones(4)).sum())(tensor.values.numpy())
     np.testing.assert_allclose(slope, 1.0)
 
 
 def test_structure_of_products() -> None:
     n = 30
     matrix = scipy_sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(n, n)).tocsr()
-    found, info = sparse.jacobian(lambda u: matrix @ u + u**3, np.ones(n), full_output=True)
+    rows, info = sparse.jacobian(lambda u: matrix @ u + u**3, np.ones(n), full_output=True)
     assert info == {"passes": 3, "colors": 3, "nnz": 3 * n - 2}
-    np.testing.assert_allclose(found.toarray(), matrix.toarray() + 3 * np.eye(n))
+    np.testing.assert_allclose(rows.toarray(), matrix.toarray() + 3 * np.eye(n))
     assert sparse.hessian(lambda u: u @ (matrix @ u), np.ones(n)).nnz == 3 * n - 2
 
 
@@ -200,22 +200,22 @@ def test_linear_algebra(name: str) -> None:
     plain, solve, reference = SOLVERS[name]
     matrix = scipy_sparse.csr_array(plain)
     np.testing.assert_allclose(solve(matrix, VECTOR), reference(plain, VECTOR), rtol=1e-8)
-    own = sparse.from_scipy(matrix)
-    data, b = own.values.clone().requires_grad_(), adjoint.tensor(VECTOR, requires_grad=True)
+    tensor = sparse.from_scipy(matrix)
+    data, b = tensor.values.clone().requires_grad_(), adjoint.tensor(VECTOR, requires_grad=True)
 
     def solved(data: Any, b: Any) -> Any:
         if name != "cg":
-            return solve(own.with_values(data), b)
+            return solve(tensor.with_values(data), b)
         # a matrix that stays symmetric
         flipped = sparse.from_scipy(matrix).with_values(data).T
-        return solve((own.with_values(data) + flipped) * 0.5, b)
+        return solve((tensor.with_values(data) + flipped) * 0.5, b)
 
     assert gradcheck(solved, (data, b), check_forward_ad=True)
     if name != "cg":
         assert gradgradcheck(solved, (data, b))
     batch = adjoint.tensor(RANDOM.random((3, N)))
-    found = adjoint.vmap(lambda b: solve(own, b))(batch).numpy()
-    np.testing.assert_allclose(found, reference(plain, batch.numpy().T).T, rtol=1e-8)
+    result = adjoint.vmap(lambda b: solve(tensor, b))(batch).numpy()
+    np.testing.assert_allclose(result, reference(plain, batch.numpy().T).T, rtol=1e-8)
     slope = adjoint.grad(lambda b: (solve(matrix, b) ** 2).sum())(VECTOR)
     step = 1e-6 * VECTOR
     change = (reference(plain, VECTOR + step) ** 2).sum() - (reference(plain, VECTOR - step) ** 2).sum()
@@ -226,12 +226,12 @@ def test_several_right_sides_and_one_factor(monkeypatch: pytest.MonkeyPatch) -> 
     factored = []
     own_splu = scipy_linalg.splu
     monkeypatch.setattr(scipy_linalg, "splu", lambda a: (factored.append(a), own_splu(a))[1])
-    own = sparse.from_scipy(scipy_sparse.csr_array(SQUARE), requires_grad=True)
+    tensor = sparse.from_scipy(scipy_sparse.csr_array(SQUARE), requires_grad=True)
     b = adjoint.tensor(RANDOM.random((N, 3)), requires_grad=True)
-    x = sparse.linalg.spsolve(own, b)
+    x = sparse.linalg.spsolve(tensor, b)
     np.testing.assert_allclose(x.detach().numpy(), np.linalg.solve(SQUARE, b.detach().numpy()))
     x.sum().backward()
-    sparse.linalg.spsolve(own, b)
+    sparse.linalg.spsolve(tensor, b)
     assert len(factored) == 1
 
 
@@ -239,11 +239,11 @@ def test_several_right_sides_and_one_factor(monkeypatch: pytest.MonkeyPatch) -> 
 def test_eigenvalues(which: str) -> None:
     upper = scipy_sparse.coo_array(np.triu(SYMMETRIC))
     rows, columns = np.concatenate([upper.row, upper.col]), np.concatenate([upper.col, upper.row])
-    own = sparse.from_scipy(scipy_sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(N, N)))
+    tensor = sparse.from_scipy(scipy_sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=(N, N)))
     data = adjoint.tensor(upper.data, requires_grad=True)
 
     def symmetric(data: Any) -> Any:
-        return own.with_values(adjoint.cat([data, data]) * 0.5)
+        return tensor.with_values(adjoint.cat([data, data]) * 0.5)
 
     values, vectors = sparse.linalg.eigsh(symmetric(data), 3, which=which)
     plain = symmetric(data).to_dense().detach().numpy()
@@ -297,8 +297,8 @@ BAD: dict[str, tuple[Callable[[], Any], Any, str]] = {
 def test_factors_of_complex_matrices(trans: str) -> None:
     matrix = scipy_sparse.csc_array(SQUARE + 1j * SYMMETRIC)
     sides = RANDOM.random((N, 2)) + 1j
-    found = sparse.linalg.splu(matrix).solve(sides, trans)
-    np.testing.assert_allclose(found, scipy_linalg.splu(matrix).solve(sides, trans), rtol=1e-10)
+    result = sparse.linalg.splu(matrix).solve(sides, trans)
+    np.testing.assert_allclose(result, scipy_linalg.splu(matrix).solve(sides, trans), rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::scipy.sparse.linalg.MatrixRankWarning")

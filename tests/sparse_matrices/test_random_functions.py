@@ -16,7 +16,7 @@ N = 12
 MATRIX = scipy_sparse.random_array((N, N), density=0.2, rng=np.random.default_rng(0)).tocsr()
 
 
-def written(x: Any, random: np.random.Generator) -> Any:
+def write(x: Any, random: np.random.Generator) -> Any:
     y = np.zeros_like(x)
     start = int(random.integers(0, 6))
     y[start : start + 6] = x[:6] ** 2
@@ -28,7 +28,7 @@ def written(x: Any, random: np.random.Generator) -> Any:
 
 
 STEPS: list[Callable[[Any, np.random.Generator], Any]] = [
-    written,
+    write,
     lambda x, random: x.reshape(3, 4).T.reshape(-1),
     lambda x, random: np.roll(x, int(random.integers(1, N))),
     lambda x, random: x[::-1] * x,
@@ -56,11 +56,11 @@ STEPS: list[Callable[[Any, np.random.Generator], Any]] = [
 
 
 def composed(seed: int) -> Callable[[Any], Any]:
-    chosen = np.random.default_rng(seed).integers(0, len(STEPS), 1 + seed % 5)
+    numbers = np.random.default_rng(seed).integers(0, len(STEPS), 1 + seed % 5)
 
     def function(x: Any) -> Any:
         random = np.random.default_rng(seed)
-        for number in chosen:
+        for number in numbers:
             x = STEPS[number](x, random)
         return x
 

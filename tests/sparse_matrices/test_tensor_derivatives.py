@@ -29,7 +29,7 @@ def values_at_random(seed: int = 0, kind: str = "float64") -> np.ndarray:
     return np.asarray(numbers * (random.random((M, N)) < 0.4), kind)
 
 
-def made(layout: Any, seed: int = 0, kind: str = "float64") -> Tensor:
+def make(layout: Any, seed: int = 0, kind: str = "float64") -> Tensor:
     x = adjoint.from_numpy(values_at_random(seed, kind))
     return x.to_sparse(layout=layout, blocksize=(2, 3) if "_bs" in repr(layout) else None).requires_grad_()
 
@@ -119,7 +119,7 @@ CASES = of_layouts(ANY, LAYOUTS) + of_layouts(MATRICES, PLAIN) + of_layouts(COO,
 
 @pytest.mark.parametrize(("function", "layout"), CASES)
 def test_beside_dense(function: Function, layout: Any) -> None:
-    s = made(layout)
+    s = make(layout)
     x = s.detach().to_dense().requires_grad_()
     result, expected = as_strided(function(s)), function(x)
     np.testing.assert_allclose(result.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
@@ -135,7 +135,7 @@ def test_second_order_and_forward(function: Function, layout: Any) -> None:
     def strided(s: Tensor) -> Tensor:
         return as_strided(function(s))
 
-    s = made(layout)
+    s = make(layout)
     has_corner = function in [ANY[name] for name in CORNERS]
     if has_corner and "_bs" in repr(layout):
         return
@@ -159,13 +159,13 @@ def test_values_in_one_place(name: str) -> None:
 
 @pytest.mark.parametrize("layout", PLAIN)
 def test_complex_products(layout: Any) -> None:
-    s = made(layout, kind="complex128")
+    s = make(layout, kind="complex128")
     b = (fixed(N, 2) * (1 + 2j)).requires_grad_()
     x = s.detach().to_dense().requires_grad_()
     (sparse.mm(s, b).abs() ** 2).sum().backward()
-    own, b.grad = b.grad, None
+    grad, b.grad = b.grad, None
     ((x @ b).abs() ** 2).sum().backward()
-    np.testing.assert_allclose(own, b.grad)
+    np.testing.assert_allclose(grad, b.grad)
     np.testing.assert_allclose(s.grad.to_dense(), x.grad * (x.detach() != 0))
 
 
@@ -174,7 +174,7 @@ def test_complex_products(layout: Any) -> None:
 
 @pytest.mark.parametrize("layout", PLAIN)
 def test_sparse_mm(layout: Any) -> None:
-    s, b = made(layout), fixed(N, 3).requires_grad_()
+    s, b = make(layout), fixed(N, 3).requires_grad_()
     product = sparse.mm(s, b)
     expected = scipy.sparse.csr_array(s.detach().to_dense().numpy()) @ b.detach().numpy()
     np.testing.assert_allclose(product.detach(), expected)
@@ -191,7 +191,7 @@ def test_sparse_mm(layout: Any) -> None:
 @pytest.mark.parametrize("layout", PLAIN)
 @pytest.mark.parametrize("other", PLAIN)
 def test_product_of_two_sparse_matrices(layout: Any, other: Any) -> None:
-    a, b = made(layout), made(other, 1)
+    a, b = make(layout), make(other, 1)
     product = sparse.mm(a, b.t())
     assert product.layout is layout
     expected = a.detach().to_dense() @ b.detach().to_dense().T
@@ -221,7 +221,7 @@ def test_whole_numbers_take_no_sparse_ones_with_fractions() -> None:
 
 
 def test_reduced_products() -> None:
-    s, b = made(adjoint.sparse_csr), fixed(N, 2).requires_grad_()
+    s, b = make(adjoint.sparse_csr), fixed(N, 2).requires_grad_()
     x = s.detach().to_dense().numpy()
     for reduce, function in (("sum", np.sum), ("mean", np.mean), ("amax", np.max), ("amin", np.min), ("prod", np.prod)):
         result = sparse.mm(s, b, reduce)
@@ -233,7 +233,7 @@ def test_reduced_products() -> None:
 
 
 def test_sampled_addmm() -> None:
-    s, a, b = made(adjoint.sparse_csr), fixed(M, 2).requires_grad_(), fixed(2, N, seed=6).requires_grad_()
+    s, a, b = make(adjoint.sparse_csr), fixed(M, 2).requires_grad_(), fixed(2, N, seed=6).requires_grad_()
     result = sparse.sampled_addmm(s, a, b, beta=0.5, alpha=2)
     assert result.layout is adjoint.sparse_csr
     x = s.detach().to_dense()
@@ -321,9 +321,9 @@ def test_random_patterns(data: st.DataObject) -> None:
     dense = adjoint.from_numpy(x.copy()).requires_grad_()
     b = adjoint.from_numpy(np.arange(1.0, n * k + 1).reshape(n, k)).requires_grad_()
     (sparse.mm(s, b) ** 2).sum().backward()
-    own, b.grad = b.grad, None
+    grad, b.grad = b.grad, None
     ((dense @ b) ** 2).sum().backward()
-    np.testing.assert_allclose(own, b.grad)
+    np.testing.assert_allclose(grad, b.grad)
     assert s.grad.layout is layout
     np.testing.assert_allclose(s.grad.to_dense(), dense.grad * adjoint.from_numpy((x != 0).astype(float)))
     np.testing.assert_array_equal((s + s.t().t()).detach().to_dense(), 2 * x)
@@ -339,12 +339,12 @@ def test_gradients_have_the_layout_of_the_leaf(layout: Any) -> None:
         lambda s: (2 * s).to_dense(),
         lambda s: s.to_sparse(layout=PLAIN[0]).to_dense(),
     ):
-        s = made(layout)
+        s = make(layout)
         function(s).sum().backward()
         assert s.grad.layout is layout
         np.testing.assert_array_equal(s.grad.to_dense() != 0, s.to_dense() != 0) if not s.grad._nnz() else None
         assert s.grad._nnz() == s._nnz()
-    s = made(layout)
+    s = make(layout)
     s.to_dense(masked_grad=False).sum().backward()
     assert s.grad.layout is layout
     assert s.grad.to_dense().tolist() == np.ones((M, N)).tolist()
@@ -352,7 +352,7 @@ def test_gradients_have_the_layout_of_the_leaf(layout: Any) -> None:
 
 def test_functions_with_dense_gradients() -> None:
     for function in (lambda s: s @ fixed(N, 2), lambda s: s.sum(), lambda s: fixed(M, N) + s):
-        s = made(adjoint.sparse_csr)
+        s = make(adjoint.sparse_csr)
         function(s).sum().backward()
         assert s.grad.layout is adjoint.strided
 
@@ -370,11 +370,11 @@ def test_gradients_of_values_and_of_dense_tensors() -> None:
 
 @pytest.mark.parametrize("masked", [None, True, False])
 def test_gradcheck_masked(masked: bool | None) -> None:
-    s = made(adjoint.sparse_coo)
+    s = make(adjoint.sparse_coo)
     options = {} if masked is None else {"masked": masked}
-    own = masked is True
-    assert gradcheck(lambda s: s.to_dense(), s, raise_exception=False, **options) is own
-    assert gradcheck(lambda s: sparse.mm(s, fixed(N, 2)), s, raise_exception=False, **options) is own
+    has_pattern = masked is True
+    assert gradcheck(lambda s: s.to_dense(), s, raise_exception=False, **options) is has_pattern
+    assert gradcheck(lambda s: sparse.mm(s, fixed(N, 2)), s, raise_exception=False, **options) is has_pattern
     assert gradcheck(lambda s: s @ fixed(N, 2), s, **options)
     assert gradcheck(lambda s: s.to_dense(masked_grad=False), s, **options)
     with pytest.raises(ValueError, match="Sparse output is not supported at gradcheck yet"):
@@ -392,7 +392,7 @@ def test_gradcheck_finds_a_fault() -> None:
         def backward(ctx: Any, g: Tensor) -> Tensor:
             return g * 2
 
-    assert not gradcheck(Wrong.apply, made(adjoint.sparse_coo), masked=True, raise_exception=False)
+    assert not gradcheck(Wrong.apply, make(adjoint.sparse_coo), masked=True, raise_exception=False)
 
 
 # accumulation ---------------------------------------------------------------------------------------------------------
@@ -435,13 +435,13 @@ def test_sums_inside_a_pass() -> None:
 
 
 def test_a_gradient_is_memory_of_its_own() -> None:
-    s = made(adjoint.sparse_coo)
-    kept: list[Tensor] = []
-    s.register_hook(kept.append)
+    s = make(adjoint.sparse_coo)
+    grads: list[Tensor] = []
+    s.register_hook(grads.append)
     for _ in range(2):
         sparse.sum(s).backward()
     assert s.grad.to_dense().sum() == 2 * s._nnz()
-    assert all(g.to_dense().sum() == s._nnz() for g in kept)
+    assert all(g.to_dense().sum() == s._nnz() for g in grads)
 
 
 def test_hooks_get_sparse_gradients() -> None:
@@ -473,12 +473,12 @@ def test_embedding(options: dict[str, Any]) -> None:
         y = functional.embedding(adjoint.tensor([[1, 1], [3, 0]]), w, sparse=is_sparse, **options)
         (y * fixed(2, 2, 2)).sum().backward()
         gradients.append(w.grad)
-    own, expected = gradients
-    assert own.layout is adjoint.sparse_coo
-    assert (own.sparse_dim(), own.dense_dim()) == (1, 1)
-    assert not own.is_coalesced()
-    np.testing.assert_array_equal(own.to_dense(), expected)
-    assert own._nnz() == {1: 2, -1: 3}.get(options.get("padding_idx", 0), 4)
+    actual, expected = gradients
+    assert actual.layout is adjoint.sparse_coo
+    assert (actual.sparse_dim(), actual.dense_dim()) == (1, 1)
+    assert not actual.is_coalesced()
+    np.testing.assert_array_equal(actual.to_dense(), expected)
+    assert actual._nnz() == {1: 2, -1: 3}.get(options.get("padding_idx", 0), 4)
 
 
 @pytest.mark.parametrize("options", BAGS)
@@ -527,7 +527,7 @@ def test_training_with_sparse_gradients() -> None:
 
 
 def test_in_place() -> None:
-    s = made(adjoint.sparse_csr).detach()
+    s = make(adjoint.sparse_csr).detach()
     x = s.to_dense()
     assert s.mul_(2).to_dense().tolist() == (2 * x).tolist()
     assert s.add_(s.clone()).to_dense().tolist() == (4 * x).tolist()
@@ -542,7 +542,7 @@ def test_in_place() -> None:
 
 
 def test_in_place_with_history() -> None:
-    s = made(adjoint.sparse_coo)
+    s = make(adjoint.sparse_coo)
     y = s * 2
     y.mul_(3)
     sparse.sum(y).backward()
@@ -555,7 +555,7 @@ def test_in_place_with_history() -> None:
 
 
 def test_overwritten_values_are_found() -> None:
-    s = made(adjoint.sparse_csr)
+    s = make(adjoint.sparse_csr)
     b = fixed(N, 2).requires_grad_()
     y = sparse.mm(s, b)
     with adjoint.no_grad():
@@ -575,7 +575,7 @@ def test_overwritten_values_are_found() -> None:
 
 
 def test_vmap_over_dense_operands() -> None:
-    s = made(adjoint.sparse_csr).detach()
+    s = make(adjoint.sparse_csr).detach()
     columns = fixed(5, N)
     expected = columns @ s.to_dense().T
     np.testing.assert_allclose(adjoint.vmap(lambda c: s @ c)(columns), expected)
@@ -587,7 +587,7 @@ def test_vmap_over_dense_operands() -> None:
 
 
 def test_functional_transformations() -> None:
-    s = made(adjoint.sparse_coo).detach()
+    s = make(adjoint.sparse_coo).detach()
     gradient = adjoint.func.grad(lambda s: sparse.sum(s * s))(s)
     assert gradient.layout is adjoint.sparse_coo
     np.testing.assert_allclose(gradient.to_dense(), 2 * s.to_dense())
@@ -617,15 +617,15 @@ def test_compiled_functions_run_as_they_are() -> None:
     for _ in range(3):
         w = fixed(4, 2).requires_grad_()
         compiled(w).backward()
-        own, w.grad = w.grad, None
+        grad, w.grad = w.grad, None
         step(w).backward()
-        assert own.layout is adjoint.sparse_coo
-        np.testing.assert_array_equal(own.to_dense(), w.grad.to_dense())
+        assert grad.layout is adjoint.sparse_coo
+        np.testing.assert_array_equal(grad.to_dense(), w.grad.to_dense())
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
 def test_anomaly_mode_looks_at_sparse_cotangents() -> None:
-    w, s = fixed(4, 2).requires_grad_(), made(adjoint.sparse_coo)
+    w, s = fixed(4, 2).requires_grad_(), make(adjoint.sparse_coo)
     with adjoint.autograd.detect_anomaly():
         step(w).backward()
         with pytest.raises(RuntimeError, match="returned nan values"):
@@ -646,12 +646,12 @@ def test_checkpoint_and_custom_function() -> None:
             assert s.layout is adjoint.sparse_csr
             return g * 2
 
-    s = made(adjoint.sparse_csr)
+    s = make(adjoint.sparse_csr)
     function = lambda s: sparse.mm(Doubled.apply(s), fixed(N, 2))
     adjoint.utils.checkpoint.checkpoint(function, s, use_reentrant=False).sum().backward()
-    own, s.grad = s.grad, None
+    grad, s.grad = s.grad, None
     sparse.mm(s, 2 * fixed(N, 2)).sum().backward()
-    np.testing.assert_allclose(own.to_dense(), s.grad.to_dense())
+    np.testing.assert_allclose(grad.to_dense(), s.grad.to_dense())
 
 
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])

@@ -68,10 +68,10 @@ def test_options_of_makers() -> None:
     assert leaf.requires_grad
     assert leaf.dtype is adjoint.float64
     values = adjoint.ones(2, requires_grad=True)
-    made = adjoint.sparse_coo_tensor([[0, 4]], values)
-    assert type(made.grad_fn).__name__ == "SparseCooTensorWithDimsAndTensorsBackward0"
-    made = adjoint.sparse_csr_tensor([0, 1, 2], [0, 1], values)
-    assert type(made.grad_fn).__name__ == "SparseCompressedTensorBackward0"
+    tensor = adjoint.sparse_coo_tensor([[0, 4]], values)
+    assert type(tensor.grad_fn).__name__ == "SparseCooTensorWithDimsAndTensorsBackward0"
+    tensor = adjoint.sparse_csr_tensor([0, 1, 2], [0, 1], values)
+    assert type(tensor.grad_fn).__name__ == "SparseCompressedTensorBackward0"
     assert adjoint.sparse_coo_tensor([[0, 4]], [1, 2], is_coalesced=True).is_coalesced()
 
 
@@ -115,16 +115,16 @@ def test_batches_and_dense_axes(name: str) -> None:
     one[1] = one[0] * 2
     assert as_layout(one, name).to_dense().tolist() == one.tolist()
     hybrid = dense((4, 6, 2), 2)
-    made = hybrid.to_sparse(layout=getattr(adjoint, name), blocksize=(2, 3) if "_bs" in name else None, dense_dim=1)
-    assert made.dense_dim() == 1
-    assert made.to_dense().tolist() == hybrid.tolist()
+    tensor = hybrid.to_sparse(layout=getattr(adjoint, name), blocksize=(2, 3) if "_bs" in name else None, dense_dim=1)
+    assert tensor.dense_dim() == 1
+    assert tensor.to_dense().tolist() == hybrid.tolist()
 
 
 def test_scipys_blocks() -> None:
     expected = scipy.sparse.bsr_array(dense().numpy(), blocksize=(2, 3)).sorted_indices()
-    made = dense().to_sparse_bsr((2, 3))
-    assert made.crow_indices().tolist() == expected.indptr.tolist()
-    np.testing.assert_array_equal(made.values().numpy(), expected.data)
+    tensor = dense().to_sparse_bsr((2, 3))
+    assert tensor.crow_indices().tolist() == expected.indptr.tolist()
+    np.testing.assert_array_equal(tensor.values().numpy(), expected.data)
 
 
 def test_hybrid_coordinates() -> None:
@@ -138,13 +138,13 @@ def test_hybrid_coordinates() -> None:
 def test_mask() -> None:
     mask = (dense(seed=1) != 0).double()
     for name in LAYOUTS:
-        own = as_layout(mask, name)
-        expected = (dense() * (own.to_dense() != 0)).tolist() if "_bs" not in name else None
-        masked = dense().sparse_mask(own)
-        assert masked.layout is own.layout
+        pattern = as_layout(mask, name)
+        expected = (dense() * (pattern.to_dense() != 0)).tolist() if "_bs" not in name else None
+        masked = dense().sparse_mask(pattern)
+        assert masked.layout is pattern.layout
         if expected is not None:
             assert masked.to_dense().tolist() == expected
-            assert dense().to_sparse().sparse_mask(own).to_dense().tolist() == expected
+            assert dense().to_sparse().sparse_mask(pattern).to_dense().tolist() == expected
 
 
 # texts, copies --------------------------------------------------------------------------------------------------------

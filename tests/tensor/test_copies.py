@@ -25,15 +25,15 @@ PLUGIN = "adjoint.testing.pytest_plugin"  # holds a fixture, which is pytest's o
 
 def _is_public(name):
     first, *others = name.split(".")
-    inside = bool({*others[:1]} & INSIDE) or any(part.startswith("_") for part in others)
-    return first == "adjoint" and not inside and name != PLUGIN
+    is_internal = bool({*others[:1]} & INSIDE) or any(part.startswith("_") for part in others)
+    return first == "adjoint" and not is_internal and name != PLUGIN
 
 
 def _public_modules():
     """The names of all public modules, also of those that others make when they are imported."""
-    for found in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
-        if _is_public(found.name):
-            importlib.import_module(found.name)
+    for actual in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
+        if _is_public(actual.name):
+            importlib.import_module(actual.name)
     return sorted(filter(_is_public, sys.modules))
 
 
@@ -44,18 +44,18 @@ def _public(module):
     library = sys.modules.get(names)
     for name in dir(space):
         value = getattr(space, name)
-        own = value is not getattr(library, name, None) and typing.get_origin(value) is None
-        if callable(value) and not name.startswith("_") and own:
+        is_here = value is not getattr(library, name, None) and typing.get_origin(value) is None
+        if callable(value) and not name.startswith("_") and is_here:
             yield name, value
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("module", _public_modules())
 def test_public_functions_are_pickled_by_name(module):
-    found = dict(_public(module))
-    assert [name for name, value in found.items() if copy.deepcopy(value) is not value] == []
-    assert [name for name, value in found.items() if copy.copy(value) is not value] == []
-    for name, value in found.items():
+    result = dict(_public(module))
+    assert [name for name, value in result.items() if copy.deepcopy(value) is not value] == []
+    assert [name for name, value in result.items() if copy.copy(value) is not value] == []
+    for name, value in result.items():
         assert pickle.loads(pickle.dumps(value)) is value, name
 
 

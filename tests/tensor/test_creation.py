@@ -359,7 +359,7 @@ def test_logspace():
 # random numbers -----------------------------------------------------------------------------------------------------
 
 
-def drawn(generator=None):
+def draw(generator=None):
     """Of each kind of random numbers some."""
     half = adjoint.full((20,), 0.5)
     return [
@@ -377,27 +377,27 @@ def values(tensors):
 
 def test_seeds_reproduce():
     adjoint.manual_seed(3)
-    first, second = values(drawn()), values(drawn())
+    first, second = values(draw()), values(draw())
     assert first != second and adjoint.initial_seed() == 3
     adjoint.manual_seed(3)
-    assert values(drawn()) == first
+    assert values(draw()) == first
     adjoint.manual_seed(4)
-    assert values(drawn()) != first
+    assert values(draw()) != first
 
 
 def test_generators_are_independent_of_the_default():
     generator = adjoint.Generator()
-    first = values(drawn(generator.manual_seed(3)))
-    drawn()
-    assert values(drawn(generator.manual_seed(3))) == first and generator.initial_seed() == 3
+    first = values(draw(generator.manual_seed(3)))
+    draw()
+    assert values(draw(generator.manual_seed(3))) == first and generator.initial_seed() == 3
 
 
 def test_rng_state():
     state = adjoint.get_rng_state()
     assert state.dtype is adjoint.uint8 and state.ndim == 1
-    first = values(drawn())
+    first = values(draw())
     adjoint.set_rng_state(state)
-    assert values(drawn()) == first
+    assert values(draw()) == first
     with raises(TypeError, "RNG state must be"):
         adjoint.set_rng_state(adjoint.ones(2))
     with pytest.raises(TypeError, match=r"expected an? .*ByteTensor, but got list"):
@@ -563,8 +563,8 @@ def test_range():
     with pytest.warns(UserWarning, match="adjoint.range is deprecated"):
         assert adjoint.range(1, 2, 0.5).tolist() == [1, 1.5, 2]
     with pytest.warns(UserWarning, match="deprecated"):
-        found = adjoint.range(4, 1, -2, dtype=adjoint.int64), adjoint.range(0, 1, 0.1)
-    assert found[0].tolist() == [4, 2] and found[1].shape == (11,)
+        result = adjoint.range(4, 1, -2, dtype=adjoint.int64), adjoint.range(0, 1, 0.1)
+    assert result[0].tolist() == [4, 2] and result[1].shape == (11,)
     for arguments, text in [((4, 1), "upper bound and lower bound inconsistent"), ((1, 4, 0), "step must be nonzero")]:
         with pytest.warns(UserWarning, match="deprecated"), raises(RuntimeError, text):
             adjoint.range(*arguments)

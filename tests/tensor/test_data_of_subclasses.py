@@ -19,7 +19,7 @@ class Weight(Tensor):
         return Tensor._make_subclass(cls, data, True)
 
     def __init__(self, data):
-        self.given = data
+        self.data = data
 
 
 def test_subclasses_made_of_data():

@@ -17,7 +17,7 @@ import adjoint
 from adjoint.tensor.memory import torch_files
 
 
-def written(value, **options):
+def stored(value, **options):
     file = io.BytesIO()
     adjoint.save(value, file, **options)
     file.seek(0)
@@ -28,7 +28,7 @@ def written(value, **options):
 def test_everything_comes_back(protocol):
     weight = adjoint.nn.Parameter(adjoint.tensor([1.0, 2.0]))
     weight.tag = "first"
-    given = {
+    contents = {
         "weight": weight,
         "kinds": [adjoint.tensor([1, 2], dtype=kind) for kind in (adjoint.bfloat16, adjoint.int8, adjoint.complex64)],
         "plain": (1.5, None, "text", b"bytes", True, 2j, {1, 2}),
@@ -38,14 +38,14 @@ def test_everything_comes_back(protocol):
         "named": (adjoint.float32, adjoint.Size([1, 2]), adjoint.device("cpu")),
         "view": adjoint.arange(6.0).reshape(2, 3).T,
     }
-    found = adjoint.load(written(given, pickle_protocol=protocol))
-    assert type(found["weight"]) is adjoint.nn.Parameter and found["weight"].requires_grad
-    assert found["weight"].tag == "first" and found["weight"].tolist() == [1, 2]
-    assert [each.dtype for each in found["kinds"]] == [each.dtype for each in given["kinds"]]
-    assert all(found[name] == given[name] for name in ("plain", "mappings", "named"))
-    assert [type(each) for each in found["mappings"]] == [collections.OrderedDict, collections.Counter]
-    assert found["array"].tolist() == [2, 1, 0] and found["number"] == 3
-    assert found["view"].tolist() == given["view"].tolist()
+    result = adjoint.load(stored(contents, pickle_protocol=protocol))
+    assert type(result["weight"]) is adjoint.nn.Parameter and result["weight"].requires_grad
+    assert result["weight"].tag == "first" and result["weight"].tolist() == [1, 2]
+    assert [each.dtype for each in result["kinds"]] == [each.dtype for each in contents["kinds"]]
+    assert all(result[name] == contents[name] for name in ("plain", "mappings", "named"))
+    assert [type(each) for each in result["mappings"]] == [collections.OrderedDict, collections.Counter]
+    assert result["array"].tolist() == [2, 1, 0] and result["number"] == 3
+    assert result["view"].tolist() == contents["view"].tolist()
 
 
 def test_the_state_of_every_schedule_comes_back():
@@ -58,19 +58,19 @@ def test_the_state_of_every_schedule_comes_back():
         lambda optimizer: schedules.SequentialLR(optimizer, [schedules.ConstantLR(optimizer)], []),
     ):
         state = make(adjoint.optim.SGD(parameters, lr=0.1)).state_dict()
-        assert adjoint.load(written(state)) == state
+        assert adjoint.load(stored(state)) == state
 
 
 def test_history_stays_behind():
     x = adjoint.ones(2, requires_grad=True)
-    found = adjoint.load(written(2 * x))
-    assert found.is_leaf and found.requires_grad and found.tolist() == [2, 2]
+    result = adjoint.load(stored(2 * x))
+    assert result.is_leaf and result.requires_grad and result.tolist() == [2, 2]
 
 
 def test_by_path(tmp_path):
     adjoint.save(adjoint.ones(2), tmp_path / "ones")
-    for place in ("cpu", "cpu:0", adjoint.device("cpu")):
-        assert adjoint.load(str(tmp_path / "ones"), map_location=place).tolist() == [1, 1]
+    for location in ("cpu", "cpu:0", adjoint.device("cpu")):
+        assert adjoint.load(str(tmp_path / "ones"), map_location=location).tolist() == [1, 1]
 
 
 class Other:
@@ -80,20 +80,21 @@ class Other:
 @pytest.mark.parametrize("value", [os.system, Other, Other()], ids=["function", "class", "instance"])
 def test_what_could_run_code_is_refused_unless_asked_for(value):
     with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed: the file names .* weights_only=False"):
-        adjoint.load(written(value))
-    assert type(adjoint.load(written(value), weights_only=False)) is type(value)
+        adjoint.load(stored(value))
+    assert type(adjoint.load(stored(value), weights_only=False)) is type(value)
 
 
 def test_pickles_of_earlier_versions_are_read():
     state = {"weight": adjoint.nn.Parameter(adjoint.ones(2)), "number": 3}
-    found = adjoint.load(io.BytesIO(pickle.dumps(state)))
-    assert type(found["weight"]) is adjoint.nn.Parameter and found["weight"].tolist() == [1, 1] and found["number"] == 3
+    result = adjoint.load(io.BytesIO(pickle.dumps(state)))
+    assert type(result["weight"]) is adjoint.nn.Parameter
+    assert result["weight"].tolist() == [1, 1] and result["number"] == 3
 
 
 def test_tensors_over_one_memory_stay_so():
     x = adjoint.arange(6.0)
-    found, first, column = adjoint.load(written([x, x[1:3], x.reshape(2, 3)[:, 2]]))
-    found[2] = 9.0
+    result, first, column = adjoint.load(stored([x, x[1:3], x.reshape(2, 3)[:, 2]]))
+    result[2] = 9.0
     assert first.tolist() == [1, 9] and column.tolist() == [9, 5]
 
 
@@ -114,11 +115,11 @@ def test_tensors_that_lie_in_a_mapped_file(tmp_path):
         "none": adjoint.ones(0),
     }
     adjoint.save(tensors, path)
-    read = adjoint.load(path, mmap=True)
-    assert all(read[name].tolist() == tensors[name].tolist() for name in tensors)
-    assert all(is_mapped(read[name]) and read[name]._array.flags.aligned for name in ("whole", "part", "short"))
-    read["whole"].mul_(2)
-    assert read["part"].tolist() == [4, 6, 8, 10]
+    contents = adjoint.load(path, mmap=True)
+    assert all(contents[name].tolist() == tensors[name].tolist() for name in tensors)
+    assert all(is_mapped(contents[name]) and contents[name]._array.flags.aligned for name in ("whole", "part", "short"))
+    contents["whole"].mul_(2)
+    assert contents["part"].tolist() == [4, 6, 8, 10]
     assert adjoint.load(path)["whole"].tolist() == whole.tolist()
 
 
@@ -151,7 +152,7 @@ def test_what_cannot_be_mapped(tmp_path):
 def test_the_archive_is_one_of_torch():
     """The names in the pickle are torch's; tests/data/torch_state_dict.pt is a file that torch.save wrote."""
     state = collections.OrderedDict(weight=adjoint.ones(2, 3))
-    with zipfile.ZipFile(written(state)) as archive:
+    with zipfile.ZipFile(stored(state)) as archive:
         names = {name: archive.read(name) for name in archive.namelist()}
     assert set(names) == {f"archive/{name}" for name in ("data.pkl", "byteorder", "data/0", "version")}
     assert names["archive/data/0"] == numpy.ones(6, "f4").tobytes() and names["archive/version"] == b"3\n"
@@ -162,13 +163,13 @@ def test_the_order_of_bytes_is_that_of_the_machine(monkeypatch):
     """A file tells it, and machines of the other order read it; a storage without a type has that of its tensors."""
     here, there = ("little", "big") if sys.byteorder == "little" else ("big", "little")
     one = adjoint.tensor([1, 2], dtype=adjoint.uint16)  # torch has no class of storages for it
-    typed, untyped = written(one.to(adjoint.int16)), written([one, one[1:]])
+    typed, untyped = stored(one.to(adjoint.int16)), stored([one, one[1:]])
     with zipfile.ZipFile(typed) as archive:
         assert archive.read("archive/byteorder").decode() == here
     monkeypatch.setattr(sys, "byteorder", there)
     assert adjoint.load(typed).tolist() == [256, 512]
     assert [x.tolist() for x in adjoint.load(untyped)] == [[256, 512], [512]]
-    with zipfile.ZipFile(written(adjoint.ones(1))) as archive:
+    with zipfile.ZipFile(stored(adjoint.ones(1))) as archive:
         assert archive.read("archive/byteorder").decode() == there
 
 
@@ -182,7 +183,7 @@ def test_a_storage_in_another_order_of_bytes_has_one_dtype():
 
 def test_arrays_of_bfloat16_in_another_order_of_bytes_are_refused(monkeypatch):
     """NumPy has no dtype for them; those of other types keep their order."""
-    halves, numbers = (written(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
+    halves, numbers = (stored(adjoint.ones(2, dtype=kind).numpy()) for kind in (adjoint.bfloat16, adjoint.int16))
     assert adjoint.load(halves).tolist() == [1, 1]
     monkeypatch.setattr(sys, "byteorder", "big" if sys.byteorder == "little" else "little")
     assert adjoint.load(numbers).tolist() == [1, 1]
@@ -196,25 +197,25 @@ def words(contents):
 
 
 def test_a_file_that_torch_wrote_is_read():
-    found = adjoint.load(Path(__file__).parents[1] / "data" / "torch_state_dict.pt")
+    result = adjoint.load(Path(__file__).parents[1] / "data" / "torch_state_dict.pt")
     model = adjoint.nn.Sequential(adjoint.nn.Linear(2, 3), adjoint.nn.BatchNorm1d(3))
-    assert str(model.load_state_dict(found["model"])) == "<All keys matched successfully>"
-    assert found["model"]._metadata["1"] == {"version": 2}
-    assert type(found["parameter"]) is adjoint.nn.Parameter and found["parameter"].requires_grad
-    found["views"][0][0] = 9.0
-    assert found["x"].tolist() == [0, 9, 2, 3, 4, 5] and found["x"].tag == "first"
-    assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5]] and found["conjugate"].tolist() == [-1j]
-    assert [found[name].dtype for name in ("uint16", "bfloat16")] == [adjoint.uint16, adjoint.bfloat16]
-    assert found["plain"] == (adjoint.float32, adjoint.Size([2]), adjoint.device("cpu"))
+    assert str(model.load_state_dict(result["model"])) == "<All keys matched successfully>"
+    assert result["model"]._metadata["1"] == {"version": 2}
+    assert type(result["parameter"]) is adjoint.nn.Parameter and result["parameter"].requires_grad
+    result["views"][0][0] = 9.0
+    assert result["x"].tolist() == [0, 9, 2, 3, 4, 5] and result["x"].tag == "first"
+    assert result["turned"].tolist() == [[0, 3], [1, 4], [2, 5]] and result["conjugate"].tolist() == [-1j]
+    assert [result[name].dtype for name in ("uint16", "bfloat16")] == [adjoint.uint16, adjoint.bfloat16]
+    assert result["plain"] == (adjoint.float32, adjoint.Size([2]), adjoint.device("cpu"))
     optimizer = adjoint.optim.Adam(model.parameters())
-    optimizer.load_state_dict(found["optimizer"])
+    optimizer.load_state_dict(result["optimizer"])
     assert optimizer.state[model[0].weight]["step"] == 1
 
 
 def altered(change):
     """A file of torch's form whose pickle is another one."""
     file = io.BytesIO()
-    with zipfile.ZipFile(written(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
+    with zipfile.ZipFile(stored(adjoint.ones(2))) as archive, zipfile.ZipFile(file, "w") as other:
         for name in archive.namelist():
             contents = archive.read(name)
             other.writestr(name, change(contents) if name.endswith("data.pkl") else contents)
@@ -241,14 +242,14 @@ def test_archives_with_other_references_are_refused(change):
 def test_whole_modules_are_read_where_code_may_run():
     model = adjoint.nn.Sequential(adjoint.nn.Linear(2, 3), adjoint.nn.ReLU())
     with pytest.raises(pickle.UnpicklingError, match="weights_only=False"):
-        adjoint.load(written(model))
-    found = adjoint.load(written(model), weights_only=False)
-    assert str(found) == str(model) and found[0].weight.tolist() == model[0].weight.tolist()
+        adjoint.load(stored(model))
+    result = adjoint.load(stored(model), weights_only=False)
+    assert str(result) == str(model) and result[0].weight.tolist() == model[0].weight.tolist()
 
 
 def test_other_places_are_refused():
     with pytest.raises(ValueError, match="map_location='cpu', but got 'cuda:0'"):
-        adjoint.load(written(1), map_location="cuda:0")
+        adjoint.load(stored(1), map_location="cuda:0")
 
 
 # files that somebody wrote by hand -----------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ UNSAFE = {
 @pytest.mark.parametrize("value", UNSAFE.values(), ids=UNSAFE)
 def test_files_call_nothing_with_arguments_of_their_own(value, protocol):
     with pytest.raises(pickle.UnpicklingError, match=r"Weights only load failed: .* weights_only=False"):
-        adjoint.load(written(value, pickle_protocol=protocol))
+        adjoint.load(stored(value, pickle_protocol=protocol))
 
 
 @pytest.mark.parametrize("kind", list("?bhilqBHILQefdgFDG"))
@@ -318,12 +319,12 @@ def test_files_call_nothing_with_arguments_of_their_own(value, protocol):
 def test_arrays_of_every_plain_type_and_layout_come_back(kind, order, protocol):
     dtype = numpy.dtype(kind).newbyteorder(order)
     whole = numpy.arange(24).reshape(2, 3, 4).astype(dtype)
-    for given in (whole, whole.T, whole.transpose(1, 0, 2), whole[::-1], whole[:0], whole[0, 0, 0], whole[:1, :, :1]):
-        found, again = adjoint.load(written([given, given], pickle_protocol=protocol))
-        plain = pickle.loads(pickle.dumps(given, protocol=protocol))
-        assert found.dtype == plain.dtype and found.strides == plain.strides and found is again
-        assert found.shape == given.shape and numpy.array_equal(found, given)
-    assert adjoint.load(written(dtype, pickle_protocol=protocol)) == dtype
+    for array in (whole, whole.T, whole.transpose(1, 0, 2), whole[::-1], whole[:0], whole[0, 0, 0], whole[:1, :, :1]):
+        result, again = adjoint.load(stored([array, array], pickle_protocol=protocol))
+        plain = pickle.loads(pickle.dumps(array, protocol=protocol))
+        assert result.dtype == plain.dtype and result.strides == plain.strides and result is again
+        assert result.shape == array.shape and numpy.array_equal(result, array)
+    assert adjoint.load(stored(dtype, pickle_protocol=protocol)) == dtype
 
 
 def test_a_short_file_asks_for_little_memory():
@@ -349,12 +350,12 @@ def test_instructions_that_save_never_writes_are_unknown():
 
 @pytest.mark.parametrize("protocol", [0, 2, 5])
 def test_files_cut_off_or_with_other_bytes_raise_one_kind_of_error(protocol):
-    whole = written({"a": adjoint.ones(3), "b": [1, (2.0, {3})]}, pickle_protocol=protocol).getvalue()
+    whole = stored({"a": adjoint.ones(3), "b": [1, (2.0, {3})]}, pickle_protocol=protocol).getvalue()
     draw = numpy.random.default_rng(protocol)
-    for place in range(len(whole)):
+    for position in range(len(whole)):
         spoilt = bytearray(whole)
-        spoilt[place] = draw.integers(256)
-        for contents in (whole[:place], bytes(spoilt)):
+        spoilt[position] = draw.integers(256)
+        for contents in (whole[:position], bytes(spoilt)):
             try:
                 adjoint.load(io.BytesIO(contents))
             except pickle.UnpicklingError:

@@ -14,10 +14,10 @@ from adjoint.nn import functional as F
 
 class Log(overrides.TorchFunctionMode):
     def __init__(self) -> None:
-        self.seen: list[Any] = []
+        self.functions: list[Any] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(func)
+        self.functions.append(func)
         return func(*args, **(kwargs or {}))
 
 
@@ -57,18 +57,18 @@ def test_blocks_get_the_functions_that_users_call(call):
     x = adjoint.ones(2, 2)
     outside = run(x)
     with Log() as log:
-        inside = run(x)
-    assert log.seen == [function]
-    assert adjoint.equal(inside, outside)
+        result = run(x)
+    assert log.functions == [function]
+    assert adjoint.equal(result, outside)
     run(x)
-    assert log.seen == [function]
+    assert log.functions == [function]
 
 
 def test_functions_in_place_are_seen_and_run():
     x = adjoint.ones(2)
     with Log() as log:
         x.mul_(3)
-    assert [each.__name__ for each in log.seen] == ["mul_"]
+    assert [each.__name__ for each in log.functions] == ["mul_"]
     assert x.tolist() == [3, 3]
 
 
@@ -97,7 +97,7 @@ def test_gradients_are_those_without_the_block():
     with Log() as log:
         (x * x).sum().backward()
     assert x.grad.tolist() == [2, 4]
-    assert [each.__name__ for each in log.seen] == ["mul", "sum"]
+    assert [each.__name__ for each in log.functions] == ["mul", "sum"]
 
 
 def test_types_are_the_classes_with_an_override():
@@ -134,7 +134,7 @@ def test_other_threads_are_not_in_the_block():
         thread = threading.Thread(target=lambda: adjoint.ones(2) + 1)
         thread.start()
         thread.join()
-    assert log.seen == []
+    assert log.functions == []
 
 
 def test_has_torch_function_is_true_in_a_block():

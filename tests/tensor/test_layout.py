@@ -128,8 +128,8 @@ def test_small_constructors():
     ):
         adjoint.scalar_tensor([1])
     for name in ("tril_indices", "triu_indices"):
-        found = getattr(adjoint, name)(3, 4, 1)
-        np.testing.assert_array_equal(found.numpy(), np.stack(getattr(np, name)(3, 1, 4)))
+        result = getattr(adjoint, name)(3, 4, 1)
+        np.testing.assert_array_equal(result.numpy(), np.stack(getattr(np, name)(3, 1, 4)))
     assert adjoint.tril_indices(2, 2, dtype=adjoint.int32).dtype is adjoint.int32
     with pytest.raises(RuntimeError, match="row must be non-negative, got-2"):
         adjoint.tril_indices(-2, 3)

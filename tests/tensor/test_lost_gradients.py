@@ -36,11 +36,11 @@ def is_inexact(value: Any) -> bool:
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
 
 
-def drops(name: str, place: int) -> bool:
+def drops(name: str, position: int) -> bool:
     """True if the gradient of one of a call's arguments is dropped."""
     problem = problem_of(name)
     tensors = problem.starts()
-    tensors[place].requires_grad_()
+    tensors[position].requires_grad_()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -52,8 +52,8 @@ def drops(name: str, place: int) -> bool:
 
 def test_no_function_drops_a_gradient() -> None:
     calls = [(name, len(problem_of(name).leaves)) for name in function_calls.CALLS if name not in NO_FUNCTIONS]
-    found = {(name, place) for name, n in calls for place in range(n) if drops(name, place)}
-    assert found == CONSTANTS
+    result = {(name, position) for name, n in calls for position in range(n) if drops(name, position)}
+    assert result == CONSTANTS
 
 
 X = adjoint.tensor([[0.1, 0.7], [0.4, 0.2]])

@@ -14,7 +14,7 @@ from adjoint.nn import init
 SHAPE = (200, 50)
 
 
-def drawn(function, *args, shape=SHAPE, **options):
+def sample(function, *args, shape=SHAPE, **options):
     """Numbers written into a leaf, which stays one."""
     leaf = adjoint.empty(shape, dtype=adjoint.float64, requires_grad=True)
     result = function(leaf, *args, generator=adjoint.Generator().manual_seed(1), **options)
@@ -45,23 +45,23 @@ KAIMING = math.sqrt(2 / (1 + 0.2**2) / 50)
     ],
 )
 def test_distributions(function, args, distribution):
-    assert likely(drawn(function, *args), distribution)
+    assert likely(sample(function, *args), distribution)
 
 
 def test_fans_of_kernels_count_their_field():
-    weights = drawn(init.kaiming_normal_, nonlinearity="relu", shape=(40, 10, 5, 5))
+    weights = sample(init.kaiming_normal_, nonlinearity="relu", shape=(40, 10, 5, 5))
     assert likely(weights, stats.norm(0, math.sqrt(2 / 250)))
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 2, 3), (4, 4)])
 def test_orthogonal(shape):
-    q = 0.5 * drawn(init.orthogonal_, 2.0, shape=shape).reshape(shape[0], -1)
+    q = 0.5 * sample(init.orthogonal_, 2.0, shape=shape).reshape(shape[0], -1)
     q = q if q.shape[0] <= q.shape[1] else q.T
     assert np.allclose(q @ q.T, np.eye(len(q)), atol=1e-12)
 
 
 def test_sparse():
-    values = drawn(init.sparse_, 0.3, std=2.0, shape=(1000, 5)).reshape(1000, 5)
+    values = sample(init.sparse_, 0.3, std=2.0, shape=(1000, 5)).reshape(1000, 5)
     assert ((values == 0).sum(0) == 300).all()
     assert likely(values[values != 0], stats.norm(0, 2))
 

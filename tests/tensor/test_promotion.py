@@ -97,7 +97,7 @@ def test_integers_follow_the_default_dtype():
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "result"),
+    ("target", "other", "result"),
     [
         (adjoint.float32, adjoint.float64, adjoint.float32),
         (adjoint.float32, adjoint.int64, adjoint.float32),
@@ -106,22 +106,22 @@ def test_integers_follow_the_default_dtype():
         (adjoint.bfloat16, adjoint.float32, adjoint.bfloat16),
     ],
 )
-def test_in_place_keeps_the_dtype(own, other, result):
-    x = adjoint.ones(2, dtype=own)
+def test_in_place_keeps_the_dtype(target, other, result):
+    x = adjoint.ones(2, dtype=target)
     x += adjoint.ones(2, dtype=other)
     assert x.dtype is result and x.tolist() == [2, 2]
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "names"),
+    ("target", "other", "names"),
     [
         (adjoint.int64, adjoint.float32, ("Float", "Long")),
         (adjoint.float32, adjoint.complex64, ("ComplexFloat", "Float")),
         (adjoint.bool, adjoint.int64, ("Long", "Bool")),
     ],
 )
-def test_in_place_refuses_another_kind(own, other, names):
-    x = adjoint.ones(2, dtype=own)
+def test_in_place_refuses_another_kind(target, other, names):
+    x = adjoint.ones(2, dtype=target)
     message = f"result type {names[0]} can't be cast to the desired output type {names[1]}"
     with pytest.raises(RuntimeError, match=message):
         x += adjoint.ones(2, dtype=other)

@@ -13,8 +13,8 @@ from adjoint.func import vmap
 
 def test_results_print_one_to_a_line() -> None:
     x = adjoint.tensor([[1.0, 3.0], [2.0, 0.0]])
-    shown = "adjoint.return_types.max(\nvalues=tensor([2., 3.]),\nindices=tensor([1, 0]))"
-    assert repr(x.max(0)) == str(x.max(0)) == shown
+    text = "adjoint.return_types.max(\nvalues=tensor([2., 3.]),\nindices=tensor([1, 0]))"
+    assert repr(x.max(0)) == str(x.max(0)) == text
     assert repr(adjoint.aminmax(x)) == "adjoint.return_types.aminmax(\nmin=tensor(0.),\nmax=tensor(3.))"
 
 
@@ -32,17 +32,17 @@ def test_results_print_one_to_a_line() -> None:
 def test_classes_of_results(name: str, call: object) -> None:
     kind = getattr(adjoint.return_types, name)
     assert name in dir(adjoint.return_types)
-    found = call(adjoint.eye(2) + 1)
-    assert type(found) is kind and kind.__name__ == kind.__qualname__ == name
-    first, second, *rest = found
+    result = call(adjoint.eye(2) + 1)
+    assert type(result) is kind and kind.__name__ == kind.__qualname__ == name
+    first, second, *rest = result
     # torch's classes take one sequence
-    for again in (kind((first, second, *rest)), kind(first, second, *rest), copy.copy(found)):
+    for again in (kind((first, second, *rest)), kind(first, second, *rest), copy.copy(result)):
         assert type(again) is kind and again[0] is first and again[1] is second
     with pytest.raises(TypeError):
         kind((first,))
-    loaded = pickle.loads(pickle.dumps(found))
+    loaded = pickle.loads(pickle.dumps(result))
     assert type(loaded) is kind
-    assert [r.tolist() for r in loaded] == [r.tolist() for r in found]
+    assert [r.tolist() for r in loaded] == [r.tolist() for r in result]
 
 
 def test_results_keep_their_class_through_vmap() -> None:

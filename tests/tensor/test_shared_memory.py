@@ -238,14 +238,14 @@ def test_swapping_exchanges_all(i: int, j: int) -> None:
 
 def test_a_graph_follows_the_leaf_that_was_swapped() -> None:
     a, b = adjoint.ones(2, requires_grad=True), adjoint.zeros(2)
-    seen = []
-    a.register_hook(seen.append)
+    notes = []
+    a.register_hook(notes.append)
     y = (a * 3).sum()
     swap_tensors(a, b)
     y.backward()
     assert b.grad.tolist() == [3, 3]
     assert a.grad is None
-    assert len(seen) == 1
+    assert len(notes) == 1
 
 
 @pytest.mark.quick(0)
@@ -257,13 +257,13 @@ def test_what_is_held_is_not_swapped() -> None:
         weakref.ref,
     ):
         x, other = adjoint.ones(2, requires_grad=True), adjoint.zeros(3)
-        held = hold(x)
+        holder = hold(x)
         for pair in ((x, other), (other, x)):
             with pytest.raises(RuntimeError, match=r"use_count of t\d|weakref"):
                 swap_tensors(*pair)
         assert x.tolist() == [1, 1]
         assert other.tolist() == [0, 0, 0]
-        del held
+        del holder
         swap_tensors(x, other)
         assert x.tolist() == [0, 0, 0]
     with pytest.raises(TypeError, match="'t2' must be Tensor, not int"):

@@ -117,18 +117,18 @@ def test_unrelated_classes(name: str) -> None:
 def test_gradients(create_graph: bool) -> None:
     x = of(Derived).requires_grad_()
     cotangent = adjoint.ones(3)
-    found = grad(x.exp() * x, x, cotangent, create_graph=create_graph)
-    assert classes(found) == [Derived] and type(cotangent) is Tensor
+    gradients = grad(x.exp() * x, x, cotangent, create_graph=create_graph)
+    assert classes(gradients) == [Derived] and type(cotangent) is Tensor
     assert classes(grad(x * 1, x, cotangent)) == [Derived] and type(cotangent) is Tensor
     (x.exp() * x).sum().backward(create_graph=create_graph)
     assert type(x.grad) is Tensor
     x.grad = None
     plain = adjoint.ones(3, requires_grad=True)
-    seen: list[type] = []
+    types: list[type] = []
     y = plain * of(Base)
-    y.register_hook(lambda g: seen.append(type(g)))
+    y.register_hook(lambda g: types.append(type(g)))
     y.sum().backward(create_graph=create_graph)
-    assert type(plain.grad) is Tensor and seen == [Tensor]
+    assert type(plain.grad) is Tensor and types == [Tensor]
     plain.grad = None
 
 

@@ -101,22 +101,22 @@ def test_storage():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda place: adjoint.tensor([1.0], device=place),
-        lambda place: adjoint.zeros(2, device=place),
-        lambda place: adjoint.arange(3, device=place),
-        lambda place: adjoint.randn(2, device=place),
-        lambda place: adjoint.as_tensor([1.0], device=place),
-        lambda place: adjoint.ones_like(adjoint.ones(2), device=place),
-        lambda place: adjoint.ones(2).new_zeros(2, device=place),
-        lambda place: adjoint.ones(2).to(place) + adjoint.ones(2),
-        lambda place: adjoint.nn.Linear(1, 1).to(place).weight,
-        lambda place: adjoint.nn.Linear(1, 1, device=place).weight,
+        lambda position: adjoint.tensor([1.0], device=position),
+        lambda position: adjoint.zeros(2, device=position),
+        lambda position: adjoint.arange(3, device=position),
+        lambda position: adjoint.randn(2, device=position),
+        lambda position: adjoint.as_tensor([1.0], device=position),
+        lambda position: adjoint.ones_like(adjoint.ones(2), device=position),
+        lambda position: adjoint.ones(2).new_zeros(2, device=position),
+        lambda position: adjoint.ones(2).to(position) + adjoint.ones(2),
+        lambda position: adjoint.nn.Linear(1, 1).to(position).weight,
+        lambda position: adjoint.nn.Linear(1, 1, device=position).weight,
     ],
 )
 def test_a_cpu_with_a_number_is_main_memory(make):
-    for place in ("cpu:0", adjoint.device("cpu", 0), "cpu:1"):
-        assert str(make(place).device) == "cpu"
-        with adjoint.device(place):
+    for position in ("cpu:0", adjoint.device("cpu", 0), "cpu:1"):
+        assert str(make(position).device) == "cpu"
+        with adjoint.device(position):
             assert str(make(None).device) == "cpu"
 
 
@@ -669,10 +669,10 @@ def test_a_leaf_with_other_memory_is_another_place_in_the_graph(shape):
     def put_as_data(x, other):
         x.data = other
 
-    for put, dtype in ((put_by_set, adjoint.float32), (put_as_data, adjoint.float64)):
+    for change, dtype in ((put_by_set, adjoint.float32), (put_as_data, adjoint.float64)):
         x = adjoint.ones(2, requires_grad=True)
         y = (x * 2).sum()
-        put(x, adjoint.full(shape, 3.0, dtype=dtype))
+        change(x, adjoint.full(shape, 3.0, dtype=dtype))
         with raises(RuntimeError, "The differentiated Tensor at index 0 appears to not have been used"):
             adjoint.autograd.grad(y, x, retain_graph=True)
         assert x.requires_grad and x.is_leaf
@@ -722,10 +722,10 @@ def test_hooks():
     handle.remove()
     (x * 2).sum().backward()
     assert x.grad.tolist() == [22, 22]
-    seen = []
-    x.register_post_accumulate_grad_hook(lambda t: seen.append(t.grad.tolist()))
+    grads = []
+    x.register_post_accumulate_grad_hook(lambda t: grads.append(t.grad.tolist()))
     x.sum().backward()
-    assert seen == [[23, 23]]
+    assert grads == [[23, 23]]
 
 
 @pytest.mark.parametrize("name", ["register_hook", "register_post_accumulate_grad_hook"])

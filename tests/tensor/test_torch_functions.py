@@ -30,11 +30,11 @@ class Silent:
 class Sub(Tensor):
     """Notes the functions that it gets."""
 
-    seen: list[Any] = []
+    calls: list[Any] = []
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        cls.seen.append(func)
+        cls.calls.append(func)
         return super().__torch_function__(func, types, args, kwargs or {})
 
 
@@ -79,7 +79,7 @@ def test_foreign_classes_that_decline() -> None:
 
 
 def of_sub() -> Any:
-    Sub.seen.clear()
+    Sub.calls.clear()
     return adjoint.ones(2, 2).as_subclass(Sub)
 
 
@@ -105,7 +105,7 @@ def of_sub() -> Any:
 )
 def test_subclasses_get_the_functions_that_users_call(call: Any, function: Any) -> None:
     result = call(of_sub())
-    assert Sub.seen == [function]
+    assert Sub.calls == [function]
     assert type(result) is Sub
 
 
@@ -148,9 +148,9 @@ class Made(Tensor):
     """Made by `__new__`, with an attribute."""
 
     def __new__(cls, data: Any, extra: Any) -> Any:
-        made = super().__new__(cls, data)
-        made.extra = extra  # type: ignore[attr-defined]
-        return made
+        tensor = super().__new__(cls, data)
+        tensor.extra = extra  # type: ignore[attr-defined]
+        return tensor
 
 
 class Viewed(Tensor):
@@ -163,21 +163,22 @@ class Viewed(Tensor):
 
 
 class Weight(adjoint.nn.Parameter):
-    def __new__(cls, data: Any = None, place: Any = None, requires_grad: bool = True) -> Any:
-        made = adjoint.nn.Parameter.__new__(cls, data, requires_grad=requires_grad)
-        made.place = place  # type: ignore[attr-defined]
-        return made
+    def __new__(cls, data: Any = None, side: Any = None, requires_grad: bool = True) -> Any:
+        tensor = adjoint.nn.Parameter.__new__(cls, data, requires_grad=requires_grad)
+        tensor.side = side  # type: ignore[attr-defined]
+        return tensor
 
 
 def test_subclasses_with_arguments_of_their_own() -> None:
     import copy
     import pickle
 
-    made, viewed, weight = Made([1.0, 2.0], 3), Viewed([1.0, 2.0], extra=4), Weight(adjoint.ones(2), place="left")
-    assert made.tolist() == viewed.tolist() == [1, 2] and weight.tolist() == [1, 1] and weight.requires_grad
-    assert (made.extra, viewed.extra, weight.place) == (3, 4, "left")  # type: ignore[attr-defined]
-    assert type(made * 2) is Made and type(viewed + made.as_subclass(Tensor)) is Viewed and type(weight * 2) is Tensor
-    for each in (made, viewed, weight):
+    instance, viewed, weight = Made([1.0, 2.0], 3), Viewed([1.0, 2.0], extra=4), Weight(adjoint.ones(2), side="left")
+    assert instance.tolist() == viewed.tolist() == [1, 2] and weight.tolist() == [1, 1] and weight.requires_grad
+    assert (instance.extra, viewed.extra, weight.side) == (3, 4, "left")  # type: ignore[attr-defined]
+    assert type(instance * 2) is Made and type(viewed + instance.as_subclass(Tensor)) is Viewed
+    assert type(weight * 2) is Tensor
+    for each in (instance, viewed, weight):
         for twin in (copy.deepcopy(each), pickle.loads(pickle.dumps(each))):
             assert type(twin) is type(each) and twin.tolist() == each.tolist()
             for name in ("extra", "place"):

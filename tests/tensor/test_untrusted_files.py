@@ -27,7 +27,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.deeds: list[str] | None = None
-        self.seen: list[str] = []
+        self.events: list[str] = []
         sys.addaudithook(self.note)
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -52,11 +52,11 @@ def refused(contents: bytes, match: str | None = None) -> None:
     """Read a file in memory: an UnpicklingError, and no deed."""
     with pytest.raises(pickle.UnpicklingError, match=match):
         watched(lambda: adjoint.load(io.BytesIO(contents)))
-    assert WATCH.seen == []
+    assert WATCH.events == []
 
 
 def watched(call: Callable[[], Any]) -> Any:
-    WATCH.deeds = WATCH.seen = []
+    WATCH.deeds = WATCH.events = []
     try:
         return call()
     finally:
@@ -192,13 +192,13 @@ def test_entries_that_share_bytes_are_refused() -> None:
     tail = bytearray(contents[directory:])
     for k in range(1, n):
         # the place of an entry stands in front of its name
-        place = tail.index(f"archive/data/{k}".encode()) - 4
-        assert struct.unpack_from("<I", tail, place)[0] == offsets[f"archive/data/{k}"]
-        struct.pack_into("<I", tail, place, first)
-    kept = contents[:first] + contents[first : offsets["archive/data/1"]]
+        offset = tail.index(f"archive/data/{k}".encode()) - 4
+        assert struct.unpack_from("<I", tail, offset)[0] == offsets[f"archive/data/{k}"]
+        struct.pack_into("<I", tail, offset, first)
+    shorter = contents[:first] + contents[first : offsets["archive/data/1"]]
     end = tail.rindex(b"PK\x05\x06")
-    struct.pack_into("<I", tail, end + 16, len(kept))
-    refused(kept + bytes(tail))
+    struct.pack_into("<I", tail, end + 16, len(shorter))
+    refused(shorter + bytes(tail))
 
 
 @pytest.mark.parametrize("field", ["file_size", "compress_size", "header_offset", "crc", "flags", "method"])
@@ -206,11 +206,11 @@ def test_headers_that_lie_are_refused(field: str) -> None:
     """Sizes beyond the file, places outside of it, checksums, encryption, and methods that there are not."""
     contents = bytearray(archive_of(entries(adjoint.zeros(1000))))
     start = contents.index(b"PK\x01\x02")
-    place, form, value = {
+    offset, form, value = {
         "file_size": (24, "<I", 0x7FFFFFFF), "compress_size": (20, "<I", 0x7FFFFFFF),
         "header_offset": (42, "<I", 0xFFFFFF), "crc": (16, "<I", 1), "flags": (8, "<H", 1), "method": (10, "<H", 99),
     }[field]  # fmt: skip
-    struct.pack_into(form, contents, start + place, value)
+    struct.pack_into(form, contents, start + offset, value)
     refused(bytes(contents))
 
 
@@ -283,8 +283,8 @@ def test_copies_of_what_a_file_has_are_counted() -> None:
     refused(counts + b"h\x00h\x01\x85R" * 10_000 + b"l.", match="again and again")
 
 
-@pytest.mark.parametrize("read", [Path.read_bytes, Path])
-def test_any_other_file_is_one_error(read: Callable[[Path], Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", [Path.read_bytes, Path])
+def test_any_other_file_is_one_error(reader: Callable[[Path], Any], tmp_path: Path) -> None:
     for contents in (
         b"",
         b"PK\x03\x04",
@@ -296,6 +296,6 @@ def test_any_other_file_is_one_error(read: Callable[[Path], Any], tmp_path: Path
     ):
         file = tmp_path / "file"
         file.write_bytes(contents)
-        source = read(file)
+        source = reader(file)
         with pytest.raises(pickle.UnpicklingError):
             adjoint.load(io.BytesIO(source) if isinstance(source, bytes) else source)

@@ -372,11 +372,11 @@ def test_layout_of_a_first_gradient(name: str, create_graph: bool) -> None:
 @pytest.mark.filterwarnings("ignore:Using backward", "ignore:grad and param do not obey")
 def test_layout_of_an_assigned_gradient_stays() -> None:
     p = adjoint.zeros(3, 4).t().requires_grad_()
-    p.grad = own = adjoint.zeros(4, 3)
+    p.grad = grad = adjoint.zeros(4, 3)
     (p * 2).sum().backward()
-    assert p.grad is own and own.stride() == (3, 1) and own.tolist() == [[2.0] * 3] * 4
+    assert p.grad is grad and grad.stride() == (3, 1) and grad.tolist() == [[2.0] * 3] * 4
     (p * 2).sum().backward(create_graph=True)
-    assert p.grad is not own and p.grad.stride() == (3, 1) and p.grad.tolist() == [[4.0] * 3] * 4
+    assert p.grad is not grad and p.grad.stride() == (3, 1) and p.grad.tolist() == [[4.0] * 3] * 4
 
 
 def test_layout_policy() -> None:
@@ -485,18 +485,19 @@ REDUCED = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "amax": np.max, "ami
 def test_reductions_by_index(reduce: str, include_self: bool) -> None:
     places = np.array([0, 2, 0, 2])
     rng = np.random.default_rng(0)
-    own, values = rng.random(4), rng.random(4)
-    expected = own.copy()
-    for place in set(places):
-        expected[place] = REDUCED[reduce]([*([own[place]] if include_self else []), *values[places == place]])
+    target, values = rng.random(4), rng.random(4)
+    expected = target.copy()
+    for position in set(places):
+        before = [target[position]] if include_self else []
+        expected[position] = REDUCED[reduce]([*before, *values[places == position]])
     index = adjoint.tensor(places)
-    args = (adjoint.tensor(own), 0, index, adjoint.tensor(values), reduce)
-    found = [adjoint.scatter_reduce(*args, include_self=include_self)]
-    found.append(args[0].clone().scatter_reduce_(*args[1:], include_self=include_self))
+    args = (adjoint.tensor(target), 0, index, adjoint.tensor(values), reduce)
+    results = [adjoint.scatter_reduce(*args, include_self=include_self)]
+    results.append(args[0].clone().scatter_reduce_(*args[1:], include_self=include_self))
     if reduce != "sum":
-        found.append(adjoint.index_reduce(*args, include_self=include_self))
-        found.append(args[0].clone().index_reduce_(*args[1:], include_self=include_self))
-    for y in found:
+        results.append(adjoint.index_reduce(*args, include_self=include_self))
+        results.append(args[0].clone().index_reduce_(*args[1:], include_self=include_self))
+    for y in results:
         np.testing.assert_allclose(y.numpy(), expected)
 
 
@@ -570,12 +571,12 @@ def test_arguments_that_do_not_fit(name: str) -> None:
 def test_grids_blocks_and_choices() -> None:
     a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
     for indexing in ("ij", "xy"):
-        for found, expected in zip(
+        for actual, expected in zip(
             adjoint.meshgrid(adjoint.tensor(a), adjoint.tensor(b), indexing=indexing),
             np.meshgrid(a, b, indexing=indexing),
             strict=True,
         ):
-            np.testing.assert_array_equal(found.numpy(), expected)
+            np.testing.assert_array_equal(actual.numpy(), expected)
     assert adjoint.block_diag().shape == (1, 0)
     blocks = adjoint.block_diag(adjoint.tensor(1.0), adjoint.tensor([2, 3]))
     assert blocks.tolist() == [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
@@ -597,11 +598,11 @@ VIEWS = {"alias": lambda x: x, "slice": lambda x, dim, start, end: x[start:end]}
 @pytest.mark.parametrize("name", COPIES)
 def test_copies_of_views(name: str) -> None:
     x = adjoint.tensor(M)
-    found = getattr(adjoint, f"{name}_copy")(x, *COPIES[name])
+    result = getattr(adjoint, f"{name}_copy")(x, *COPIES[name])
     view = VIEWS.get(name) or getattr(adjoint.Tensor, name)
     expected = view(x, *COPIES[name])
-    several = isinstance(found, tuple)
-    for y, z in zip(found if several else [found], expected if several else [expected], strict=True):
+    several = isinstance(result, tuple)
+    for y, z in zip(result if several else [result], expected if several else [expected], strict=True):
         assert not y._is_view() and y.is_contiguous() and not np.may_share_memory(y.numpy(), x.numpy())
         np.testing.assert_array_equal(y.numpy(), z.numpy())
     if not several:
@@ -752,12 +753,12 @@ def test_views_without_elements_are_views(name: str, shape: tuple[int, ...]) -> 
     assert x.grad is not None and x.grad.shape == x.shape
 
 
-@pytest.mark.parametrize("given", [(0,), (0, 3), (2, 0, 1), (6,)], ids=str)
-def test_reshaping_a_view_to_nothing_in_place(given: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0, 1), (6,)], ids=str)
+def test_reshaping_a_view_to_nothing_in_place(shape: tuple[int, ...]) -> None:
     """A view keeps its base whatever becomes of its shape, as does the base's other view."""
-    x = adjoint.ones(given, dtype=f64, requires_grad=True)
+    x = adjoint.ones(shape, dtype=f64, requires_grad=True)
     base = x * 1
-    view, other = base.view(given), base[:0]
+    view, other = base.view(shape), base[:0]
     view.as_strided_((0,), (1,))
     assert view._base is base and view.shape == (0,)
     base.unsqueeze_(0)
@@ -766,7 +767,7 @@ def test_reshaping_a_view_to_nothing_in_place(given: tuple[int, ...]) -> None:
     base.mul_(3)
     assert view._base is base and other._base is base
     (base.sum() + view.sum() + other.sum()).backward()
-    assert x.grad is not None and x.grad.tolist() == (3 * adjoint.ones(given)).tolist()
+    assert x.grad is not None and x.grad.tolist() == (3 * adjoint.ones(shape)).tolist()
 
 
 def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
@@ -777,10 +778,10 @@ def test_a_chain_of_views_takes_memory_in_proportion_to_its_length():
         views = [x * 1]
         for _ in range(8000):
             views.append(views[-1].view(1))
-        held, _ = tracemalloc.get_traced_memory()
+        memory, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 40e6  # a copy of all steps in each would take 256e6 bytes
+    assert memory < 40e6  # a copy of all steps in each would take 256e6 bytes
     views[-1].mul_(2)
     views[4000].sum().backward()
     assert x.grad.tolist() == [2.0]

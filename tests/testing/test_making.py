@@ -21,16 +21,16 @@ def parts(tensor):
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_usual_bounds(kind):
     adjoint.manual_seed(1)
-    made = make_tensor(20, 50, dtype=kind)
+    tensor = make_tensor(20, 50, dtype=kind)
     low, high = KINDS[kind]
-    assert made.dtype is kind and made.shape == (20, 50)
-    found = parts(made)
-    assert low <= found.min() < low + 1 and high - 1 < found.max() <= high
+    assert tensor.dtype is kind and tensor.shape == (20, 50)
+    result = parts(tensor)
+    assert low <= result.min() < low + 1 and high - 1 < result.max() <= high
 
 
 def test_bounds():
-    made = parts(make_tensor((1000,), dtype=adjoint.float32, low=1, high=2))
-    assert made.min() >= 1 and made.max() <= 2 and made.std() > 0.2
+    values = parts(make_tensor((1000,), dtype=adjoint.float32, low=1, high=2))
+    assert values.min() >= 1 and values.max() <= 2 and values.std() > 0.2
     wide = parts(make_tensor((1000,), dtype=adjoint.float32, low=-1e300, high=1e300))
     assert numpy.isfinite(wide).all() and abs(wide).max() > 1e38
 
@@ -45,8 +45,8 @@ def test_in_memory():
 
 @pytest.mark.parametrize("kind", [adjoint.int8, adjoint.bool, adjoint.float32, adjoint.complex64], ids=str)
 def test_without_zeros(kind):
-    made = make_tensor(200, dtype=kind, low=0, high=1 if kind is adjoint.int8 else None, exclude_zero=True)
-    assert (made != 0).all()
+    tensor = make_tensor(200, dtype=kind, low=0, high=1 if kind is adjoint.int8 else None, exclude_zero=True)
+    assert (tensor != 0).all()
 
 
 def test_refusals():

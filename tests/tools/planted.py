@@ -30,14 +30,14 @@ def planted(forward: Formula, vjp: Formula, jvp: Formula | None = None) -> Formu
 
     def apply(*inputs: Any) -> Any:
         with adjoint.no_grad():
-            made = forward(*[x.detach() for x in inputs])
-        results = made if isinstance(made, tuple) else (made,)
+            outputs = forward(*[x.detach() for x in inputs])
+        results = outputs if isinstance(outputs, tuple) else (outputs,)
         results = tuple(new_tensor(y._array.copy()) for y in results)
         if adjoint.is_grad_enabled() and any(x.requires_grad for x in inputs):
             record(vjp, inputs, results)
         if jvp is not None:
             results = with_tangents(jvp, inputs, results)
-        return results if isinstance(made, tuple) else results[0]
+        return results if isinstance(outputs, tuple) else results[0]
 
     return apply
 
@@ -47,11 +47,11 @@ def record(vjp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...]) -> N
 
     def pull(_: Any, cotangent: Any, create_graph: bool) -> list[Any]:
         several = len(results) > 1
-        given = [g if g is None or create_graph else new_tensor(g) for g in (cotangent if several else [cotangent])]
+        grads = [g if g is None or create_graph else new_tensor(g) for g in (cotangent if several else [cotangent])]
         like = [new_tensor(y._array * 0) for y in results]
-        found = vjp(tuple(z if g is None else g for g, z in zip(given, like, strict=True)), *inputs)
-        found = found if isinstance(found, tuple) else (found,)
-        return [g if g is None or create_graph else g._array for g in found]
+        actual = vjp(tuple(z if g is None else g for g, z in zip(grads, like, strict=True)), *inputs)
+        actual = actual if isinstance(actual, tuple) else (actual,)
+        return [g if g is None or create_graph else g._array for g in actual]
 
     edges = [gradient_edge(x) if x.requires_grad else None for x in inputs]
     node.function = pull
@@ -69,6 +69,6 @@ def with_tangents(jvp: Formula, inputs: tuple[Any, ...], results: tuple[Any, ...
     pairs = [forward_ad.unpack_dual(x) for x in inputs]
     if all(pair.tangent is None for pair in pairs):
         return results
-    found = jvp(tuple(pair.tangent for pair in pairs), *[pair.primal for pair in pairs])
-    found = found if isinstance(found, tuple) else (found,)
-    return tuple(forward_ad.make_dual(y, t) for y, t in zip(results, found, strict=True))
+    actual = jvp(tuple(pair.tangent for pair in pairs), *[pair.primal for pair in pairs])
+    actual = actual if isinstance(actual, tuple) else (actual,)
+    return tuple(forward_ad.make_dual(y, t) for y, t in zip(results, actual, strict=True))

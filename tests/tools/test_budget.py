@@ -102,20 +102,20 @@ def test_calls_made_again_are_few() -> None:
     function = auto(network, 0.5)
     gradients(function, X, *layers)
     result = function(X, *layers)
-    made: list[str] = []
+    names: list[str] = []
     run = budgets.computed
 
-    def counted(wanted: Any, number: int) -> Any:
-        before = wanted.call.number
-        made.append(before)
-        return run(wanted, number)
+    def counted(call: Any, number: int) -> Any:
+        before = call.call.number
+        names.append(before)
+        return run(call, number)
 
     budgets.computed = counted
     try:
         result.backward()
     finally:
         budgets.computed = run
-    assert 0 < len(made) <= LAYERS // 2 + 1
+    assert 0 < len(names) <= LAYERS // 2 + 1
 
 
 def test_random_numbers_are_those_of_the_plain_function() -> None:
@@ -135,7 +135,7 @@ def test_random_numbers_are_those_of_the_plain_function() -> None:
 
 
 def test_operations_in_place() -> None:
-    def written(x: Any, *layers: Any) -> Any:
+    def write(x: Any, *layers: Any) -> Any:
         for layer in layers:
             x = x @ layer
             x += 1
@@ -143,8 +143,8 @@ def test_operations_in_place() -> None:
         return (x * x).sum()
 
     layers = weights()
-    function = auto(written, 0.9)
-    expected = gradients(written, X, *layers)
+    function = auto(write, 0.9)
+    expected = gradients(write, X, *layers)
     for _ in range(2):
         same(gradients(function, X, *layers), expected)
 
@@ -180,8 +180,8 @@ def test_second_order_and_second_pass() -> None:
         (g,) = adjoint.autograd.grad(call(start, *layers), start, create_graph=True)
         return [h.numpy() for h in adjoint.autograd.grad((g * g).sum(), layers)]
 
-    expected, found = slope(network), [slope(function), slope(function)]
-    for row in found:
+    expected, actual = slope(network), [slope(function), slope(function)]
+    for row in actual:
         for a, b in zip(row, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
@@ -190,12 +190,12 @@ def test_hooks_see_what_they_saw() -> None:
     layers = weights()
     function = auto(network, 0.5)
     gradients(function, X, *layers)
-    seen: list[Any] = []
-    handle = layers[3].register_hook(lambda g: seen.append(g.numpy().copy()))
+    grads: list[Any] = []
+    handle = layers[3].register_hook(lambda g: grads.append(g.numpy().copy()))
     gradients(network, X, *layers)
     gradients(function, X, *layers)
     handle.remove()
-    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(grads[0], grads[1])
 
 
 def test_argument_that_changed_is_an_error() -> None:

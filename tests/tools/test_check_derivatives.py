@@ -37,28 +37,28 @@ def test_right_functions_pass_to_third_order(modes: tuple[str, ...], fast: bool)
 
 
 def test_arguments_of_all_kinds() -> None:
-    seen: list[Any] = []
+    notes: list[Any] = []
 
     def f(tree: Any, n: int, scale: float, mask: Any, name: str) -> Any:
         leaves = [tree["a"], *tree["b"], scale, mask]
-        seen.extend((x.dtype, x.requires_grad) for x in leaves)
+        notes.extend((x.dtype, x.requires_grad) for x in leaves)
         return {name: tree["a"] ** n * scale, "more": (tree["b"][0].sum() * mask, None, 3)}
 
     tree = {"a": np.ones(2, np.float32), "b": [adjoint.rand(3), adjoint.tensor([1, 2])]}
     check_derivatives(f, tree, 3, 2.0, np.array([True, False]), "cube", order=1)
-    assert seen[:5] == [(F64, True), (F64, True), (adjoint.int64, False), (F64, True), (adjoint.bool, False)]
+    assert notes[:5] == [(F64, True), (F64, True), (adjoint.int64, False), (F64, True), (adjoint.bool, False)]
 
 
 def test_functions_of_arrays_get_arrays() -> None:
     """With NumPy's methods, and NumPy's meaning of names that torch has, too."""
-    seen = []
+    values = []
 
     def f(p: dict[str, Any]) -> Any:
-        seen.append(type(p["x"]))
+        values.append(type(p["x"]))
         return {"a": p["x"].astype(float).copy().max(axis=0), "b": p["n"] * p["y"], "c": 1.0}
 
     check_derivatives(f, {"x": np.array([1.0, 4.0]), "y": 3.0, "n": np.array([1, 2])})
-    assert set(seen) == {adjoint.numpy.Array}
+    assert set(values) == {adjoint.numpy.Array}
     rule = adjoint.custom(lambda x: x**3, vjp=lambda g, x: g * 3 * x)
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         check_derivatives(rule, np.array([2.0]), order=1)

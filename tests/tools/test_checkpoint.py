@@ -27,7 +27,7 @@ from adjoint.utils.checkpoint import (
     set_checkpoint_early_stop,
 )
 
-kept = functools.partial(checkpoint, use_reentrant=False)
+run_checkpoint = functools.partial(checkpoint, use_reentrant=False)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ class Counted:
 def test_gradients_of_first_and_second_order(x: adjoint.Tensor) -> None:
     (expected,) = grad(body(x).sum(), x, create_graph=True)
     (expected_second,) = grad(expected.sum(), x)
-    (first,) = grad(kept(body, x).sum(), x, create_graph=True)
+    (first,) = grad(run_checkpoint(body, x).sum(), x, create_graph=True)
     (second,) = grad(first.sum(), x)
     np.testing.assert_allclose(first.detach().numpy(), expected.detach().numpy(), rtol=1e-12)
     np.testing.assert_allclose(second.numpy(), expected_second.numpy(), rtol=1e-12)
@@ -61,7 +61,7 @@ def test_gradients_of_first_and_second_order(x: adjoint.Tensor) -> None:
 
 def test_function_runs_once_more_for_each_pass(x: adjoint.Tensor) -> None:
     counted = Counted()
-    y = kept(counted, x).sum()
+    y = run_checkpoint(counted, x).sum()
     assert counted.runs == 1
     y.backward(retain_graph=True)
     assert counted.runs == 2
@@ -81,7 +81,7 @@ def test_saves_places_only(x: adjoint.Tensor) -> None:
 
     gc.disable()
     try:
-        z = kept(watched, x)
+        z = run_checkpoint(watched, x)
         assert alive[0]() is None
         z.sum().backward()
         assert alive[1]() is None
@@ -94,7 +94,7 @@ def test_any_structure_of_arguments_and_results(x: adjoint.Tensor) -> None:
         return {"sum": values[0] + scale["by"] * values[1], "flag": flag}
 
     weight = adjoint.tensor(3.0, dtype=adjoint.float64, requires_grad=True)
-    result = kept(f, (x, x.exp()), scale={"by": weight}, flag=True)
+    result = run_checkpoint(f, (x, x.exp()), scale={"by": weight}, flag=True)
     assert result["flag"] is True
     result["sum"].sum().backward()
     assert weight.grad == x.exp().sum()
@@ -106,7 +106,7 @@ def test_random_numbers_are_the_same_both_times(x: adjoint.Tensor) -> None:
         return (x * adjoint.rand(3, dtype=adjoint.float64)).exp()
 
     adjoint.manual_seed(1)
-    y = kept(noisy, x)
+    y = run_checkpoint(noisy, x)
     after = adjoint.rand(1)
     adjoint.manual_seed(1)
     factors = adjoint.rand(3, dtype=adjoint.float64)
@@ -116,10 +116,10 @@ def test_random_numbers_are_the_same_both_times(x: adjoint.Tensor) -> None:
 
 
 def test_nested(x: adjoint.Tensor) -> None:
-    inner, outer = Counted(), Counted(lambda x: kept(inner, x.exp()).exp() * x)
+    inner, outer = Counted(), Counted(lambda x: run_checkpoint(inner, x.exp()).exp() * x)
     (expected,) = grad((body(x.exp()).exp() * x).sum(), x)
-    (found,) = grad(kept(outer, x).sum(), x)
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    (gradient,) = grad(run_checkpoint(outer, x).sum(), x)
+    np.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-12)
     assert (outer.runs, inner.runs) == (2, 3)
 
 
@@ -131,23 +131,23 @@ def test_early_stop(x: adjoint.Tensor) -> None:
         reached.append(1)
         return y + 1
 
-    kept(f, x).sum().backward()
+    run_checkpoint(f, x).sum().backward()
     assert len(reached) == 1
     with set_checkpoint_early_stop(False):
-        y = kept(f, x)
+        y = run_checkpoint(f, x)
     y.sum().backward()
     assert len(reached) == 3
 
 
 def test_without_recording_nothing_is_kept(x: adjoint.Tensor) -> None:
     with adjoint.no_grad():
-        assert not kept(body, x).requires_grad
-    assert not kept(body, x.detach()).requires_grad
+        assert not run_checkpoint(body, x).requires_grad
+    assert not run_checkpoint(body, x.detach()).requires_grad
 
 
 def test_modified_argument_is_found(x: adjoint.Tensor) -> None:
     y = x * 2
-    z = kept(body, y).sum()
+    z = run_checkpoint(body, y).sum()
     y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.backward()
@@ -205,7 +205,7 @@ class Unsteady:
 
 
 def test_other_shapes_are_found_and_named(x: adjoint.Tensor) -> None:
-    y = kept(Unsteady(lambda x: (x.sin() * x).exp(), lambda x: (x[:2].sin() * x[:2]).exp()), x)
+    y = run_checkpoint(Unsteady(lambda x: (x.sin() * x).exp(), lambda x: (x[:2].sin() * x[:2]).exp()), x)
     with pytest.raises(CheckpointError, match="Recomputed values for the following tensors have different") as error:
         y.sum().backward()
     text = str(error.value)
@@ -215,12 +215,12 @@ def test_other_shapes_are_found_and_named(x: adjoint.Tensor) -> None:
 
 
 def test_other_numbers_of_tensors_are_found(x: adjoint.Tensor) -> None:
-    fewer = kept(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x)
+    fewer = run_checkpoint(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x)
     with pytest.raises(CheckpointError, match="A different number of tensors was saved") as error:
         fewer.sum().backward()
     assert "during forward: 2\nNumber of tensors saved during recomputation: 1" in str(error.value)
     with set_checkpoint_early_stop(False), set_checkpoint_debug_enabled(True):
-        more = kept(Unsteady(lambda x: x.exp(), lambda x: x.exp().sin()), x)
+        more = run_checkpoint(Unsteady(lambda x: x.exp(), lambda x: x.exp().sin()), x)
     with pytest.raises(CheckpointError, match="trying to save more tensors during recomputation") as error:
         more.sum().backward()
     text = str(error.value)
@@ -228,21 +228,21 @@ def test_other_numbers_of_tensors_are_found(x: adjoint.Tensor) -> None:
 
 
 def test_check_can_be_switched_off(x: adjoint.Tensor) -> None:
-    y = kept(Unsteady(lambda x: x.exp(), lambda x: x.exp()[:1]), x, determinism_check="none")
+    y = run_checkpoint(Unsteady(lambda x: x.exp(), lambda x: x.exp()[:1]), x, determinism_check="none")
     y.sum().backward()
     # other numbers of saved tensors are found all the same
-    fewer = kept(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x, determinism_check="none")
+    fewer = run_checkpoint(Unsteady(lambda x: x.exp().sin(), lambda x: x.exp()), x, determinism_check="none")
     with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
         fewer.sum().backward()
     with pytest.raises(ValueError, match="determinism_check should be one of"):
-        kept(body, x, determinism_check="some")
+        run_checkpoint(body, x, determinism_check="some")
 
 
 def test_errors_of_the_function_come_out_unchanged(x: adjoint.Tensor) -> None:
     def fail(x: adjoint.Tensor) -> adjoint.Tensor:
         raise KeyError("mine")
 
-    y = kept(Unsteady(body, fail), x)
+    y = run_checkpoint(Unsteady(body, fail), x)
     with pytest.raises(KeyError, match="mine"):
         y.sum().backward()
 
@@ -254,9 +254,9 @@ def test_errors_of_the_function_come_out_unchanged(x: adjoint.Tensor) -> None:
 def test_sequential(x: adjoint.Tensor, segments: int) -> None:
     functions = [Counted(f) for f in (adjoint.exp, adjoint.sin, adjoint.tanh, adjoint.exp)]
     y = checkpoint_sequential(functions, segments, x, use_reentrant=False)
-    (found,) = grad(y.sum(), x)
+    (gradient,) = grad(y.sum(), x)
     (expected,) = grad(x.exp().sin().tanh().exp().sum(), x)
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    np.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-12)
     assert functions[-1].runs == 1
 
 
@@ -264,12 +264,12 @@ def test_sequential(x: adjoint.Tensor, segments: int) -> None:
 def test_chain_keeps_to_the_binomial_bound(x: adjoint.Tensor, n: int, snapshots: int) -> None:
     steps = [Counted(lambda v: v.sin() * 1.01) for _ in range(n)]
     y = checkpoint_chain(steps, x, snapshots=snapshots)
-    (found,) = grad(y.sum(), x)
+    (gradient,) = grad(y.sum(), x)
     z = x
     for _ in range(n):
         z = z.sin() * 1.01
     (expected,) = grad(z.sum(), x)
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10)
+    np.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-10)
     repeats = next(t for t in range(n + 1) if math.comb(snapshots + t, snapshots) >= n)
     assert max(step.runs for step in steps) <= repeats + 1
 
@@ -300,10 +300,10 @@ def test_selective_checkpoint_does_not_run_kept_operations_again() -> None:
         return (x @ x).exp().sin()
 
     (expected,) = grad(f(x).sum(), x)
-    for chosen in (policy, ["matmul"], [adjoint.matmul]):
-        contexts = functools.partial(create_selective_checkpoint_contexts, chosen)
-        (found,) = grad(kept(f, x, context_fn=contexts).sum(), x)
-        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+    for contents in (policy, ["matmul"], [adjoint.matmul]):
+        contexts = functools.partial(create_selective_checkpoint_contexts, contents)
+        (gradient,) = grad(run_checkpoint(f, x, context_fn=contexts).sum(), x)
+        np.testing.assert_allclose(gradient.numpy(), expected.numpy(), rtol=1e-12)
     assert ("matmul", False) in runs and ("exp", False) in runs
 
 
@@ -398,12 +398,12 @@ NESTED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("early_stop", [True, False])
-@pytest.mark.parametrize("inside", NESTED)
-def test_checkpoints_inside_checkpoints_with_and_without_early_stop(inside: str, early_stop: bool) -> None:
+@pytest.mark.parametrize("variant", NESTED)
+def test_checkpoints_inside_checkpoints_with_and_without_early_stop(variant: str, early_stop: bool) -> None:
     x = adjoint.tensor([0.3, 0.7], dtype=adjoint.float64, requires_grad=True)
 
     def nested(run: Any) -> Any:
-        return NESTED[inside](run, x)
+        return NESTED[variant](run, x)
 
     def run(function: Any, value: Any) -> Any:
         return adjoint.utils.checkpoint.checkpoint(function, value, use_reentrant=False)
@@ -414,10 +414,10 @@ def test_checkpoints_inside_checkpoints_with_and_without_early_stop(inside: str,
         return [first.tolist(), second.tolist(), adjoint.autograd.grad(y, x)[0].tolist()]
 
     with adjoint.utils.checkpoint.set_checkpoint_early_stop(early_stop):
-        actual = derivatives(run(lambda value: NESTED[inside](run, value), x).sum())
+        actual = derivatives(run(lambda value: NESTED[variant](run, value), x).sum())
     expected = derivatives(nested(lambda function, value: function(value)).sum())
-    for found, wanted in zip(actual, expected, strict=True):
-        assert found == pytest.approx(wanted, rel=1e-12)
+    for result, target in zip(actual, expected, strict=True):
+        assert result == pytest.approx(target, rel=1e-12)
 
 
 def test_what_is_run_again_has_its_batches_at_the_levels_of_the_first_run() -> None:
@@ -435,11 +435,11 @@ def test_what_is_run_again_has_its_batches_at_the_levels_of_the_first_run() -> N
     for name, program in programs.items():
         (expected,) = adjoint.autograd.grad(program(mapped, plain).sum(), plain)
         for early_stop in (True, False):
-            kept = functools.partial(checkpoint, mapped, use_reentrant=False, early_stop=early_stop)
-            for outer in (kept, lambda x, kept=kept: checkpoint(kept, x, use_reentrant=False)):
+            run_mapped = functools.partial(checkpoint, mapped, use_reentrant=False, early_stop=early_stop)
+            for outer in (run_mapped, lambda x, run_mapped=run_mapped: checkpoint(run_mapped, x, use_reentrant=False)):
                 result = program(outer, plain).sum()
                 for _ in range(2):
-                    (found,) = adjoint.autograd.grad(result, plain, retain_graph=True)
-                    assert found.shape == plain.shape and adjoint.allclose(found, expected), name
+                    (gradient,) = adjoint.autograd.grad(result, plain, retain_graph=True)
+                    assert gradient.shape == plain.shape and adjoint.allclose(gradient, expected), name
                 (batch,) = adjoint.autograd.grad(result, plain, adjoint.ones(2), is_grads_batched=True)
                 assert adjoint.allclose(batch, expected.expand(2, 2, 3)), name

@@ -52,10 +52,10 @@ def test_groups_end_and_do_not_nest() -> None:
 
 
 def test_ignored_operations_are_not_asked_about() -> None:
-    asked: list[str] = []
+    names: list[str] = []
 
     def policy(context: Any, operation: Any, *arguments: Any) -> bool:
-        asked.append(operation.name)
+        names.append(operation.name)
         return False
 
     x = adjoint.ones(2, requires_grad=True)
@@ -63,8 +63,8 @@ def test_ignored_operations_are_not_asked_about() -> None:
         lambda x: x.detach() * x.exp(), x, use_reentrant=False,
         context_fn=lambda: create_selective_checkpoint_contexts(policy),  # type: ignore[arg-type]
     ).sum().backward()  # fmt: skip
-    assert {"exp", "mul"} <= set(asked)
-    assert not SAC_IGNORED_OPS & set(asked)
+    assert {"exp", "mul"} <= set(names)
+    assert not SAC_IGNORED_OPS & set(names)
 
 
 def test_states_of_devices() -> None:
@@ -84,17 +84,17 @@ TREES: list[tuple[Any, list[Any]]] = [
 
 @pytest.mark.parametrize(("value", "leaves"), TREES, ids=repr)
 def test_trees(value: Any, leaves: list[Any]) -> None:
-    found, structure = tree.tree_flatten(value)
-    assert found == leaves == tree.tree_leaves(value) == list(tree.tree_iter(value))
+    result, structure = tree.tree_flatten(value)
+    assert result == leaves == tree.tree_leaves(value) == list(tree.tree_iter(value))
     assert structure == tree.tree_structure(value)
-    assert tree.tree_unflatten(found, structure) == value
+    assert tree.tree_unflatten(result, structure) == value
     assert tree.tree_map(lambda leaf: leaf, value) == value
     doubled = tree.tree_map_only(int, lambda leaf: 2 * leaf, value)
     assert tree.tree_leaves(doubled) == [None if leaf is None else 2 * leaf for leaf in leaves]
     assert tree.tree_any(lambda leaf: leaf is None, value) == (None in leaves)
     assert tree.tree_all(lambda leaf: leaf is not None, value) == (None not in leaves)
     with pytest.raises(TypeError, match="instance of TreeSpec"):
-        tree.tree_unflatten(found, 3)  # type: ignore[arg-type]
+        tree.tree_unflatten(result, 3)  # type: ignore[arg-type]
 
 
 def test_classes_become_containers() -> None:

@@ -302,8 +302,8 @@ def test_fast_mode_may_be_stricter_than_slow_mode() -> None:
 )
 def test_which_part_of_complex_functions(func: Any, text: str) -> None:
     for fast_mode in (False, True):
-        found = message(func, leaf(1 + 2j, 3 - 1j, dtype=C128), check_forward_ad=True, fast_mode=fast_mode)
-        assert found.startswith(text)
+        result = message(func, leaf(1 + 2j, 3 - 1j, dtype=C128), check_forward_ad=True, fast_mode=fast_mode)
+        assert result.startswith(text)
 
 
 def test_first_mismatch_in_torchs_order() -> None:
@@ -312,10 +312,10 @@ def test_first_mismatch_in_torchs_order() -> None:
     assert message(both, inputs).startswith("Jacobian mismatch for output 0 with respect to input 0,")
     with pytest.raises(GradcheckError) as caught:
         gradcheck(both, inputs)
-    found = caught.value.mismatch
-    assert (found.input, found.output, found.input_at, found.output_at) == (1, 0, (0,), (0,))
-    assert (found.numerical, found.analytical, found.wrong, found.entries) == (pytest.approx(1), 5, 1, 1)
-    assert found.error == pytest.approx(4) and found.fault.startswith("the analytical derivative is 5 times")
+    result = caught.value.mismatch
+    assert (result.input, result.output, result.input_at, result.output_at) == (1, 0, (0,), (0,))
+    assert (result.numerical, result.analytical, result.wrong, result.entries) == (pytest.approx(1), 5, 1, 1)
+    assert result.error == pytest.approx(4) and result.fault.startswith("the analytical derivative is 5 times")
 
 
 def test_errors_of_other_kinds_have_no_mismatch() -> None:
@@ -401,17 +401,17 @@ def test_given_cotangents() -> None:
 
 
 def test_cotangents_that_are_not_contiguous() -> None:
-    seen = []
+    grads = []
 
     def vjp(g: Any, x: Any) -> Any:
-        seen.append(g[0].is_contiguous())
+        grads.append(g[0].is_contiguous())
         return g[0] * 2 * x
 
     square = planted(lambda x: x * x, vjp)
     x = adjoint.rand(2, 3, dtype=F64, requires_grad=True)
-    assert gradgradcheck(square, x) and all(seen)
-    seen.clear()
-    assert gradgradcheck(square, x, gen_non_contig_grad_outputs=True) and not all(seen)
+    assert gradgradcheck(square, x) and all(grads)
+    grads.clear()
+    assert gradgradcheck(square, x, gen_non_contig_grad_outputs=True) and not all(grads)
 
 
 # differences ----------------------------------------------------------------------------------------------------------
@@ -534,8 +534,8 @@ def test_numerical_jacobian_by_one_input() -> None:
     from adjoint.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input as numerical
 
     x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
-    found = numerical(lambda a, b: (a * b, b * b), 1, (x, y), (x * y, y * y), 1e-6)
-    adjoint.testing.assert_close(found, (adjoint.diag(x.detach()), adjoint.diag(2 * y.detach())))
+    result = numerical(lambda a, b: (a * b, b * b), 1, (x, y), (x * y, y * y), 1e-6)
+    adjoint.testing.assert_close(result, (adjoint.diag(x.detach()), adjoint.diag(2 * y.detach())))
     base = leaf(1.0, 2.0)
     (by_base,) = numerical(lambda a: a * 3, 0, (base.t(),), (base * 3,), 1e-6, input=base)
     adjoint.testing.assert_close(by_base, 3 * adjoint.eye(2, dtype=F64))

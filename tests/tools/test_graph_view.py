@@ -65,16 +65,16 @@ def test_svg_is_made_by_graphviz(x: adjoint.Tensor, monkeypatch) -> None:
 def test_saved_tensors_count_shared_memory_once(x: adjoint.Tensor) -> None:
     with graph.record_locations():
         y = (x.exp() * x).sum()
-    kept = graph.saved_tensors(y)
-    assert kept.nbytes == 8000 and len(kept) == 3
-    assert sorted((e.operation, e.name) for e in kept) == [
+    entries = graph.saved_tensors(y)
+    assert entries.nbytes == 8000 and len(entries) == 3
+    assert sorted((e.operation, e.name) for e in entries) == [
         ("ExpBackward0", "result"),
         ("MulBackward0", "other"),
         ("MulBackward0", "self"),
     ]
-    assert all("y = (x.exp() * x).sum()" in e.location for e in kept)
-    assert kept.by_operation() == {"MulBackward0": 8000, "ExpBackward0": 0}
-    text = str(kept)
+    assert all("y = (x.exp() * x).sum()" in e.location for e in entries)
+    assert entries.by_operation() == {"MulBackward0": 8000, "ExpBackward0": 0}
+    text = str(entries)
     assert "3 saved tensors, 8.00 kB" in text and "shared" in text and "4.00 kB" in text
 
 
@@ -83,8 +83,8 @@ def test_saved_tensors_of_all_sorts(x: adjoint.Tensor) -> None:
         packed = x.exp()
     z = x.clone()
     z[:10].mul_(x[:10])
-    kept = graph.saved_tensors([packed, z, x.sort().values])
-    by_name = {(e.operation, e.name): e for e in kept}
+    entries = graph.saved_tensors([packed, z, x.sort().values])
+    by_name = {(e.operation, e.name): e for e in entries}
     assert by_name["ExpBackward0", "result"].shape is None and by_name["ExpBackward0", "result"].nbytes == 0
     assert by_name["SortBackward0", "indices"].nbytes == 8000
     assert ("CopySlices", "other") in by_name
@@ -116,17 +116,17 @@ def test_saved_tensors_say_what_a_plan_did(tmp_path) -> None:
     for budget, disk, fates in ((0.8, None, {"keep", "recompute"}), (0.05, tmp_path, {"keep", "disk"})):
         function = adjoint.utils.checkpoint.auto(network, budget, disk=disk or False)
         function(x, *layers)
-        kept = graph.saved_tensors(function(x, *layers))
+        entries = graph.saved_tensors(function(x, *layers))
         plan = function.plan
-        assert {entry.fate for entry in kept} == fates
-        assert kept.plan is plan
+        assert {entry.fate for entry in entries} == fates
+        assert entries.plan is plan
         # x needs no gradient, so the first layer is not saved
         parameters = sum(layer.numel() * 4 for layer in layers[1:])
-        held = sum(entry.nbytes for entry in kept) - parameters - x.numel() * 4
-        assert held == sum(n for _, n, fate in plan.rows() if fate == "keep")
-        assert sum(entry.size for entry in kept) - parameters - x.numel() * 4 == plan.nbytes
-        assert "are not in memory" in str(kept) and max(fates - {"keep"}) in str(kept)
-        assert_is_picture(kept.plot(), ["all kept, peak", "planned, peak", "budget"])
+        n_bytes = sum(entry.nbytes for entry in entries) - parameters - x.numel() * 4
+        assert n_bytes == sum(n for _, n, fate in plan.rows() if fate == "keep")
+        assert sum(entry.size for entry in entries) - parameters - x.numel() * 4 == plan.nbytes
+        assert "are not in memory" in str(entries) and max(fates - {"keep"}) in str(entries)
+        assert_is_picture(entries.plot(), ["all kept, peak", "planned, peak", "budget"])
 
 
 def assert_is_picture(picture: object, texts: list[str]) -> None:
@@ -136,8 +136,8 @@ def assert_is_picture(picture: object, texts: list[str]) -> None:
     lines = [node for node in root.iter() if node.tag.endswith("polyline")]
     corners = [corner.split(",") for line in lines for corner in line.get("points", "").split()]
     assert corners and all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in corners)
-    written = [node.text or "" for node in root.iter() if node.tag.endswith("text")]
-    assert all(any(line.startswith(text) for line in written) for text in texts)
+    labels = [node.text or "" for node in root.iter() if node.tag.endswith("text")]
+    assert all(any(line.startswith(text) for line in labels) for text in texts)
 
 
 def test_memory_of_a_graph_over_time(x: adjoint.Tensor, tmp_path) -> None:

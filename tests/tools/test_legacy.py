@@ -30,9 +30,9 @@ def x() -> adjoint.Tensor:
 
 def test_a_variable_is_a_leaf_tensor_with_the_same_memory(x: adjoint.Tensor) -> None:
     for data in (x, x * 2, adjoint.ones(2)):
-        made = Variable(data)
-        assert type(made) is adjoint.Tensor and made.is_leaf and not made.requires_grad
-        assert made is not data and made.data_ptr() == data.data_ptr()
+        variable = Variable(data)
+        assert type(variable) is adjoint.Tensor and variable.is_leaf and not variable.requires_grad
+        assert variable is not data and variable.data_ptr() == data.data_ptr()
     assert Variable(x, True).requires_grad and Variable(data=x, requires_grad=True).requires_grad
     assert Variable().shape == Variable(None).shape == (0,)
 
@@ -45,9 +45,9 @@ def test_every_tensor_is_a_variable(x: adjoint.Tensor) -> None:
 
 def test_variables_share_versions() -> None:
     data = adjoint.ones(2)
-    made = Variable(data)
+    variable = Variable(data)
     data.add_(1)
-    assert made._version == data._version == 1
+    assert variable._version == data._version == 1
 
 
 @pytest.mark.parametrize("data", [[1.0], 2.0, adjoint.ones(2).numpy()])
@@ -120,11 +120,11 @@ class TestVolatile:
 
     def test_in_all_threads(self, x: adjoint.Tensor) -> None:
         v = Variable(adjoint.ones(2), volatile=True)
-        seen: list[bool] = []
-        thread = threading.Thread(target=lambda: seen.append((v * x).requires_grad))
+        flags: list[bool] = []
+        thread = threading.Thread(target=lambda: flags.append((v * x).requires_grad))
         thread.start()
         thread.join()
-        assert seen == [False]
+        assert flags == [False]
 
     def test_custom_function(self, x: adjoint.Tensor) -> None:
         class Mixed(adjoint.autograd.Function):
@@ -151,11 +151,11 @@ class TestVolatile:
 
 def test_volatile_warns(x: adjoint.Tensor) -> None:
     with pytest.warns(UserWarning, match=VOLATILE):
-        made = Variable(x, volatile=True)
+        variable = Variable(x, volatile=True)
     with pytest.warns(UserWarning, match=VOLATILE):
-        assert made.volatile
+        assert variable.volatile
     with pytest.warns(UserWarning, match=VOLATILE):
-        made.volatile = False
+        variable.volatile = False
 
 
 # arguments ------------------------------------------------------------------------------------------------------------
@@ -185,8 +185,8 @@ def test_one_argument_under_both_names(x: adjoint.Tensor) -> None:
 def test_only_inputs_is_ignored(x: adjoint.Tensor) -> None:
     w = adjoint.ones(2, requires_grad=True)
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated and is ignored now"):
-        (found,) = grad((x * w).sum(), x, only_inputs=False)
-    assert found.tolist() == [1, 1] and w.grad is None
+        (gradient,) = grad((x * w).sum(), x, only_inputs=False)
+    assert gradient.tolist() == [1, 1] and w.grad is None
 
 
 # reinforce ------------------------------------------------------------------------------------------------------------
@@ -236,8 +236,8 @@ def test_normal_gets_its_score(which: str) -> None:
     y = reinforced(adjoint.normal(mean, std), 3.0)
     y.backward()
     log_p = -(((y.detach() - mean) / std) ** 2) / 2 - std.log()
-    wanted = [p for p in (mean, std) if p.requires_grad]
-    for p, expected in zip(wanted, grad(-3 * log_p.sum(), wanted), strict=True):
+    inputs = [p for p in (mean, std) if p.requires_grad]
+    for p, expected in zip(inputs, grad(-3 * log_p.sum(), inputs), strict=True):
         adjoint.testing.assert_close(p.grad, expected)
 
 
@@ -329,18 +329,18 @@ def hooked(x, *actions):
 
 
 def test_callbacks_run_after_all_nodes():
-    x, seen = adjoint.ones(2, requires_grad=True), []
-    y = hooked(x, lambda: seen.append(x.grad.tolist()), lambda: seen.append("second"))
+    x, grads = adjoint.ones(2, requires_grad=True), []
+    y = hooked(x, lambda: grads.append(x.grad.tolist()), lambda: grads.append("second"))
     y.sum().backward()
-    assert seen == [[2, 2], "second"]
+    assert grads == [[2, 2], "second"]
     (x * 3).sum().backward()
-    assert len(seen) == 2, "the next pass does not call them again"
+    assert len(grads) == 2, "the next pass does not call them again"
 
 
 def test_a_callback_may_ask_for_another():
-    x, seen = adjoint.ones(2, requires_grad=True), []
-    hooked(x, lambda: ENGINE.queue_callback(lambda: seen.append("late"))).sum().backward()
-    assert seen == ["late"]
+    x, notes = adjoint.ones(2, requires_grad=True), []
+    hooked(x, lambda: ENGINE.queue_callback(lambda: notes.append("late"))).sum().backward()
+    assert notes == ["late"]
 
 
 def test_callbacks_belong_to_the_pass_that_runs():
@@ -358,14 +358,14 @@ def test_callbacks_belong_to_the_pass_that_runs():
 
 
 def test_callbacks_are_dropped_with_an_error():
-    x, seen = adjoint.ones(2, requires_grad=True), []
+    x, notes = adjoint.ones(2, requires_grad=True), []
     y = x * 1
     y.register_hook(lambda gradient: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        hooked(y, lambda: seen.append(1)).sum().backward()
+        hooked(y, lambda: notes.append(1)).sum().backward()
     with pytest.raises(ZeroDivisionError):
-        hooked(x, lambda: 1 / 0, lambda: seen.append(2)).sum().backward()
-    assert seen == []
+        hooked(x, lambda: 1 / 0, lambda: notes.append(2)).sum().backward()
+    assert notes == []
 
 
 def test_no_callbacks_outside_of_a_pass():
@@ -376,8 +376,8 @@ def test_no_callbacks_outside_of_a_pass():
 
 @pytest.mark.parametrize("accumulate", [True, False])
 def test_is_checkpoint_valid(accumulate):
-    x, seen = adjoint.ones(2, requires_grad=True), []
+    x, notes = adjoint.ones(2, requires_grad=True), []
     y = x * 2
-    y.register_hook(lambda gradient: seen.append(ENGINE.is_checkpoint_valid()))
+    y.register_hook(lambda gradient: notes.append(ENGINE.is_checkpoint_valid()))
     y.sum().backward() if accumulate else adjoint.autograd.grad(y.sum(), x)
-    assert seen == [accumulate]
+    assert notes == [accumulate]

@@ -33,10 +33,10 @@ def function_of(problem: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
     def call(*leaves: Any) -> Any:
         leaves = tuple(map(samples.WITHIN.get(rule.name, lambda a: a), leaves))
-        found = dict(zip(problem.places, leaves, strict=True))
+        actual = dict(zip(problem.places, leaves, strict=True))
         constants = {(name, None): table.tensor(problem.values[name], False) for name in rule.constants}
         others = {p: table.tensor(problem.at(p), False) for p in table.places(rule, problem.values)}
-        values = problem.put({**others, **constants, **found})
+        values = problem.put({**others, **constants, **actual})
         result = operations[rule.name].apply([values[name] for name in rule.names])
         results = (result,) if rule.outputs is None else tuple(result)
         # complex vectors are determined up to a phase, and so are their derivatives

@@ -129,12 +129,12 @@ def test_safe_where_has_the_derivative_of_the_chosen_branch(of: Any) -> None:
     x = of(np.array([0.0, 4.0, -1.0]))
     root = np.sqrt if of is np.array else adjoint.sqrt
 
-    def chosen(x: Any) -> Any:
+    def select(x: Any) -> Any:
         return adjoint.safe_where(x > 0, root, lambda x: 3 * x, x).sum()
 
-    assert adjoint.grad(chosen)(x).tolist() == [3.0, 0.25, 3.0]
-    assert func.jvp(chosen, (x,), (of(np.ones(3)),))[1].tolist() == 6.25
-    assert adjoint.vmap(adjoint.grad(chosen))(x[None]).tolist() == [[3.0, 0.25, 3.0]]
+    assert adjoint.grad(select)(x).tolist() == [3.0, 0.25, 3.0]
+    assert func.jvp(select, (x,), (of(np.ones(3)),))[1].tolist() == 6.25
+    assert adjoint.vmap(adjoint.grad(select))(x[None]).tolist() == [[3.0, 0.25, 3.0]]
     none = adjoint.grad(lambda x: adjoint.safe_where(x > 9, root, 2.0, x).sum())(x)
     assert none.tolist() == [0.0, 0.0, 0.0]
 

@@ -146,8 +146,8 @@ def test_measured_counts_what_is_there_at_once() -> None:
 
 
 def test_random_numbers_are_the_same_in_all_chunks(budget: int) -> None:
-    found = vmap(lambda a: a * 0 + adjoint.rand(3), randomness="same", chunk_size="auto")(adjoint.zeros(7, 3))
-    assert (found == found[0]).all()
+    result = vmap(lambda a: a * 0 + adjoint.rand(3), randomness="same", chunk_size="auto")(adjoint.zeros(7, 3))
+    assert (result == result[0]).all()
 
 
 @pytest.mark.parametrize(

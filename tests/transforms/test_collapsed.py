@@ -85,8 +85,8 @@ def test_laplacian_is_the_trace_of_the_hessian(name: str) -> None:
 def test_with_vmap_and_gradients(name: str) -> None:
     function = FUNCTIONS[name]
     points = adjoint.stack([POINT, POINT * 0.9])
-    found = vmap(laplacian(function))(points)
-    np.testing.assert_allclose(found.numpy(), [laplacian(function)(p).item() for p in points], rtol=1e-9)
+    result = vmap(laplacian(function))(points)
+    np.testing.assert_allclose(result.numpy(), [laplacian(function)(p).item() for p in points], rtol=1e-9)
     slope = grad(laplacian(function))(POINT)
     expected = grad(lambda x: hessian(function)(x).trace())(POINT)
     np.testing.assert_allclose(slope.numpy(), expected.numpy(), rtol=1e-8, atol=1e-10)
@@ -95,18 +95,18 @@ def test_with_vmap_and_gradients(name: str) -> None:
 def test_gradient_by_captured_weights() -> None:
     weights = WEIGHTS.clone().requires_grad_()
     laplacian(lambda x: adjoint.tanh(weights @ x).sum())(POINT).backward()
-    own = WEIGHTS.clone().requires_grad_()
-    hessian(lambda x: adjoint.tanh(own @ x).sum())(POINT).trace().backward()
-    np.testing.assert_allclose(weights.grad.numpy(), own.grad.numpy(), rtol=1e-9)
+    leaf = WEIGHTS.clone().requires_grad_()
+    hessian(lambda x: adjoint.tanh(leaf @ x).sum())(POINT).trace().backward()
+    np.testing.assert_allclose(weights.grad.numpy(), leaf.grad.numpy(), rtol=1e-9)
 
 
 def test_several_results_and_single_precision() -> None:
-    found = laplacian(lambda x: adjoint.tanh(WEIGHTS @ x))(POINT)
+    result = laplacian(lambda x: adjoint.tanh(WEIGHTS @ x))(POINT)
     expected = jacfwd(jacfwd(lambda x: adjoint.tanh(WEIGHTS @ x)))(POINT)
-    np.testing.assert_allclose(found.numpy(), expected.diagonal(0, 1, 2).sum(-1).numpy(), rtol=1e-9)
+    np.testing.assert_allclose(result.numpy(), expected.diagonal(0, 1, 2).sum(-1).numpy(), rtol=1e-9)
     single = laplacian(lambda x: adjoint.tanh(WEIGHTS.float() @ x))(POINT.float())
     assert single.dtype == adjoint.float32
-    np.testing.assert_allclose(single.numpy(), found.numpy(), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(single.numpy(), result.numpy(), rtol=1e-3, atol=1e-5)
 
 
 def test_function_runs_once_and_keeps_no_rows() -> None:

@@ -25,8 +25,8 @@ def scalar(x: Any) -> Any:
     return model(x).sum()
 
 
-def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=tolerance, atol=tolerance)
+def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(actual.numpy(), expected.numpy(), rtol=tolerance, atol=tolerance)
 
 
 def trace() -> Any:
@@ -39,8 +39,8 @@ def test_laplacian_is_the_trace_of_the_hessian(chunk_size: int | None) -> None:
 
 
 def test_laplacian_by_a_matrix_and_another_argument() -> None:
-    found = laplacian(lambda a, x: (a * x).exp().sum(), 1)(2.0, WEIGHTS)
-    close(found, (4 * (2 * WEIGHTS).exp()).sum())
+    result = laplacian(lambda a, x: (a * x).exp().sum(), 1)(2.0, WEIGHTS)
+    close(result, (4 * (2 * WEIGHTS).exp()).sum())
 
 
 def test_laplacian_under_vmap_and_grad() -> None:
@@ -92,8 +92,8 @@ def test_products_of_several_primals_and_trees() -> None:
 
 
 def test_outer_gradients_of_products() -> None:
-    found = grad(lambda x: hvp(lambda z: (z**3).sum(), (x,), (VECTOR,))[0].sum())(POINT)
-    close(found, 6 * VECTOR)
+    gradients = grad(lambda x: hvp(lambda z: (z**3).sum(), (x,), (VECTOR,))[0].sum())(POINT)
+    close(gradients, 6 * VECTOR)
 
 
 def test_large_hessian_stays_within_twice_its_memory() -> None:

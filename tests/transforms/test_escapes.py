@@ -91,10 +91,10 @@ def test_tensors_made_inside_may_be_modified(run: str) -> None:
         return (x * adjoint.tensor([1.0, 3.0, 3.0])).square().sum()
 
     x = adjoint.tensor([1.0, 2.0, 3.0])
-    found, expected = DIFFERENTIATED[run](modifying, x), DIFFERENTIATED[run](plain, x)
-    for actual, wanted in zip(flatten(found)[0], flatten(expected)[0], strict=True):
-        if isinstance(wanted, adjoint.Tensor):
-            close(actual, wanted)
+    result, expected = DIFFERENTIATED[run](modifying, x), DIFFERENTIATED[run](plain, x)
+    for actual, target in zip(flatten(result)[0], flatten(expected)[0], strict=True):
+        if isinstance(target, adjoint.Tensor):
+            close(actual, target)
 
 
 def test_tensor_of_an_outer_function_is_from_outside_of_the_inner() -> None:
@@ -110,17 +110,17 @@ def test_tensor_of_an_outer_function_is_from_outside_of_the_inner() -> None:
 
 @pytest.mark.parametrize("run", DIFFERENTIATED)
 def test_tensors_that_escape_need_no_gradient(run: str) -> None:
-    kept: list[Any] = []
+    escapes: list[Any] = []
 
     def keeping(x: Any) -> Any:
         y = x * 2
-        kept.extend([x, y, y.sum(), y[1:], adjoint.zeros(2)])
+        escapes.extend([x, y, y.sum(), y[1:], adjoint.zeros(2)])
         return (y * x).sum()
 
     x = adjoint.ones(3)
     DIFFERENTIATED[run](keeping, x)
     w = adjoint.ones(1, requires_grad=True)
-    for tensor in kept:
+    for tensor in escapes:
         if "vmap" in run and isinstance(tensor._array, BatchedArray):
             with pytest.raises(RuntimeError, match="may have escaped from inside a function being vmapped"):
                 tensor + 1
@@ -136,19 +136,19 @@ def test_tensors_that_escape_need_no_gradient(run: str) -> None:
 
 def test_what_escapes_from_an_inner_function_follows_the_outer() -> None:
     def outer(x: Any, run: Any, of: Any) -> Any:
-        kept: list[Any] = []
+        escapes: list[Any] = []
 
         def inner(y: Any) -> Any:
-            kept.append(y * of(x))
-            return kept[0].sum()
+            escapes.append(y * of(x))
+            return escapes[0].sum()
 
         run(inner, of(x))
-        return (kept[0] * x).sum()
+        return (escapes[0] * x).sum()
 
     x = adjoint.tensor([1.0, 2.0])
     for name in ("grad", "jvp", "vjp", "jacrev"):
-        found = func.grad(lambda x, run=DIFFERENTIATED[name]: outer(x, run, lambda x: x))(x)
-        close(found, 3 * x**2)
+        result = func.grad(lambda x, run=DIFFERENTIATED[name]: outer(x, run, lambda x: x))(x)
+        close(result, 3 * x**2)
         alone = func.grad(lambda x, run=DIFFERENTIATED[name]: outer(x, run, lambda x: x.detach()))(x)
         close(alone, x**2)
 
@@ -166,13 +166,13 @@ def test_no_leaves_and_no_passes_inside_a_differentiated_function(run: str) -> N
         "retain_grad": lambda x: (w * x).retain_grad(),
     }
     for name, action in refused.items():
-        said = "backward\\(\\) called inside" if "backward" in name else f"Tensor.{name.split('_g')[0]}_grad"
+        message = "backward\\(\\) called inside" if "backward" in name else f"Tensor.{name.split('_g')[0]}_grad"
 
         def acting(x: Any, action: Any = action) -> Any:
             action(x)
             return (x * x).sum()
 
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             DIFFERENTIATED[run](acting, adjoint.ones(3))
         assert w.grad is None
     # an attribute, and an argument of what makes tensors, may say it, as in torch
@@ -188,7 +188,7 @@ UNDER_VMAP: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("flag", [True, False])
 @pytest.mark.parametrize("run", [*DIFFERENTIATED, *UNDER_VMAP])
 @pytest.mark.parametrize(
     "of",
@@ -199,11 +199,11 @@ UNDER_VMAP: dict[str, Callable[..., Any]] = {
         "what is outside": lambda x, outer: outer,
     }.values(),
 )
-def test_requires_grad_is_not_switched_inside(run: str, of: Callable[..., Any], wanted: bool) -> None:
+def test_requires_grad_is_not_switched_inside(run: str, of: Callable[..., Any], flag: bool) -> None:
     outer = adjoint.ones(3)
 
     def switching(x: Any) -> Any:
-        of(x, outer).requires_grad_(wanted)
+        of(x, outer).requires_grad_(flag)
         return (x * x).sum()
 
     message = r"attempting to call Tensor\.requires_grad_\(\) .* inside of a function being transformed"
@@ -220,7 +220,7 @@ WAYS = [(run, True) for run in (*DIFFERENTIATED, *UNDER_VMAP)] + [(run, False) f
 def test_gradients_of_tensors_from_outside_are_those_of_the_same_code_outside(run: str, create_graph: bool) -> None:
     w = adjoint.tensor([1.0, 2.0, 3.0], requires_grad=True)
 
-    def inside(x: Any) -> Any:
+    def in_transform(x: Any) -> Any:
         (slope,) = adjoint.autograd.grad((w * w * x).sum(), w, create_graph=create_graph)
         assert (w * 2).requires_grad
         return (slope * x).sum()
@@ -230,7 +230,7 @@ def test_gradients_of_tensors_from_outside_are_those_of_the_same_code_outside(ru
 
     x = adjoint.tensor([0.5, 1.0, -1.0])
     transformed = {**DIFFERENTIATED, **UNDER_VMAP}[run]
-    found, expected = transformed(inside, x), transformed(written_out, x)
-    for actual, wanted in zip(flatten(found)[0], flatten(expected)[0], strict=True):
-        if isinstance(wanted, adjoint.Tensor):
-            close(actual, wanted)
+    result, expected = transformed(in_transform, x), transformed(written_out, x)
+    for actual, target in zip(flatten(result)[0], flatten(expected)[0], strict=True):
+        if isinstance(target, adjoint.Tensor):
+            close(actual, target)

@@ -18,11 +18,11 @@ START = adjoint.tensor(0.0, dtype=adjoint.float64)
 
 def matrices(shape: tuple[int, ...], is_complex: bool, hermitian: bool = False) -> list[Any]:
     rng = np.random.default_rng(3)
-    found = []
+    results = []
     for _ in range(3):
         a = rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if is_complex else 0)
-        found.append(adjoint.tensor(a + np.swapaxes(a, -1, -2).conj() if hermitian else a))
-    return found
+        results.append(adjoint.tensor(a + np.swapaxes(a, -1, -2).conj() if hermitian else a))
+    return results
 
 
 def along(coefficients: list[Any]) -> Callable[[Any], Any]:
@@ -60,8 +60,8 @@ def test_derivatives_are_those_of_nested_forward_mode(name: str, is_complex: boo
     nested: Callable[[Any], Any] = lambda t: tuple(function(curve(t)))
     for k, factorial in ((1, 1), (2, 2), (3, 6)):
         nested = derivative(nested)
-        for found, expected in zip(series, nested(START), strict=True):
-            np.testing.assert_allclose(found[k].numpy() * factorial, expected.numpy(), rtol=1e-8, atol=1e-8)
+        for actual, expected in zip(series, nested(START), strict=True):
+            np.testing.assert_allclose(actual[k].numpy() * factorial, expected.numpy(), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
@@ -100,12 +100,12 @@ def test_eigenvalues_and_singular_values_are_those_of_mpmath() -> None:
     diagonal = taylor(lambda t: adjoint.linalg.qr(along(general)(t))[1].diagonal(), START, order=ORDER).numpy()
     with mpmath.workdps(60):
         for i in range(3):
-            own = mpmath.taylor(lambda t, i=i: mpmath.eigsy(of_mpmath(hermitian, t), eigvals_only=True)[i], 0, ORDER)
-            np.testing.assert_allclose(values[:, i], [float(c) for c in own], rtol=1e-11)
-            own = mpmath.taylor(lambda t, i=i: mpmath.svd_r(of_mpmath(general, t), compute_uv=False)[i], 0, ORDER)
-            np.testing.assert_allclose(singular[:, i], [float(c) for c in own], rtol=1e-10)
-            own = mpmath.taylor(lambda t, i=i: abs(mpmath.qr(of_mpmath(general, t))[1][i, i]), 0, ORDER)
-            np.testing.assert_allclose(diagonal[:, i] * np.sign(diagonal[0, i]), [float(c) for c in own], rtol=1e-10)
+            exact = mpmath.taylor(lambda t, i=i: mpmath.eigsy(of_mpmath(hermitian, t), eigvals_only=True)[i], 0, ORDER)
+            np.testing.assert_allclose(values[:, i], [float(c) for c in exact], rtol=1e-11)
+            exact = mpmath.taylor(lambda t, i=i: mpmath.svd_r(of_mpmath(general, t), compute_uv=False)[i], 0, ORDER)
+            np.testing.assert_allclose(singular[:, i], [float(c) for c in exact], rtol=1e-10)
+            exact = mpmath.taylor(lambda t, i=i: abs(mpmath.qr(of_mpmath(general, t))[1][i, i]), 0, ORDER)
+            np.testing.assert_allclose(diagonal[:, i] * np.sign(diagonal[0, i]), [float(c) for c in exact], rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["eigh", "qr of tall ones", "svd of tall ones"])

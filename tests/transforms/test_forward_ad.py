@@ -39,9 +39,9 @@ Problem, assert_close, inner = table.Problem, table.assert_close, table.inner
 
 def duals(problem: Problem, tangents: dict[Any, Any], number: int, values: dict[str, Any]) -> dict[str, Any]:
     """The arguments (Tensors) with tangents at a level at some places."""
-    made = {p: forward.dual(problem.at(p, values), as_tensor(t), number) for p, t in tangents.items()}
+    dual_tensors = {p: forward.dual(problem.at(p, values), as_tensor(t), number) for p, t in tangents.items()}
     filled = {n: list(v) if n == problem.rule.sequence else v for n, v in values.items()}
-    for (name, i), value in made.items():
+    for (name, i), value in dual_tensors.items():
         if i is None:
             filled[name] = value
         else:
@@ -53,7 +53,7 @@ def as_tensor(value: Any) -> Any:
     return new_tensor(value.copy()) if isinstance(value, np.ndarray) else value
 
 
-def called(problem: Problem, values: dict[str, Any]) -> list[Any]:
+def run_rule(problem: Problem, values: dict[str, Any]) -> list[Any]:
     result = derive.call(problem.rule, ops, values)
     return [result] if problem.rule.outputs is None else list(result)
 
@@ -84,8 +84,8 @@ def tangents_along(problem: Problem, directions: dict[Any, Any], run: Run) -> li
     with forward.level() as number:
         values = duals(problem, directions, number, problem.tensors(requires_grad=False))
         outputs = run(problem, values)
-        found = [forward.tangent_of(y, number) for y in outputs]
-        for y, t, flag in zip(outputs, found, problem.differentiable(problem.outputs()), strict=True):
+        results = [forward.tangent_of(y, number) for y in outputs]
+        for y, t, flag in zip(outputs, results, problem.differentiable(problem.outputs()), strict=True):
             if not flag:
                 assert t is None
             if t is not None:
@@ -97,7 +97,7 @@ def tangents_along(problem: Problem, directions: dict[Any, Any], run: Run) -> li
                     np.may_share_memory(t._array, forward.tangent_of(problem.at(p, values), number)._array)
                     for p in directions
                 )
-        return [array_of(t, y) for t, y in zip(found, outputs, strict=True)]
+        return [array_of(t, y) for t, y in zip(results, outputs, strict=True)]
 
 
 CHECKS: dict[str, Callable[[Problem, np.random.Generator, Run], None]] = {}
@@ -112,20 +112,20 @@ def check(function: Any) -> Any:
 def check_tangent(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     """The tangent agrees with central differences, and forward mode is the transpose of reverse mode."""
     directions = table.directions_at(problem, rng)
-    found = tangents_along(problem, directions, run)
-    for t, slope in zip(found, table.slopes(problem, directions), strict=True):
+    result = tangents_along(problem, directions, run)
+    for t, slope in zip(result, table.slopes(problem, directions), strict=True):
         assert_close(t, slope)
     cotangents = table.cotangents_at(problem, rng)
     pulled = problem.pulled(cotangents)
-    assert_close(inner(cotangents, found), inner(pulled.values(), directions.values()), 1e-9)
+    assert_close(inner(cotangents, result), inner(pulled.values(), directions.values()), 1e-9)
 
 
 @check
 def check_some(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     """The same where only one argument has a tangent."""
-    for place, direction in table.directions_at(problem, rng).items():
-        found = tangents_along(problem, {place: direction}, run)
-        for t, slope in zip(found, table.slopes(problem, {place: direction}), strict=True):
+    for position, direction in table.directions_at(problem, rng).items():
+        result = tangents_along(problem, {position: direction}, run)
+        for t, slope in zip(result, table.slopes(problem, {position: direction}), strict=True):
             assert_close(t, slope)
 
 
@@ -136,7 +136,7 @@ def check_second(problem: Problem, rng: np.random.Generator, run: Run) -> None:
     cotangents = table.cotangents_at(problem, rng)
 
     def along_v(step: float) -> float:
-        return inner(problem.moved(w, step).pulled(cotangents).values(), v.values())
+        return inner(problem.displace(w, step).pulled(cotangents).values(), v.values())
 
     expected = (along_v(table.STEP) - along_v(-table.STEP)) / (2 * table.STEP)
     for second in (reverse_over_forward, forward_over_reverse, forward_over_forward):
@@ -147,15 +147,15 @@ def reverse_over_forward(problem: Problem, cotangents: Any, v: Any, w: Any, run:
     leaves = problem.tensors(requires_grad=True)
     with forward.level() as number:
         outputs = run(problem, duals(problem, v, number, leaves))
-        found = [forward.tangent_of(y, number) for y in outputs]
+        results = [forward.tangent_of(y, number) for y in outputs]
         pairs = [
-            (t, new_tensor(u)) for t, u in zip(found, cotangents, strict=True) if t is not None and t.requires_grad
+            (t, new_tensor(u)) for t, u in zip(results, cotangents, strict=True) if t is not None and t.requires_grad
         ]
         if not pairs:
             return 0.0
         ends, drivers = zip(*pairs, strict=True)
-        wanted = [problem.at(p, leaves) for p in problem.places]
-        gradients = table.grad(ends, wanted, drivers, materialize_grads=True)
+        inputs = [problem.at(p, leaves) for p in problem.places]
+        gradients = table.grad(ends, inputs, drivers, materialize_grads=True)
         return inner([w[p] for p in problem.places], [g._array for g in gradients])
 
 
@@ -165,10 +165,10 @@ def forward_over_reverse(problem: Problem, cotangents: Any, v: Any, w: Any, run:
         outputs = run(problem, duals(problem, w, number, leaves))
         pairs = [(y, new_tensor(u)) for y, u in zip(outputs, cotangents, strict=True) if y.requires_grad]
         ends, drivers = zip(*pairs, strict=True)
-        wanted = [problem.at(p, leaves) for p in problem.places]
-        gradients = table.grad(ends, wanted, drivers, materialize_grads=True)
-        found = [array_of(forward.tangent_of(g, number), g) for g in gradients]
-        return inner([v[p] for p in problem.places], found)
+        inputs = [problem.at(p, leaves) for p in problem.places]
+        gradients = table.grad(ends, inputs, drivers, materialize_grads=True)
+        results = [array_of(forward.tangent_of(g, number), g) for g in gradients]
+        return inner([v[p] for p in problem.places], results)
 
 
 def forward_over_forward(problem: Problem, cotangents: Any, v: Any, w: Any, run: Run) -> float:
@@ -194,7 +194,7 @@ RULES = [
 def test_rule(rule: Rule, kind: str, name: str) -> None:
     rng = np.random.default_rng(0)
     for number, problem in enumerate(table.problems(rule, kind)):
-        runs = [called, call_in_place] if has_in_place(problem) else [called]
+        runs = [run_rule, call_in_place] if has_in_place(problem) else [run_rule]
         for run in runs:
             try:
                 CHECKS[name](problem, rng, run)
@@ -211,8 +211,8 @@ X, T = [1.0, 2.0, 3.0], [1.0, 10.0, 100.0]
 
 def tangent(tensor: Any) -> Any:
     """The tangent as a list, None if there is none."""
-    found = unpack_dual(tensor).tangent
-    return None if found is None else found.tolist()
+    result = unpack_dual(tensor).tangent
+    return None if result is None else result.tolist()
 
 
 def fresh(values: Any = X, tangents: Any = T, **options: Any) -> Any:
@@ -240,30 +240,30 @@ def test_views_share_the_tangent_of_their_base(view: Any, when: str) -> None:
     values, other = adjoint.randn(2, 3), adjoint.randn(2, 3)
     with dual_level():
         base = values.clone()
-        taken = view(base) if when == "before" else None
+        part = view(base) if when == "before" else None
         base.mul_(make_dual(adjoint.ones(2, 3), other))
         expected = values * other
-        taken = view(base) if taken is None else taken
-        adjoint.testing.assert_close(unpack_dual(taken).tangent, view(expected))
+        part = view(base) if part is None else part
+        adjoint.testing.assert_close(unpack_dual(part).tangent, view(expected))
         # written through the view, seen in the base; and the other way round
-        taken.mul_(3.0)
+        part.mul_(3.0)
         view(expected).mul_(3.0)
         adjoint.testing.assert_close(unpack_dual(base).tangent, expected)
         base.mul_(2.0)
-        adjoint.testing.assert_close(unpack_dual(taken).tangent, view(expected) * 2)
+        adjoint.testing.assert_close(unpack_dual(part).tangent, view(expected) * 2)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
 def test_in_place_on_a_view_gives_the_base_a_tangent(view: Any) -> None:
     base = adjoint.zeros(2, 3)
-    taken = view(base)
+    part = view(base)
     with dual_level():
-        source = adjoint.randn(taken.shape)
-        taken.copy_(make_dual(adjoint.ones(taken.shape), source))
+        source = adjoint.randn(part.shape)
+        part.copy_(make_dual(adjoint.ones(part.shape), source))
         expected = adjoint.zeros(2, 3)
         view(expected).copy_(source)
         adjoint.testing.assert_close(unpack_dual(base).tangent, expected)
-        adjoint.testing.assert_close(unpack_dual(taken).tangent, source)
+        adjoint.testing.assert_close(unpack_dual(part).tangent, source)
 
 
 def test_views_that_overlap_share_a_tangent() -> None:
@@ -283,16 +283,16 @@ def test_views_that_overlap_share_a_tangent() -> None:
 def test_the_base_of_a_dual_has_no_tangent() -> None:
     base = adjoint.tensor(X)
     with dual_level():
-        given = adjoint.tensor(T)
-        d = make_dual(base, given)
+        source = adjoint.tensor(T)
+        d = make_dual(base, source)
         assert d._is_view()
         assert d._base is base
         d.mul_(2)
         assert base.tolist() == [2.0, 4.0, 6.0]
         assert tangent(base) is None
         # the tangent is not copied, so what is done in place is done to it
-        assert unpack_dual(d).tangent is given
-        assert given.tolist() == [2.0, 20.0, 200.0]
+        assert unpack_dual(d).tangent is source
+        assert source.tolist() == [2.0, 20.0, 200.0]
 
 
 def test_a_base_that_gets_a_tangent_leaves_the_dual_its_own() -> None:
@@ -305,22 +305,22 @@ def test_a_base_that_gets_a_tangent_leaves_the_dual_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "layout",
     [
         pytest.param(adjoint.ones(1).expand(2, 3), id="expanded"),
         pytest.param(adjoint.ones(3, 2).t(), id="column major"),
         pytest.param(adjoint.ones(2, 6)[:, ::2], id="with gaps"),
     ],
 )
-def test_a_tangent_of_another_layout_is_copied(given: Any) -> None:
+def test_a_tangent_of_another_layout_is_copied(layout: Any) -> None:
     with dual_level():
-        d = make_dual(adjoint.full((2, 3), 3.0), given)
-        assert unpack_dual(d).tangent is not given
+        d = make_dual(adjoint.full((2, 3), 3.0), layout)
+        assert unpack_dual(d).tangent is not layout
         assert unpack_dual(d).tangent.stride() == d.stride()
         assert tangent(d.view(6)) == [1.0] * 6
         d.mul_(d)
         assert tangent(d) == [[6.0] * 3] * 2
-    assert given.tolist() == [[1.0] * 3] * 2
+    assert layout.tolist() == [[1.0] * 3] * 2
 
 
 def test_tangents_follow_the_layout_of_results() -> None:
@@ -365,9 +365,9 @@ def test_results_do_not_share_memory_with_the_tangents_they_come_from() -> None:
     with dual_level():
         d = make_dual(adjoint.tensor(X), adjoint.tensor(T))
         for make in (lambda x: x + 1, lambda x: x.reshape(3).conj() + 0, lambda x: x.to(adjoint.float32, copy=True)):
-            made = make(d)
-            made.mul_(3.0)
-            assert tangent(made) == [3.0, 30.0, 300.0]
+            result = make(d)
+            result.mul_(3.0)
+            assert tangent(result) == [3.0, 30.0, 300.0]
             assert tangent(d) == T
 
 
@@ -428,8 +428,8 @@ def test_tangents_that_require_gradients() -> None:
     t = adjoint.tensor(T, requires_grad=True)
     x = adjoint.tensor(X, requires_grad=True)
     with dual_level():
-        found = unpack_dual(make_dual(x, t) ** 3).tangent
-        by_t, by_x = adjoint.autograd.grad(found.sum(), (t, x))
+        result = unpack_dual(make_dual(x, t) ** 3).tangent
+        by_t, by_x = adjoint.autograd.grad(result.sum(), (t, x))
     assert by_t.tolist() == [3.0, 12.0, 27.0]
     assert by_x.tolist() == [6.0, 120.0, 1800.0]
 
@@ -558,10 +558,10 @@ def test_half_precision(dtype: Any) -> None:
     with dual_level():
         d = fresh(dtype=dtype)
         result = d.exp() * d
-        found = unpack_dual(result).tangent
-        assert result.dtype == found.dtype == dtype
+        actual = unpack_dual(result).tangent
+        assert result.dtype == actual.dtype == dtype
         x = np.array(X)
-        np.testing.assert_allclose(found.to(adjoint.float64).numpy(), (1 + x) * np.exp(x) * T, rtol=2e-2)
+        np.testing.assert_allclose(actual.to(adjoint.float64).numpy(), (1 + x) * np.exp(x) * T, rtol=2e-2)
         d.mul_(d)
         assert unpack_dual(d).tangent.dtype == dtype
         assert tangent(d) == [2.0, 40.0, 600.0]
@@ -651,11 +651,11 @@ def test_wrong_exits_leave_the_level_open() -> None:
 
 def test_exceptions_close_the_level() -> None:
     for _ in range(2):
-        kept = []
+        duals = []
         with pytest.raises(RuntimeError, match="must match the size"), dual_level():
-            adjoint.add(kept.append(fresh()) or kept[0], adjoint.ones(2))
-        assert "tangent" not in repr(kept)
-        assert tangent_outside(kept[0]) is None
+            adjoint.add(duals.append(fresh()) or duals[0], adjoint.ones(2))
+        assert "tangent" not in repr(duals)
+        assert tangent_outside(duals[0]) is None
     with pytest.raises(RuntimeError, match="must match the size"), forward.level():
         adjoint.add(adjoint.ones(3), adjoint.ones(2))
     assert current().dual_stack == ()
@@ -665,15 +665,15 @@ def test_exceptions_close_the_level() -> None:
 def test_tangents_end_with_their_level() -> None:
     x = adjoint.tensor(X, requires_grad=True)
     with dual_level():
-        kept = make_dual(x, adjoint.tensor(T)).exp()
+        result = make_dual(x, adjoint.tensor(T)).exp()
         base = adjoint.zeros(3)
-        base.copy_(kept)
+        base.copy_(result)
         view = base[1:]
         assert tangent(view) is not None
-    assert [tangent_outside(y) for y in (kept, base, view)] == [None] * 3
+    assert [tangent_outside(y) for y in (result, base, view)] == [None] * 3
     with dual_level():
-        assert tangent(kept * base) is None
-        assert tangent(adjoint.autograd.grad(kept.sum(), x)[0]) is None
+        assert tangent(result * base) is None
+        assert tangent(adjoint.autograd.grad(result.sum(), x)[0]) is None
 
 
 @pytest.mark.parametrize("keep_graph", [False, True])
@@ -684,12 +684,12 @@ def test_the_end_of_a_level_frees_tangents(keep_graph: bool) -> None:
         middle = d.exp()
         middle.mul_(d)
         end = adjoint.cat([middle * d, d.sin()]).prod()
-        found = [unpack_dual(y).tangent for y in (d, middle, end)]
-        watched = [weakref.ref(t) for t in found]
+        results = [unpack_dual(y).tangent for y in (d, middle, end)]
+        watched = [weakref.ref(t) for t in results]
         if keep_graph:
             # the nodes keep what they saved, but the tensors are gone
             del d, middle
-        del found
+        del results
     gc.collect()
     assert [reference() for reference in watched] == [None] * 3
     assert end.grad_fn is not None
@@ -706,31 +706,31 @@ def test_tensors_that_die_inside_a_level_leave_nothing_behind() -> None:
 
 
 def test_threads_do_not_share_levels() -> None:
-    seen: list[Any] = []
+    notes: list[Any] = []
 
     def other() -> None:
         try:
-            seen.append(tangent(d))
+            notes.append(tangent(d))
             forward_ad.exit_dual_level()
         except RuntimeError as error:
-            seen.append(str(error))
+            notes.append(str(error))
         with dual_level(), set_fwd_grad_enabled(False):
-            seen.append(tangent(fresh()))
-            started.set()
+            notes.append(tangent(fresh()))
+            has_begun.set()
             resume.wait(10)
 
-    started, resume = threading.Event(), threading.Event()
+    has_begun, resume = threading.Event(), threading.Event()
     with dual_level():
         d = fresh()
         thread = threading.Thread(target=other)
         thread.start()
-        assert started.wait(10)
+        assert has_begun.wait(10)
         # neither the other thread's level nor its switch concerns this one
         assert tangent(d * 2) == [2.0, 20.0, 200.0]
         resume.set()
         thread.join()
         assert tangent(d) == T
-    assert seen == [None, "Dual level must be a positive number.", None]
+    assert notes == [None, "Dual level must be a positive number.", None]
 
 
 def test_forward_mode_can_be_switched_off() -> None:
@@ -794,8 +794,8 @@ def derivative(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def derived(x: Any) -> Any:
         with forward.level() as number:
             y = function(forward.dual(x, adjoint.ones_like(x), number))
-            found = forward.tangent_of(y, number)
-        return adjoint.zeros_like(y) if found is None else found
+            result = forward.tangent_of(y, number)
+        return adjoint.zeros_like(y) if result is None else result
 
     return derived
 
@@ -901,8 +901,8 @@ def test_duals_at_a_level_that_is_not_the_innermost(function: Any, along: str, v
     with dual_level():
         d = make_dual(x, t)
         point = {"x": x, "t": t}[along]
-        found = adjoint.func.jvp(lambda v: function(v, x, t, d), (point,), (s,))
-        assert [part.tolist() for part in found] == [value(x, t).tolist(), slope(x, t, s).tolist()]
+        result = adjoint.func.jvp(lambda v: function(v, x, t, d), (point,), (s,))
+        assert [part.tolist() for part in result] == [value(x, t).tolist(), slope(x, t, s).tolist()]
 
 
 def test_unpacking_what_varies_at_inner_levels_only() -> None:
@@ -917,16 +917,16 @@ def test_unpacking_what_varies_at_inner_levels_only() -> None:
         def second(w: Any) -> Any:
             return adjoint.func.jvp(lambda v: unpack_dual(v * w * d * v).tangent, (x,), (s,))[1]
 
-        found = adjoint.func.jvp(second, (t,), (x,))
-        assert [part.tolist() for part in found] == [(2 * x * s * t * t).tolist(), (2 * x * x * s * t).tolist()]
+        result = adjoint.func.jvp(second, (t,), (x,))
+        assert [part.tolist() for part in result] == [(2 * x * s * t * t).tolist(), (2 * x * x * s * t).tolist()]
 
 
 def test_reverse_mode_inside_and_outside_of_nested_levels() -> None:
     def slope(function: Any) -> Any:
         def reverse(x: Any) -> Any:
             leaf = x * 1 if x.requires_grad else x.clone().requires_grad_()
-            (found,) = adjoint.autograd.grad(function(leaf), leaf, create_graph=True)
-            return found
+            (gradient,) = adjoint.autograd.grad(function(leaf), leaf, create_graph=True)
+            return gradient
 
         return reverse
 
@@ -991,9 +991,9 @@ def test_printed(name: str) -> None:
 def test_an_unpacked_dual_is_a_named_tuple() -> None:
     with dual_level():
         unpacked = unpack_dual(fresh())
-        primal, found = unpacked
+        primal, result = unpacked
         assert unpacked._fields == ("primal", "tangent")
-        assert (unpacked.primal, unpacked.tangent) == (primal, found)
+        assert (unpacked.primal, unpacked.tangent) == (primal, result)
 
 
 def test_item_and_copies_have_no_tangents() -> None:
@@ -1048,7 +1048,7 @@ def test_plain_arrays_take_the_way_of_those_with_history(name: str, shape: tuple
     rng = np.random.default_rng(0)
     x, v, y = (adjoint.tensor(rng.normal(size=s), dtype=dtype) for s in (shape, shape, (3, shape[1])[-len(shape) :]))
     y = y if shape[0] != 300 else x.flip(0)
-    found = []
+    results = []
     for requires_grad in (False, True):
         with dual_level():
             one = make_dual(x.clone().requires_grad_(requires_grad), v)
@@ -1057,9 +1057,9 @@ def test_plain_arrays_take_the_way_of_those_with_history(name: str, shape: tuple
             assert result.primal.requires_grad is requires_grad
             assert result.tangent.shape == result.primal.shape and result.tangent.dtype == dtype
             assert not np.may_share_memory(result.tangent._array, v._array)
-            found.append((result.primal.detach().numpy(), result.tangent.detach().numpy()))
+            results.append((result.primal.detach().numpy(), result.tangent.detach().numpy()))
     tolerance = 1e-5 if dtype is adjoint.float32 else 1e-12
-    for plain, followed in zip(*found, strict=True):
+    for plain, followed in zip(*results, strict=True):
         np.testing.assert_allclose(plain, followed, rtol=tolerance, atol=tolerance)
 
 

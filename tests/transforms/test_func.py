@@ -43,20 +43,20 @@ def t(*values):
     return adjoint.tensor(values[0] if len(values) == 1 else list(values), dtype=adjoint.float64)
 
 
-def close(found, expected):
+def close(result, expected):
     """The same structure, shapes and values."""
     if isinstance(expected, (tuple, list)):
-        assert type(found) is type(expected)
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
+        assert type(result) is type(expected)
+        assert len(result) == len(expected)
+        for one, other in zip(result, expected, strict=True):
             close(one, other)
     elif isinstance(expected, dict):
-        assert type(found) is type(expected)
-        assert list(found) == list(expected)
+        assert type(result) is type(expected)
+        assert list(result) == list(expected)
         for key in expected:
-            close(found[key], expected[key])
+            close(result[key], expected[key])
     else:
-        actual = found.detach().numpy()
+        actual = result.detach().numpy()
         expected = np.asarray(expected.detach().numpy() if isinstance(expected, adjoint.Tensor) else expected)
         assert actual.shape == expected.shape
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
@@ -65,12 +65,12 @@ def close(found, expected):
 def finite_differences(function, array, step=1e-6):
     """The Jacobian of a real function of one array, of the shape of the result and then that of the array."""
     columns = []
-    for place in np.ndindex(array.shape):
+    for index in np.ndindex(array.shape):
         values = []
         for sign in (1, -1):
-            moved = array.copy()
-            moved[place] += sign * step
-            values.append(function(adjoint.tensor(moved)).detach().numpy())
+            neighbour = array.copy()
+            neighbour[index] += sign * step
+            values.append(function(adjoint.tensor(neighbour)).detach().numpy())
         columns.append((values[0] - values[1]) / (2 * step))
     return np.stack(columns, -1).reshape(*columns[0].shape, *array.shape)
 
@@ -267,24 +267,24 @@ def c(array=Z):
 )
 @pytest.mark.filterwarnings("ignore:.*not a holomorphic function:UserWarning")
 def test_complex_jacobians(jacobian, f, expected):
-    found = jacobian(f)(c())
-    assert found.dtype == adjoint.complex128
-    close(found, expected)
+    matrix = jacobian(f)(c())
+    assert matrix.dtype == adjoint.complex128
+    close(matrix, expected)
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
 def test_jacobians_of_complex_functions_of_real_arguments(jacobian):
     x = t(0.5, 1.5)
-    found = jacobian(lambda x: adjoint.exp(1j * x))(x)
-    assert found.dtype == adjoint.complex128
-    close(found, np.diag(1j * np.exp(1j * x.numpy())))
+    matrix = jacobian(lambda x: adjoint.exp(1j * x))(x)
+    assert matrix.dtype == adjoint.complex128
+    close(matrix, np.diag(1j * np.exp(1j * x.numpy())))
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
 def test_half_a_derivative_is_announced(jacobian):
     with pytest.warns(UserWarning, match=rf"^{jacobian.__name__}: output 0 is not a holomorphic function of input 0"):
-        found = jacobian(lambda z: z + 1j * z.conj() ** 2)(c())
-    close(found, np.eye(2))
+        matrix = jacobian(lambda z: z + 1j * z.conj() ** 2)(c())
+    close(matrix, np.eye(2))
 
 
 @pytest.mark.parametrize("jacobian", [jacrev, jacfwd])
@@ -353,9 +353,9 @@ def test_trees_in_and_out():
     assert type(gradient) is Pair
     close(gradient, Pair(2 * x, [x]))
     close(grad(lambda d: (d["k"] ** 2).sum())(OrderedDict(k=x)), OrderedDict(k=2 * x))
-    found = grad(lambda m: (m.weight * 3 + m.bias).sum())(Model(x, t(1.0), "layer"))
-    assert found.name == "layer"
-    close((found.weight, found.bias), (t(3.0, 3.0), t(2.0)))
+    gradients = grad(lambda m: (m.weight * 3 + m.bias).sum())(Model(x, t(1.0), "layer"))
+    assert gradients.name == "layer"
+    close((gradients.weight, gradients.bias), (t(3.0, 3.0), t(2.0)))
     gradient, nothing = grad(lambda p: p[0].sum())((x, None))
     assert nothing is None
     close(gradient, t(1.0, 1.0))
@@ -394,8 +394,8 @@ def test_aux():
     value, tangent, aux = jvp(f, (x,), (x,), has_aux=True)
     close((value, tangent, aux["twice"]), (t(5.0), t(10.0), [2 * x]))
     for jacobian in (jacrev, jacfwd):
-        found, aux = jacobian(f, has_aux=True)(x)
-        close((found, aux["twice"]), (2 * x, [2 * x]))
+        matrix, aux = jacobian(f, has_aux=True)(x)
+        close((matrix, aux["twice"]), (2 * x, [2 * x]))
         assert not aux["twice"][0].requires_grad
 
 
@@ -843,7 +843,7 @@ def test_three_derivatives_at_a_leaf_while_nothing_is_recorded(steps):
 @pytest.mark.parametrize("steps", list(itertools.product(STEPS, repeat=3)), ids="".join)
 @pytest.mark.parametrize("name", WRITES)
 def test_three_derivatives_of_a_function_that_writes(name, steps):
-    def made(change):
+    def make(change):
         def f(x):
             return change(2 / (1.5 + x * x))
 
@@ -852,8 +852,8 @@ def test_three_derivatives_of_a_function_that_writes(name, steps):
         return f
 
     x = t(0.3, -0.8, 1.1)
-    written, plain = WRITES[name]
-    close(made(written)(x), made(plain)(x))
+    writing, plain = WRITES[name]
+    close(make(writing)(x), make(plain)(x))
 
 
 # shapes and dtypes ----------------------------------------------------------------------------------------------------
@@ -935,52 +935,52 @@ def test_blocks_have_the_dtype_of_their_argument(jacobian):
 def test_nothing_outlives_the_results(name, follow):
     """Without the collector of cycles: all that was recorded dies with the results."""
     captured = t(1.0).requires_grad_(follow)
-    seen = []
+    notes = []
 
     def f(x):
         middle = x * captured
         value = (middle**2).sum()
-        seen.extend([weakref.ref(x), weakref.ref(middle), weakref.ref(value)])
+        notes.extend([weakref.ref(x), weakref.ref(middle), weakref.ref(value)])
         return value
 
     gc.collect()
     gc.disable()
     try:
         results = TRANSFORMED[name](f)
-        assert seen
+        assert notes
         del results
-        assert [reference() for reference in seen] == [None] * len(seen)
+        assert [reference() for reference in notes] == [None] * len(notes)
     finally:
         gc.enable()
 
 
 def test_plain_results_do_not_keep_the_recording():
-    seen = []
+    notes = []
 
     def f(x):
         middle = x * 2
-        seen.append(weakref.ref(middle))
+        notes.append(weakref.ref(middle))
         return (middle**2).sum()
 
     gc.collect()
     gc.disable()
     try:
-        kept = [grad_and_value(f)(X), jvp(f, (X,), (ONES,)), jacrev(f)(X), jacfwd(f)(X), hessian(f)(X)]
-        assert [reference() for reference in seen] == [None] * len(seen)
-        assert len(kept) == 5
+        results = [grad_and_value(f)(X), jvp(f, (X,), (ONES,)), jacrev(f)(X), jacfwd(f)(X), hessian(f)(X)]
+        assert [reference() for reference in notes] == [None] * len(notes)
+        assert len(results) == 5
     finally:
         gc.enable()
 
 
 def test_threads_do_not_disturb_each_other():
-    found: dict[int, list[float]] = {}
+    results: dict[int, list[float]] = {}
     start = threading.Barrier(4)
 
     def work(number):
         start.wait()
         x = t(0.1 * (number + 1))
         names = [["grad", "jvp", "jacrev"], ["jvp", "jvp", "jvp"], ["jacfwd", "vjp", "grad"], ["linearize", "jvp"]]
-        found[number] = [composed(names[number], smooth)(x).item() for _ in range(20)]
+        results[number] = [composed(names[number], smooth)(x).item() for _ in range(20)]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -988,17 +988,17 @@ def test_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     for number, order in enumerate([3, 3, 3, 2]):
-        np.testing.assert_allclose(found[number], smooth_derivative(0.1 * (number + 1), order), rtol=1e-9)
+        np.testing.assert_allclose(results[number], smooth_derivative(0.1 * (number + 1), order), rtol=1e-9)
 
 
 def test_a_pullback_may_be_called_in_another_thread():
     _, pullback = vjp(square, X)
     _, derivative = linearize(square, X)
-    found = []
-    thread = threading.Thread(target=lambda: found.extend([pullback(ONES)[0], derivative(ONES)]))
+    results = []
+    thread = threading.Thread(target=lambda: results.extend([pullback(ONES)[0], derivative(ONES)]))
     thread.start()
     thread.join()
-    close(found, [2 * X, 2 * X])
+    close(results, [2 * X, 2 * X])
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 2, 100])
@@ -1009,11 +1009,11 @@ def test_jacrev_in_chunks(chunk_size):
     def function(x, unused):
         return x.sin().outer(x), x.sum()
 
-    found = jacrev(function, argnums=(0, 1), chunk_size=chunk_size)(x, unused)
+    matrix = jacrev(function, argnums=(0, 1), chunk_size=chunk_size)(x, unused)
     expected = jacfwd(function, argnums=(0, 1))(x, unused)
-    for row, other in zip(found, expected, strict=True):
-        for block, wanted in zip(row, other, strict=True):
-            adjoint.testing.assert_close(block, wanted)
+    for row, other in zip(matrix, expected, strict=True):
+        for block, target in zip(row, other, strict=True):
+            adjoint.testing.assert_close(block, target)
 
 
 @pytest.mark.parametrize(

@@ -56,13 +56,13 @@ def differences(function, x, step=1e-6):
     units = (1, 1j) if x.is_complex() else (1,)
     columns = []
     for unit in units:
-        found = []
+        results = []
         for j in range(x.numel()):
             move = adjoint.zeros_like(x).reshape(-1)
             move[j] = unit * step
             move = move.reshape(x.shape)
-            found.append((function(x + move) - function(x - move)) / (2 * step))
-        columns.append(adjoint.stack(found, -1).reshape((*found[0].shape, *x.shape)))
+            results.append((function(x + move) - function(x - move)) / (2 * step))
+        columns.append(adjoint.stack(results, -1).reshape((*results[0].shape, *x.shape)))
     return columns
 
 
@@ -109,11 +109,11 @@ MIXED = {
 @pytest.mark.parametrize("case", [*REAL, *COMPLEX])
 def test_jacobian_equals_differences(case, mode):
     function, x = (REAL | COMPLEX)[case]
-    found = jacobian(function, x, **mode)
-    assert found.shape == (*function(x).shape, *x.shape)
-    assert found.dtype == (c128 if x.is_complex() or function(x).is_complex() else f64)
-    if found.numel():
-        assert_close(found, expected_jacobian(function, x), rtol=1e-7, atol=1e-7)
+    matrix = jacobian(function, x, **mode)
+    assert matrix.shape == (*function(x).shape, *x.shape)
+    assert matrix.dtype == (c128 if x.is_complex() or function(x).is_complex() else f64)
+    if matrix.numel():
+        assert_close(matrix, expected_jacobian(function, x), rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -170,8 +170,8 @@ def test_hessian_closed_form_and_differences(mode):
     blocks = hessian(function, (x, y), **mode)
     for i, j in itertools.product(range(2), repeat=2):
 
-        def slope(moved, i=i, j=j):
-            point = (moved, y) if j == 0 else (x, moved)
+        def slope(shift, i=i, j=j):
+            point = (shift, y) if j == 0 else (x, shift)
             return jacobian(function, point)[i]
 
         assert_close(blocks[i][j], differences(slope, (x, y)[j])[0], rtol=1e-7, atol=1e-7)
@@ -245,10 +245,10 @@ def test_hvp_multiplies_from_the_right_and_vhp_from_the_left(strategy):
         return z + y
 
     for v, product in [((1.0, 0.0), [0.0, 0.0]), ((0.0, 1.0), [1.0, 0.0])]:
-        found = hvp(function, (T(2.0), T(3.0)), (T(v[0]), T(v[1])), strategy=strategy)[1]
-        assert [t.item() for t in found] == product
-    found = vhp(function, (T(2.0), T(3.0)), (T(1.0), T(0.0)))[1]
-    assert [t.item() for t in found] == [0.0, 1.0]
+        result = hvp(function, (T(2.0), T(3.0)), (T(v[0]), T(v[1])), strategy=strategy)[1]
+        assert [t.item() for t in result] == product
+    result = vhp(function, (T(2.0), T(3.0)), (T(1.0), T(0.0)))[1]
+    assert [t.item() for t in result] == [0.0, 1.0]
 
 
 # --- create_graph
@@ -282,10 +282,10 @@ def test_history_of_results(name, options):
         options = {}
     x = T(1.0, 2.0, requires_grad=True)
     v = T(1.0, 3.0, requires_grad=True)
-    seen = []
+    tensors = []
 
     def function(x):
-        seen.append(x)
+        tensors.append(x)
         return (x**3).sum()
 
     vector = v.sum() if name == "vjp" else v
@@ -302,7 +302,7 @@ def test_history_of_results(name, options):
         "vhp": (6 * direction, 6 * base),
     }
     assert_close((by_x, by_v), exact.get(name, exact["vhp"]))
-    assert seen[0] is not x and x.grad is None
+    assert tensors[0] is not x and x.grad is None
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -317,9 +317,9 @@ def test_recording_is_on_inside_whatever_the_caller_has_switched(name):
     arguments = {"vjp": (T(1.0),), "jacobian": (), "hessian": ()}.get(name, (x,))
     expected = FUNCTIONS[name](function, x, *arguments)
     with adjoint.no_grad():
-        found = FUNCTIONS[name](function, x, *arguments)
+        result = FUNCTIONS[name](function, x, *arguments)
         assert not adjoint.is_grad_enabled()
-    assert_close(found, expected)
+    assert_close(result, expected)
     assert modes and all(modes)
 
 
@@ -353,9 +353,9 @@ STRUCTURES = [
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize(("function", "inputs", "structure"), STRUCTURES)
 def test_structure_of_a_jacobian(function, inputs, structure, mode):
-    found = jacobian(function, inputs, **mode)
-    assert shapes(found) == structure
-    assert not isinstance(found, list)
+    matrix = jacobian(function, inputs, **mode)
+    assert shapes(matrix) == structure
+    assert not isinstance(matrix, list)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -439,9 +439,9 @@ def test_dataclass_list_named_tuple_and_none_inside_the_arguments():
 
 
 def test_named_tuples_are_spread_as_tuples_and_come_back():
-    found = jacobian(lambda a, b: Pair(a * b, b), Pair(T(2.0), T(3.0)))
-    assert found == Pair(Pair(T(3.0), T(2.0)), Pair(T(0.0), T(1.0)))
-    assert type(found) is Pair and type(found.a) is Pair
+    matrix = jacobian(lambda a, b: Pair(a * b, b), Pair(T(2.0), T(3.0)))
+    assert matrix == Pair(Pair(T(3.0), T(2.0)), Pair(T(0.0), T(1.0)))
+    assert type(matrix) is Pair and type(matrix.a) is Pair
 
 
 def test_a_vector_of_another_structure():
@@ -560,8 +560,8 @@ def test_strict(name, function, inputs, vectors, graphs, message):
 def test_zeros_where_nothing_depends_on_the_input(name):
     arguments = () if name in ("jacobian", "hessian") else (A,)
     for function in (lambda a: T(3.0), lambda a: taped(B).sum(), lambda a: adjoint.tensor(3)):
-        found = FUNCTIONS[name](function, A, *arguments)
-        zeros = found if name in ("jacobian", "hessian") else found[1]
+        result = FUNCTIONS[name](function, A, *arguments)
+        zeros = result if name in ("jacobian", "hessian") else result[1]
         assert not zeros.any()
 
 
@@ -732,8 +732,8 @@ def test_torchs_parameters_come_first(name):
         "jacobian": "func inputs create_graph strict vectorize strategy",
         "hessian": "func inputs create_graph strict vectorize outer_jacobian_strategy",
     }.get(name, "func inputs v create_graph strict")
-    found = inspect.signature(FUNCTIONS[name]).parameters.values()
-    assert [p.name for p in found if p.kind is not p.KEYWORD_ONLY] == names.split()
+    result = inspect.signature(FUNCTIONS[name]).parameters.values()
+    assert [p.name for p in result if p.kind is not p.KEYWORD_ONLY] == names.split()
 
 
 # --- how it is computed
@@ -763,12 +763,12 @@ def test_auto_takes_the_smaller_side(function, inputs, options, evaluations):
 class Terminal:
     """Stands in for rich's progress bar and notes what is asked of it."""
 
-    made: list[Any] = []
+    instances: list[Any] = []
 
     def __init__(self, **options):
         self.log = []
         self.task_ids = [0]
-        self.made.append(self)
+        self.instances.append(self)
 
     def add_task(self, title, total, completed):
         self.log.append((title, total, completed))
@@ -788,10 +788,10 @@ def terminal(monkeypatch):
     import rich.console
     import rich.progress
 
-    monkeypatch.setattr(Terminal, "made", [])
+    monkeypatch.setattr(Terminal, "instances", [])
     monkeypatch.setattr(rich.progress, "Progress", Terminal)
     monkeypatch.setattr(rich.console.Console, "is_terminal", True)
-    return Terminal.made
+    return Terminal.instances
 
 
 def test_progress_is_shown_when_it_lasts(monkeypatch, terminal):

@@ -48,19 +48,19 @@ PARTLY = function(
 )
 
 
-def compare(found: Any, expected: Any) -> None:
-    for own, other in zip(found, expected, strict=True):
-        if isinstance(own, (list, tuple)):
-            compare(own, other)
+def compare(actual: Any, expected: Any) -> None:
+    for fused, other in zip(actual, expected, strict=True):
+        if isinstance(fused, (list, tuple)):
+            compare(fused, other)
         else:
-            np.testing.assert_allclose(own.numpy(), other.numpy())
+            np.testing.assert_allclose(fused.numpy(), other.numpy())
 
 
 @pytest.mark.parametrize("second", [lambda t: t * t, lambda t: X], ids=["variable", "constant"])
 def test_series_of_several_outputs(second: Callable[[Any], Any]) -> None:
-    found = jet(lambda t: PRODUCT_AND_SINE.apply(t, second(t)), (X,), ((X, X, 0.5 * X),))
+    result = jet(lambda t: PRODUCT_AND_SINE.apply(t, second(t)), (X,), ((X, X, 0.5 * X),))
     expected = jet(lambda t: (t * second(t), t.sin()), (X,), ((X, X, 0.5 * X),))
-    compare(found, expected)
+    compare(result, expected)
 
 
 def test_series_of_outputs_without_tangents() -> None:
@@ -93,7 +93,7 @@ def test_tangents_and_series_of_a_view() -> None:
 @pytest.mark.parametrize("copies", [1, 3])
 def test_jacobian_with_further_results(copies: int) -> None:
     """By reverse mode for one copy, by forward mode for more results than arguments."""
-    found, further = jacobian(lambda t: (adjoint.cat([t * t] * copies), t * 3), has_aux=True)(X)
-    np.testing.assert_allclose(found.numpy(), np.tile(np.diag([2.0, 4.0]), (copies, 1)))
+    matrix, further = jacobian(lambda t: (adjoint.cat([t * t] * copies), t * 3), has_aux=True)(X)
+    np.testing.assert_allclose(matrix.numpy(), np.tile(np.diag([2.0, 4.0]), (copies, 1)))
     assert further.tolist() == [3.0, 6.0]
     assert not further.requires_grad

@@ -66,8 +66,8 @@ def test_series_of_several_views_follow_their_base() -> None:
         return first * y
 
     t, direction = adjoint.tensor(0.2, dtype=adjoint.float64), adjoint.ones(3, dtype=adjoint.float64)
-    found = func.taylor(lambda t: modified(X + t * direction), t, 3)
-    assert_close(found, func.taylor(lambda t: 9 * (X[0] + t) * (X + t * direction), t, 3))
+    result = func.taylor(lambda t: modified(X + t * direction), t, 3)
+    assert_close(result, func.taylor(lambda t: 9 * (X[0] + t) * (X + t * direction), t, 3))
 
 
 def test_trees_have_series() -> None:
@@ -89,9 +89,9 @@ def test_chunks_of_what_is_not_mapped() -> None:
 
 
 def test_what_a_batch_looks_like() -> None:
-    seen = []
-    adjoint.vmap(lambda a: seen.append(repr(a._array)) or a)(X)
-    assert seen[0].startswith("BatchedTensor(lvl=1, bdim=0, value=\n")
+    notes = []
+    adjoint.vmap(lambda a: notes.append(repr(a._array)) or a)(X)
+    assert notes[0].startswith("BatchedTensor(lvl=1, bdim=0, value=\n")
 
 
 @pytest.mark.parametrize(("result", "text"), [([X], "list"), (X[None], r"shape \(1, 3\)")])

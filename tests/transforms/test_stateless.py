@@ -138,8 +138,8 @@ def test_an_error_inside_puts_all_back() -> None:
 def test_gradients_by_parameters() -> None:
     module = Part()
     values = {"weight": W}
-    found = grad(lambda values: functional_call(module, values, X).sum())(values)
-    assert found["weight"].tolist() == X.tolist()
+    gradients = grad(lambda values: functional_call(module, values, X).sum())(values)
+    assert gradients["weight"].tolist() == X.tolist()
     assert module.weight.grad is None
 
 
@@ -188,11 +188,11 @@ def patterns(draw: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], dict[str
 
     def grouped(places: Any) -> list[list[int]]:
         groups: list[list[int]] = []
-        for place in places:
+        for position in places:
             if groups and draw(st.booleans()):
-                groups[-1].append(place)
+                groups[-1].append(position)
             else:
-                groups.append([place])
+                groups.append([position])
         return groups
 
     def text(groups: list[list[int]]) -> str:
@@ -201,18 +201,18 @@ def patterns(draw: Any) -> tuple[str, tuple[int, ...], tuple[int, ...], dict[str
     left, right = grouped(range(n)), grouped(order)
     shape = tuple(int(numpy.prod([lengths[i] for i in g])) for g in left)
     result = tuple(int(numpy.prod([lengths[i] for i in g])) for g in right)
-    known = {names[i]: lengths[i] for g in left for i in g[draw(st.integers(0, 1)) :]}
-    return f"{text(left)} -> {text(right)}", shape, result, known, [*lengths, *order]
+    lengths_by_name = {names[i]: lengths[i] for g in left for i in g[draw(st.integers(0, 1)) :]}
+    return f"{text(left)} -> {text(right)}", shape, result, lengths_by_name, [*lengths, *order]
 
 
 @settings(max_examples=200, deadline=None)
 @given(patterns())
 def test_rearrange_is_reshape_and_permute(case: Any) -> None:
-    pattern, shape, result, known, rest = case
+    pattern, shape, result, lengths_by_name, rest = case
     lengths, order = rest[: len(rest) // 2], rest[len(rest) // 2 :]
     values = numpy.arange(float(numpy.prod(shape))).reshape(shape)
     expected = values.reshape(lengths).transpose(order).reshape(result)
-    assert rearrange(adjoint.tensor(values), pattern, **known).tolist() == expected.tolist()
+    assert rearrange(adjoint.tensor(values), pattern, **lengths_by_name).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -290,19 +290,19 @@ def test_lengths_are_ints(pattern: str, length: Any) -> None:
 
 
 def test_debug_unwrap() -> None:
-    seen: list[Any] = []
+    notes: list[Any] = []
 
     def inner(x: Any) -> Any:
-        seen.extend([debug_unwrap(x), debug_unwrap(x, recurse=False)])
+        notes.extend([debug_unwrap(x), debug_unwrap(x, recurse=False)])
         return x
 
     x = adjoint.arange(6.0).reshape(2, 3)
     vmap(vmap(inner, in_dims=0), in_dims=1)(x)
-    assert seen[0].tolist() == x.T.tolist()
-    assert seen[1].shape == (2,)
+    assert notes[0].tolist() == x.T.tolist()
+    assert notes[1].shape == (2,)
     assert debug_unwrap(x).tolist() == x.tolist()
-    grad(lambda x: (seen.append(debug_unwrap(x)), x.sum())[1])(x)
-    assert not seen[-1].requires_grad
+    grad(lambda x: (notes.append(debug_unwrap(x)), x.sum())[1])(x)
+    assert not notes[-1].requires_grad
     with pytest.raises(TypeError, match="must be Tensor, not int"):
         debug_unwrap(3)
 

@@ -73,8 +73,8 @@ def number(value: float) -> Any:
     return adjoint.tensor(value, dtype=adjoint.float64)
 
 
-def close(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(found.numpy(), np.asarray(expected), rtol=tolerance, atol=tolerance)
+def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(actual.numpy(), np.asarray(expected), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -82,19 +82,20 @@ def test_coefficients_are_those_of_mpmath(name: str) -> None:
     function, of_mpmath, point = FUNCTIONS[name]
     with mpmath.workdps(50):
         expected = np.array([float(c) for c in mpmath.taylor(of_mpmath, mpmath.mpf(point), ORDER)])
-    found = taylor(function, number(point), order=ORDER).numpy()
+    result = taylor(function, number(point), order=ORDER).numpy()
     # a coefficient that happens to be nearly 0 is judged by its neighbours
     near = np.maximum(np.abs(expected), np.abs(np.append(expected[1:], 0)))
     size = np.maximum(near, 1e-3 * np.max(np.abs(expected)) * 0.5 ** np.arange(ORDER + 1))
-    assert np.max(np.abs(found - expected) / np.where(size == 0, 1, size)) < 1e-12
+    assert np.max(np.abs(result - expected) / np.where(size == 0, 1, size)) < 1e-12
 
 
 def test_complex_numbers() -> None:
     point = 0.3 + 0.4j
-    found = taylor(lambda z: adjoint.exp(z) * adjoint.sqrt(z), adjoint.tensor(point, dtype=adjoint.complex128), order=6)
+    start = adjoint.tensor(point, dtype=adjoint.complex128)
+    result = taylor(lambda z: adjoint.exp(z) * adjoint.sqrt(z), start, order=6)
     with mpmath.workdps(40):
         expected = [complex(c) for c in mpmath.taylor(lambda z: mpmath.exp(z) * mpmath.sqrt(z), mpmath.mpc(point), 6)]
-    close(found, expected)
+    close(result, expected)
 
 
 # conventions ----------------------------------------------------------------------------------------------------------
@@ -115,16 +116,16 @@ def test_series_of_jet_are_derivatives_by_the_formula_of_faa_di_bruno() -> None:
 def test_jet_of_trees() -> None:
     primals = ({"a": number(0.5)}, number(2.0))
     series = ({"a": [number(1.0), number(0.0)]}, [number(0.0), number(0.0)])
-    value, found = jet(lambda tree, b: {"y": tree["a"].exp() * b, "b": b}, primals, series)
+    value, result = jet(lambda tree, b: {"y": tree["a"].exp() * b, "b": b}, primals, series)
     close(value["y"], 2 * np.exp(0.5))
-    close(found["y"][1], 2 * np.exp(0.5))
-    assert [row.item() for row in found["b"]] == [0.0, 0.0]
+    close(result["y"][1], 2 * np.exp(0.5))
+    assert [row.item() for row in result["b"]] == [0.0, 0.0]
 
 
 def test_arrays_in_arrays_out() -> None:
-    found = taylor(np.sin, np.array([0.3, 0.5]), order=2)
-    assert type(found) is np.ndarray
-    np.testing.assert_allclose(found[2], -np.sin([0.3, 0.5]) / 2)
+    result = taylor(np.sin, np.array([0.3, 0.5]), order=2)
+    assert type(result) is np.ndarray
+    np.testing.assert_allclose(result[2], -np.sin([0.3, 0.5]) / 2)
     value, (slope,) = jet(np.exp, (1.0,), ((2.0,),))
     assert value == pytest.approx(np.e)
     assert slope == pytest.approx(2 * np.e)
@@ -142,9 +143,9 @@ def test_dtype_is_kept() -> None:
 @pytest.mark.parametrize("function", [adjoint.relu, adjoint.abs, lambda x: adjoint.clamp(x, 0.0, 1.0)])
 def test_kinks_are_one_sided(function: Any) -> None:
     """At a kink the series is what the partial derivative that torch takes there gives."""
-    found = taylor(function, number(0.0), order=2)
-    close(found[1], jvp(function, (number(0.0),), (number(1.0),))[1].item())
-    close(found[2], 0.0)
+    result = taylor(function, number(0.0), order=2)
+    close(result[1], jvp(function, (number(0.0),), (number(1.0),))[1].item())
+    close(result[2], 0.0)
 
 
 def test_root_at_0_is_undefined() -> None:
@@ -198,12 +199,12 @@ def test_dual_tensors_outside_and_inside() -> None:
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(POINTS, adjoint.ones_like(POINTS))
         close(forward_ad.unpack_dual(taylor(example, dual, order=5)).tangent[4], 5 * SERIES[5])
-        found = taylor(
+        result = taylor(
             lambda x: forward_ad.unpack_dual(example(forward_ad.make_dual(x, adjoint.ones_like(x)))).tangent,
             POINTS,
             order=3,
         )
-    close(found, SERIES[1:5] * np.arange(1, 5)[:, None])
+    close(result, SERIES[1:5] * np.arange(1, 5)[:, None])
 
 
 CONSTANT = adjoint.tensor([0.7, -0.4, 1.1], dtype=adjoint.float64)
@@ -224,8 +225,8 @@ def test_series_of_dual_tensors_of_a_level_around(primal: str, tangent: str) -> 
         return adjoint.stack([p.sin(), t * p.cos()]) + 0 * x
 
     with forward_ad.dual_level():
-        found = taylor(by_duals, point, order=4)
-    close(found, taylor(by_formula, point, order=4))
+        result = taylor(by_duals, point, order=4)
+    close(result, taylor(by_formula, point, order=4))
 
 
 def test_checkpoint_inside() -> None:
@@ -235,11 +236,11 @@ def test_checkpoint_inside() -> None:
     def region(x: Any) -> Any:
         return (a * x).sin().exp()
 
-    def kept(x: Any) -> Any:
+    def with_checkpoint(x: Any) -> Any:
         return adjoint.utils.checkpoint.checkpoint(region, x, use_reentrant=False)
 
     slopes = []
-    for function in (region, kept):
+    for function in (region, with_checkpoint):
         (slope,) = adjoint.autograd.grad(taylor(function, POINTS, order=3)[3].sum(), a)
         slopes.append(slope)
     close(slopes[1], slopes[0].numpy())
@@ -282,7 +283,7 @@ def test_operations_in_place() -> None:
 
 @pytest.mark.parametrize("follow", [lambda y: y.tanh(), lambda y: y * y, lambda y: adjoint.cat([y, y.cumprod(0)])])
 def test_writes_through_a_detached_tensor_change_the_value_alone(follow: Any) -> None:
-    def written(t: Any) -> Any:
+    def write(t: Any) -> Any:
         y = (POINTS + t).sin()
         y.detach().mul_(2.0)
         return follow(y)
@@ -290,22 +291,22 @@ def test_writes_through_a_detached_tensor_change_the_value_alone(follow: Any) ->
     def pushed(f: Any) -> Any:
         return lambda t: jvp(f, (t,), (number(1.0),))[1]
 
-    y, series = jet(written, (number(0.0),), ([number(1.0), number(0.0), number(0.0)],))
-    f = written
-    for own in (y, *series):
-        close(own, f(number(0.0)).numpy())
+    y, series = jet(write, (number(0.0),), ([number(1.0), number(0.0), number(0.0)],))
+    f = write
+    for tensor in (y, *series):
+        close(tensor, f(number(0.0)).numpy())
         f = pushed(f)
 
 
 def test_writing_into_a_constant() -> None:
-    def written(x: Any) -> Any:
+    def write(x: Any) -> Any:
         y = adjoint.zeros(3, dtype=adjoint.float64)
         y[1:] = x[:2].exp()
         y.view(3)[0] = x[0]
         return y * y
 
     close(
-        taylor(written, POINTS, order=3),
+        taylor(write, POINTS, order=3),
         taylor(lambda x: adjoint.stack([x[0] ** 2, (2 * x[0]).exp(), (2 * x[1]).exp()]), POINTS, order=3),
     )
 
@@ -333,8 +334,8 @@ def matrix(t: Any) -> Any:
     ],
 )
 def test_series_of_factors_give_the_series_of_the_matrix(function: Any, inverse: Any) -> None:
-    found = taylor(lambda t: inverse(function(matrix(t))), number(0.0), order=6)
-    close(found, taylor(matrix, number(0.0), order=6), 1e-10)
+    result = taylor(lambda t: inverse(function(matrix(t))), number(0.0), order=6)
+    close(result, taylor(matrix, number(0.0), order=6), 1e-10)
 
 
 def test_determinants() -> None:
@@ -344,15 +345,15 @@ def test_determinants() -> None:
         expected = expected * np.poly1d([1.0, value])
     start, eye = adjoint.tensor(FIRST + FIRST.T), adjoint.eye(4, dtype=adjoint.float64)
     close(taylor(lambda t: adjoint.linalg.det(start + t * eye), number(0.0), order=4), expected.coeffs[::-1], 1e-10)
-    found = taylor(lambda t: adjoint.linalg.slogdet(start + t * eye)[1], number(0.0), order=3)
-    close(found[1], (1 / eigenvalues).sum(), 1e-10)
-    close(found[2], -(1 / eigenvalues**2).sum() / 2, 1e-10)
+    result = taylor(lambda t: adjoint.linalg.slogdet(start + t * eye)[1], number(0.0), order=3)
+    close(result[1], (1 / eigenvalues).sum(), 1e-10)
+    close(result[2], -(1 / eigenvalues**2).sum() / 2, 1e-10)
 
 
 def test_matrix_exponential() -> None:
     a = adjoint.tensor(FIRST) * 0.3
-    found = taylor(lambda t: adjoint.linalg.matrix_exp(t * a), number(0.0), order=4)
-    close(found[3], (a @ a @ a).numpy() / 6, 1e-12)
+    result = taylor(lambda t: adjoint.linalg.matrix_exp(t * a), number(0.0), order=4)
+    close(result[3], (a @ a @ a).numpy() / 6, 1e-12)
 
 
 # bad input ------------------------------------------------------------------------------------------------------------
@@ -404,10 +405,10 @@ def test_plain_arrays_have_the_series_of_arrays_that_are_followed(name: str, dty
     # so many elements are whole tiles, short ones and single ones
     x = adjoint.tensor(np.linspace(0.2, 0.9, 71), dtype=getattr(adjoint, dtype))
     followed = taylor(QUICK[name], x.clone().requires_grad_(), order=5).detach()
-    found = taylor(QUICK[name], x, order=5)
-    assert found.dtype == x.dtype and found.shape == (6, 71)
+    result = taylor(QUICK[name], x, order=5)
+    assert result.dtype == x.dtype and result.shape == (6, 71)
     tolerance = 1e-4 if dtype == "float32" else 1e-12
-    np.testing.assert_allclose(found.numpy(), followed.numpy(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(result.numpy(), followed.numpy(), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.skipif(not loops.compiled, reason="the loops are compiled")
@@ -427,8 +428,8 @@ def test_loops_give_what_whole_arrays_give(size: int) -> None:
             loops.wave_rows(x, np.sin(x[0]), np.cos(x[0]), 1, -1),
         ),
     ]
-    for found, rows in pairs:
-        np.testing.assert_allclose(found, np.stack(rows), rtol=1e-12, atol=1e-12)
+    for actual, rows in pairs:
+        np.testing.assert_allclose(actual, np.stack(rows), rtol=1e-12, atol=1e-12)
 
 
 def test_results_keep_no_series_and_arguments_stay_as_they_are() -> None:

@@ -28,9 +28,9 @@ def t(*shape: int, seed: int = 0) -> Any:
     return new_tensor(np.random.default_rng(seed).standard_normal(shape))
 
 
-def same(found: Any, expected: Any, tolerance: float = 1e-12) -> None:
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found.detach()._array, expected.detach()._array, tolerance, tolerance)
+def same(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual.detach()._array, expected.detach()._array, tolerance, tolerance)
 
 
 def looped(function: Any, *args: Any) -> Any:
@@ -66,10 +66,10 @@ def test_containers() -> None:
     def function(tree: Any) -> Any:
         return {"sum": tree["a"] + tree["b"][0], "pair": Pair(tree["a"], [tree["b"][1]])}
 
-    found = vmap(function, ({"a": 0, "b": (1, None)},), {"sum": 1, "pair": Pair(0, None)})({"a": x, "b": (y, 2.0)})
-    same(found["sum"], (x + y.mT).mT)
-    same(found["pair"].first, x)
-    assert found["pair"].second == [2.0]
+    result = vmap(function, ({"a": 0, "b": (1, None)},), {"sum": 1, "pair": Pair(0, None)})({"a": x, "b": (y, 2.0)})
+    same(result["sum"], (x + y.mT).mT)
+    same(result["pair"].first, x)
+    assert result["pair"].second == [2.0]
 
 
 def test_one_number_stands_for_a_container() -> None:
@@ -78,8 +78,8 @@ def test_one_number_stands_for_a_container() -> None:
 
 
 def test_results_without_the_batch_are_repeated() -> None:
-    found = vmap(lambda a: adjoint.ones(2))(t(3))
-    same(found, adjoint.ones(3, 2))
+    result = vmap(lambda a: adjoint.ones(2))(t(3))
+    same(result, adjoint.ones(3, 2))
     same(vmap(lambda a: adjoint.ones(2), out_dims=None)(t(3)), adjoint.ones(2))
     same(vmap(lambda a: adjoint.ones(2), out_dims=(None,))(t(3)), adjoint.ones(2))
     same(vmap(lambda a: 2 * a, out_dims=(1,))(X), 2 * X.mT)
@@ -117,9 +117,9 @@ def test_chunks(chunk_size: int) -> None:
         return a.outer(b), {"dot": a.dot(b)}
 
     whole = vmap(function, (0, 1), (1, 0))(x, y)
-    found = vmap(function, (0, 1), (1, 0), chunk_size=chunk_size)(x, y)
-    same(found[0], whole[0])
-    same(found[1]["dot"], whole[1]["dot"])
+    result = vmap(function, (0, 1), (1, 0), chunk_size=chunk_size)(x, y)
+    same(result[0], whole[0])
+    same(result[1]["dot"], whole[1]["dot"])
 
 
 def test_empty_batch() -> None:
@@ -267,12 +267,12 @@ def test_a_loop_warns_once_and_names_the_operation(monkeypatch: pytest.MonkeyPat
         return a.take(adjoint.tensor([2, 0]))
 
     with pytest.warns(UserWarning, match="no batching rule for take") as caught:
-        found = vmap(function)(x)
+        result = vmap(function)(x)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         vmap(function)(x)
     assert len(caught) == 1
-    same(found, looped(function, x))
+    same(result, looped(function, x))
 
 
 # randomness -----------------------------------------------------------------------------------------------------------
@@ -309,13 +309,13 @@ def test_bernoulli_of_batched_chances() -> None:
 
 
 def test_same_random_numbers_in_all_chunks() -> None:
-    found = vmap(lambda a: a * 0 + adjoint.rand(3), randomness="same", chunk_size=2)(adjoint.zeros(5, 3))
-    assert all(adjoint.equal(found[0], row) for row in found)
+    result = vmap(lambda a: a * 0 + adjoint.rand(3), randomness="same", chunk_size=2)(adjoint.zeros(5, 3))
+    assert all(adjoint.equal(result[0], row) for row in result)
 
 
 def test_different_random_numbers_in_all_chunks() -> None:
-    found = vmap(lambda a: a + adjoint.rand(()), randomness="different", chunk_size=2)(adjoint.zeros(5))
-    assert found.shape == (5,) and len(set(found.tolist())) == 5
+    result = vmap(lambda a: a + adjoint.rand(()), randomness="different", chunk_size=2)(adjoint.zeros(5))
+    assert result.shape == (5,) and len(set(result.tolist())) == 5
 
 
 # operations that choose by arguments ----------------------------------------------------------------------------------
@@ -385,9 +385,9 @@ COMPOSITES = {
 @pytest.mark.parametrize("function", COMPOSITES.values(), ids=list(COMPOSITES))
 def test_composites(function: Any) -> None:
     expected = looped(function, SPD)
-    found = vmap(function)(SPD)
-    assert found.dtype is expected.dtype
-    same(found, expected, 1e-9)
+    result = vmap(function)(SPD)
+    assert result.dtype is expected.dtype
+    same(result, expected, 1e-9)
     doubled = adjoint.stack([SPD, SPD])
     same(vmap(vmap(function))(doubled), adjoint.stack([expected, expected]), 1e-9)
 
@@ -403,7 +403,7 @@ def test_in_place_changes_the_argument() -> None:
     assert x._version == 1
 
 
-def written(a: Any, b: Any) -> Any:
+def write(a: Any, b: Any) -> Any:
     a = a.clone()
     a[1:] *= 2
     a[0] = b[0]
@@ -417,9 +417,9 @@ def test_in_place_with_gradients() -> None:
     x, y = t(3, 4), t(3, 4, seed=1)
     leaves = [x.clone().requires_grad_(), y.clone().requires_grad_()]
     again = [x.clone().requires_grad_(), y.clone().requires_grad_()]
-    found, expected = vmap(written)(*leaves), looped(written, *again)
-    same(found, expected)
-    for g, e in zip(grad((found**2).sum(), leaves), grad((expected**2).sum(), again), strict=True):
+    actual, expected = vmap(write)(*leaves), looped(write, *again)
+    same(actual, expected)
+    for g, e in zip(grad((actual**2).sum(), leaves), grad((expected**2).sum(), again), strict=True):
         same(g, e)
 
 
@@ -464,17 +464,17 @@ VIEWS = {
 def test_views_of_a_base_that_is_reshaped_in_place(view: str, reshape: str) -> None:
     def function(x: Any) -> Any:
         y = x * x
-        seen = VIEWS[view](y)
+        part = VIEWS[view](y)
         RESHAPES_IN_PLACE[reshape](y)
         y.mul_(x.sum())
-        return seen.sin().sum() * y.sum()
+        return part.sin().sum() * y.sum()
 
     x = t(2, 3, 2, 3).requires_grad_()
-    own, plain = vmap(vmap(function))(x), adjoint.stack([looped(function, members) for members in x])
-    same(own, plain)
+    mapped, plain = vmap(vmap(function))(x), adjoint.stack([looped(function, members) for members in x])
+    same(mapped, plain)
     for order in range(2):
-        own, plain = (grad(y.cos().sum(), x, create_graph=order == 0)[0] for y in (own, plain))
-        same(own, plain)
+        mapped, plain = (grad(y.cos().sum(), x, create_graph=order == 0)[0] for y in (mapped, plain))
+        same(mapped, plain)
 
 
 def test_in_place_on_a_result() -> None:
@@ -508,11 +508,11 @@ def leaves_of(params: Any) -> Any:
 
 
 def test_gradient_of_a_mapped_function() -> None:
-    params, own = leaves_of(PARAMS), leaves_of(PARAMS)
+    params, others = leaves_of(PARAMS), leaves_of(PARAMS)
     x, z = DATA.clone().requires_grad_(), DATA.clone().requires_grad_()
-    found = grad(vmap(model, (None, 0))(params, x).sum(), [*params.values(), x])
-    expected = grad(looped(lambda a: model(own, a), z).sum(), [*own.values(), z])
-    for g, e in zip(found, expected, strict=True):
+    gradients = grad(vmap(model, (None, 0))(params, x).sum(), [*params.values(), x])
+    expected = grad(looped(lambda a: model(others, a), z).sum(), [*others.values(), z])
+    for g, e in zip(gradients, expected, strict=True):
         same(g, e)
 
 
@@ -520,24 +520,24 @@ def test_backward_of_a_mapped_function() -> None:
     params = leaves_of(PARAMS)
     vmap(model, (None, 0))(params, DATA).sum().backward()
     vmap(model, (None, 0))(params, DATA).sum().backward()
-    own = leaves_of(PARAMS)
-    looped(lambda a: model(own, a), DATA).sum().backward()
+    leaves = leaves_of(PARAMS)
+    looped(lambda a: model(leaves, a), DATA).sum().backward()
     for name in params:
         assert type(params[name].grad._array) is np.ndarray
-        same(params[name].grad, 2 * own[name].grad)
+        same(params[name].grad, 2 * leaves[name].grad)
 
 
 def per_sample(params: Any, x: Any) -> Any:
-    own = {name: value.detach() for name, value in params.items()}
-    for value in own.values():
+    leaves = {name: value.detach() for name, value in params.items()}
+    for value in leaves.values():
         value.requires_grad = True
-    return dict(zip(own, grad(model(own, x), list(own.values())), strict=True))
+    return dict(zip(leaves, grad(model(leaves, x), list(leaves.values())), strict=True))
 
 
 def test_gradients_of_each_sample() -> None:
-    found = vmap(per_sample, (None, 0))(PARAMS, DATA)
+    result = vmap(per_sample, (None, 0))(PARAMS, DATA)
     by_func = vmap(adjoint.func.grad(model), (None, 0))(PARAMS, DATA)
-    for name, g in found.items():
+    for name, g in result.items():
         expected = adjoint.stack([per_sample(PARAMS, x)[name] for x in DATA])
         same(g, expected)
         same(by_func[name], expected)
@@ -555,9 +555,9 @@ def test_second_derivatives_through_gradients_of_each_sample() -> None:
         (g,) = grad((w * x).sin().sum(), w, create_graph=True)
         return (g * g).sum()
 
-    found = vmap(slope)(DATA)
-    same(found, looped(slope, DATA))
-    same(grad(found.sum(), w)[0], grad(looped(slope, DATA).sum(), w)[0])
+    result = vmap(slope)(DATA)
+    same(result, looped(slope, DATA))
+    same(grad(result.sum(), w)[0], grad(looped(slope, DATA).sum(), w)[0])
 
 
 def f(x: Any) -> Any:
@@ -613,11 +613,11 @@ def test_jacobian_by_a_batch_of_cotangents(create_graph: bool) -> None:
     x = t(3).requires_grad_()
     y = f(x)
     eye = adjoint.eye(3, dtype=F64)
-    (found,) = grad(y, x, eye, create_graph=create_graph, retain_graph=True, is_grads_batched=True)
-    same(found, adjoint.stack([grad(y, x, e, retain_graph=True)[0] for e in eye]))
-    assert found.requires_grad is create_graph
+    (gradient,) = grad(y, x, eye, create_graph=create_graph, retain_graph=True, is_grads_batched=True)
+    same(gradient, adjoint.stack([grad(y, x, e, retain_graph=True)[0] for e in eye]))
+    assert gradient.requires_grad is create_graph
     if create_graph:
-        (twice,) = grad((found**2).sum(), x, retain_graph=True)
+        (twice,) = grad((gradient**2).sum(), x, retain_graph=True)
         rows = adjoint.stack([grad(y, x, e, create_graph=True)[0] for e in eye])
         same(twice, grad((rows**2).sum(), x)[0], 1e-10)
 
@@ -627,35 +627,35 @@ def test_batch_of_cotangents_through_a_mapped_function() -> None:
     w = t(3).requires_grad_()
     y = vmap(lambda a: f(a * w))(x)
     drivers = t(4, 2, 3)
-    found = grad(y, [x, w], drivers, retain_graph=True, is_grads_batched=True)
-    for place, g in enumerate(found):
-        same(g, adjoint.stack([grad(y, [x, w], d, retain_graph=True)[place] for d in drivers]), 1e-10)
+    gradients = grad(y, [x, w], drivers, retain_graph=True, is_grads_batched=True)
+    for position, g in enumerate(gradients):
+        same(g, adjoint.stack([grad(y, [x, w], d, retain_graph=True)[position] for d in drivers]), 1e-10)
 
 
 def test_batch_of_cotangents_with_hooks() -> None:
     x = t(3).requires_grad_()
-    seen: list[Any] = []
+    grads: list[Any] = []
     y = x * 2
-    y.register_hook(lambda g: seen.append(g.shape) or g * 3)
-    (found,) = grad(y.sin(), x, adjoint.eye(3, dtype=F64), is_grads_batched=True)
-    assert seen == [(3,)]
-    same(found, adjoint.diag(6 * (2 * x).cos()))
+    y.register_hook(lambda g: grads.append(g.shape) or g * 3)
+    (gradient,) = grad(y.sin(), x, adjoint.eye(3, dtype=F64), is_grads_batched=True)
+    assert grads == [(3,)]
+    same(gradient, adjoint.diag(6 * (2 * x).cos()))
 
 
 @pytest.mark.parametrize("dtype", [adjoint.float64, adjoint.float16, adjoint.bfloat16])
 def test_batched_cotangents_of_what_was_broadcast(dtype):
     x = adjoint.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
     y = x * adjoint.ones(3, 2, dtype=dtype)
-    (found,) = grad(y, x, adjoint.ones(4, 3, 2, dtype=dtype), is_grads_batched=True)
-    same(found, adjoint.full((4, 2), 3, dtype=dtype))
+    (gradient,) = grad(y, x, adjoint.ones(4, 3, 2, dtype=dtype), is_grads_batched=True)
+    same(gradient, adjoint.full((4, 2), 3, dtype=dtype))
 
 
 def test_batch_of_cotangents_unused() -> None:
     x, z = t(3).requires_grad_(), t(2).requires_grad_()
     eye = adjoint.eye(3, dtype=F64)
-    found = grad(x * 2, [x, z], eye, is_grads_batched=True, allow_unused=True)
-    same(found[0], 2 * eye)
-    assert found[1] is None
+    gradients = grad(x * 2, [x, z], eye, is_grads_batched=True, allow_unused=True)
+    same(gradients[0], 2 * eye)
+    assert gradients[1] is None
     same(grad(x * 2, [x, z], eye, is_grads_batched=True, materialize_grads=True)[1], adjoint.zeros(2, dtype=F64))
     with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
         grad(x * 2, [x, z], eye, is_grads_batched=True)

@@ -40,14 +40,14 @@ class Case:
         return [result] if self.rule.outputs is None else list(result)
 
     def arguments(self, values: dict[str, Any], needs: bool = False) -> dict[str, Any]:
-        found = {}
+        results = {}
         for name in self.rule.inputs + self.rule.constants:
             value = values[name]
             if isinstance(value, list):
-                found[name] = tuple(leaf(member, needs) for member in value)
+                results[name] = tuple(leaf(member, needs) for member in value)
             elif isinstance(value, np.ndarray):
-                found[name] = leaf(value, needs and name in self.rule.inputs)
-        return found
+                results[name] = leaf(value, needs and name in self.rule.inputs)
+        return results
 
     def batched(self, needs: bool = False) -> dict[str, Any]:
         """The arguments, stacked where members have their own."""
@@ -63,14 +63,14 @@ class Case:
     def mapped(self, arrays: dict[str, Any]) -> list[Any]:
         keys = list(arrays)
         in_dims = tuple(0 if key in self.names else None for key in keys)
-        return adjoint.vmap(lambda *given: self.call(**dict(zip(keys, given, strict=True))), in_dims)(*arrays.values())
+        return adjoint.vmap(lambda *args: self.call(**dict(zip(keys, args, strict=True))), in_dims)(*arrays.values())
 
 
 def leaf(array: np.ndarray, needs: bool) -> Any:
-    made = new_tensor(array.copy())
+    tensor = new_tensor(array.copy())
     if needs and array.dtype.kind in "fc":
-        made.requires_grad = True
-    return made
+        tensor.requires_grad = True
+    return tensor
 
 
 def flat(arrays: dict[str, Any]) -> list[Any]:
@@ -115,9 +115,9 @@ def _loops_are_errors() -> Iterator[None]:
 @pytest.mark.parametrize(("rule", "kind"), RULES)
 def test_values(rule: Rule, kind: str) -> None:
     for case in cases(rule, kind):
-        found = case.mapped(case.batched())
+        result = case.mapped(case.batched())
         each = [case.call(**case.arguments(member)) for member in case.members]
-        for y, expected in zip(found, zip(*each, strict=True), strict=True):
+        for y, expected in zip(result, zip(*each, strict=True), strict=True):
             assert y._array.dtype == expected[0]._array.dtype
             np.testing.assert_allclose(y._array, np.stack([e._array for e in expected]), 1e-9, 1e-9)
 
@@ -152,8 +152,8 @@ def weights_of(rule: Rule, outputs: list[Any], rng: np.random.Generator) -> list
 
 
 def without_vectors(rule: Rule, weights: list[Any]) -> list[Any]:
-    kept = VALUES.get(rule.name)
-    return [w if kept is None or place == kept else w * 0 for place, w in enumerate(weights)]
+    number = VALUES.get(rule.name)
+    return [w if number is None or position == number else w * 0 for position, w in enumerate(weights)]
 
 
 DIFFERENTIABLE = [case for case in RULES if case.values[0].has_derivative]
@@ -173,19 +173,19 @@ def test_gradients_of_a_mapped_function(rule: Rule, kind: str, create_graph: boo
         if not pairs:
             continue
         ends, drivers = zip(*pairs, strict=True)
-        found = adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
+        gradients = adjoint.autograd.grad(ends, leaves, drivers, create_graph=create_graph, materialize_grads=True)
 
         again = case.batched(needs=True)
         same = flat(again)
         ends, drivers = [], []
         for i in range(N):
-            given = {name: picked(value, i) if name in case.names else value for name, value in again.items()}
-            for y, w in zip(case.call(**given), weights, strict=True):
+            inputs = {name: picked(value, i) if name in case.names else value for name, value in again.items()}
+            for y, w in zip(case.call(**inputs), weights, strict=True):
                 if y.requires_grad:
                     ends.append(y)
                     drivers.append(w[i])
         expected = adjoint.autograd.grad(ends, same, drivers, materialize_grads=True)
-        for a, b in zip(found, expected, strict=True):
+        for a, b in zip(gradients, expected, strict=True):
             assert a.dtype == b.dtype
             np.testing.assert_allclose(a.detach()._array, b._array, 1e-8, 1e-8)
 
@@ -207,17 +207,17 @@ def test_gradients_inside_a_mapped_function(rule: Rule, kind: str) -> None:
             continue
         weights = weights_of(rule, outputs, rng)
 
-        def gradients(*given: Any, case: Case = case, keys: list[str] = keys, weights: Any = weights) -> Any:
-            own = dict(zip(keys, given, strict=True))
-            ends = case.call(**own)
+        def gradients(*values: Any, case: Case = case, keys: list[str] = keys, weights: Any = weights) -> Any:
+            inputs = dict(zip(keys, values, strict=True))
+            ends = case.call(**inputs)
             pairs = [(y, w) for y, w in zip(ends, weights, strict=True) if y.requires_grad]
             ends, drivers = zip(*pairs, strict=True)
-            return adjoint.autograd.grad(ends, flat(own), drivers, materialize_grads=True)
+            return adjoint.autograd.grad(ends, flat(inputs), drivers, materialize_grads=True)
 
         in_dims = tuple(0 if key in case.names else None for key in keys)
-        found = adjoint.vmap(gradients, in_dims)(*arrays.values())
+        result = adjoint.vmap(gradients, in_dims)(*arrays.values())
         each = [gradients(*case.arguments(member, needs=True).values()) for member in case.members]
-        for g, expected in zip(found, zip(*each, strict=True), strict=True):
+        for g, expected in zip(result, zip(*each, strict=True), strict=True):
             np.testing.assert_allclose(g._array, np.stack([e._array for e in expected]), 1e-8, 1e-8)
 
 
@@ -233,7 +233,7 @@ def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
         drivers = [new_tensor(table.noise_like(np.zeros((N, *y.shape), y._array.dtype), rng)) for y in outputs]
         drivers = without_vectors(rule, drivers)
         for create_graph in (True, False):
-            found = adjoint.autograd.grad(
+            gradients = adjoint.autograd.grad(
                 outputs, leaves, drivers, retain_graph=True, create_graph=create_graph, is_grads_batched=True,
                 allow_unused=True,
             )  # fmt: skip
@@ -241,7 +241,7 @@ def test_batch_of_cotangents(rule: Rule, kind: str) -> None:
                 each = adjoint.autograd.grad(
                     outputs, leaves, [w[i] for w in drivers], retain_graph=True, allow_unused=True
                 )
-                for g, expected in zip(found, each, strict=True):
+                for g, expected in zip(gradients, each, strict=True):
                     assert (g is None) == (expected is None)
                     if g is not None:
                         assert g.dtype == expected.dtype
@@ -257,8 +257,8 @@ def test_two_levels(rule: Rule, kind: str) -> None:
         keys = list(arrays)
         in_dims = tuple(0 if key in case.names else None for key in keys)
 
-        def call(*given: Any, case: Case = case, keys: list[str] = keys) -> Any:
-            return case.call(**dict(zip(keys, given, strict=True)))
+        def call(*args: Any, case: Case = case, keys: list[str] = keys) -> Any:
+            return case.call(**dict(zip(keys, args, strict=True)))
 
         inner = adjoint.vmap(call, in_dims)
         expected = inner(*arrays.values())
@@ -273,10 +273,10 @@ def test_two_levels(rule: Rule, kind: str) -> None:
         values = {**case.arguments(case.values), **{name: arrays[name] for name in case.names}}
         outer = tuple(0 if key == first else None for key in keys)
         middle = tuple(0 if key in rest else None for key in keys)
-        found = adjoint.vmap(adjoint.vmap(call, middle), outer)(*[values[key] for key in keys])
+        result = adjoint.vmap(adjoint.vmap(call, middle), outer)(*[values[key] for key in keys])
         for i in range(N):
-            given = [picked(values[key], i) if key == first else values[key] for key in keys]
-            for y, once in zip(found, adjoint.vmap(call, middle)(*given), strict=True):
+            args = [picked(values[key], i) if key == first else values[key] for key in keys]
+            for y, once in zip(result, adjoint.vmap(call, middle)(*args), strict=True):
                 np.testing.assert_allclose(y[i]._array, once._array, 1e-9, 1e-9)
 
 
@@ -303,22 +303,24 @@ class Function:
         names = [name for name, value in arguments.items() for _ in flatten(value)[0]]
         self.dims = tuple(0 if name in case.names else None for name in names)
 
-    def own(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def values_of(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(values[i] for i in self.places)
 
-    def __call__(self, own: tuple[Any, ...], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        given = dict(zip(self.places, own, strict=True))
-        values = self.structure.unflatten(given.get(i, array) for i, array in enumerate(arrays))
+    def __call__(self, members: tuple[Any, ...], arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        inputs = dict(zip(self.places, members, strict=True))
+        values = self.structure.unflatten(inputs.get(i, array) for i, array in enumerate(arrays))
         outputs = self.case.call(**values)
-        kept = VALUES.get(self.case.rule.name)
-        return tuple(y for place, y in enumerate(outputs) if is_inexact(y) and kept in (None, place))
+        number = VALUES.get(self.case.rule.name)
+        return tuple(y for position, y in enumerate(outputs) if is_inexact(y) and number in (None, position))
 
-    def tangent(self, own: tuple[Any, ...], arrays: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
-        return adjoint.func.jvp(lambda *x: self(x, arrays), own, directions)[1]
+    def tangent(self, values: tuple[Any, ...], arrays: tuple[Any, ...], directions: tuple[Any, ...]) -> Any:
+        return adjoint.func.jvp(lambda *x: self(x, arrays), values, directions)[1]
 
-    def series(self: Any, own: tuple[Any, ...], arrays: tuple[Any, ...], *orders: tuple[Any, ...]) -> tuple[Any, ...]:
+    def series(
+        self: Any, values: tuple[Any, ...], arrays: tuple[Any, ...], *orders: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         rows = tuple(map(list, zip(*orders, strict=True)))
-        return tuple(flatten(adjoint.func.jet(lambda *x: self(x, arrays), own, rows)[1])[0])
+        return tuple(flatten(adjoint.func.jet(lambda *x: self(x, arrays), values, rows)[1])[0])
 
 
 def is_inexact(tensor: Any) -> bool:
@@ -331,7 +333,7 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
     rng = np.random.default_rng(4)
     for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
-        x, dims = f.own(f.arrays), f.own(f.dims)
+        x, dims = f.values_of(f.arrays), f.values_of(f.dims)
         if not x:
             continue
         v = tuple(new_tensor(table.noise_like(value._array, rng)) for value in x)
@@ -340,14 +342,14 @@ def test_tangents_of_a_mapped_function(rule: Rule, kind: str) -> None:
         for i, member in enumerate(case.members):
             g = Function(case, case.arguments(member))
             along = tuple(t if dim is None else t[i] for t, dim in zip(v, dims, strict=True))
-            each.append(g.tangent(g.own(g.arrays), g.arrays, along))
+            each.append(g.tangent(g.values_of(g.arrays), g.arrays, along))
         expected = [np.stack([t._array for t in column]) for column in zip(*each, strict=True)]
 
-        inside = adjoint.vmap(f.tangent, (dims, f.dims, dims))(x, f.arrays, v)
+        mapped_tangents = adjoint.vmap(f.tangent, (dims, f.dims, dims))(x, f.arrays, v)
         mapped = adjoint.vmap(f, (dims, f.dims))
-        outside = adjoint.func.jvp(lambda *own, f=f, mapped=mapped: mapped(own, f.arrays), x, v)[1]
-        for found in (inside, outside):
-            for t, e in zip(found, expected, strict=True):
+        outside = adjoint.func.jvp(lambda *args, f=f, mapped=mapped: mapped(args, f.arrays), x, v)[1]
+        for actual in (mapped_tangents, outside):
+            for t, e in zip(actual, expected, strict=True):
                 np.testing.assert_allclose(t._array, e, 1e-8, 1e-8)
 
 
@@ -357,7 +359,7 @@ def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
     rng = np.random.default_rng(5)
     for case in cases(rule, kind, in_turn=True):
         f = Function(case, case.batched())
-        x, dims = f.own(f.arrays), f.own(f.dims)
+        x, dims = f.values_of(f.arrays), f.values_of(f.dims)
         if not x:
             continue
         v = [tuple(new_tensor(table.noise_like(value._array, rng)) for value in x) for _ in range(N - 1)]
@@ -366,29 +368,29 @@ def test_series_of_a_mapped_function(rule: Rule, kind: str) -> None:
         for i, member in enumerate(case.members):
             g = Function(case, case.arguments(member))
             along = [tuple(t if dim is None else t[i] for t, dim in zip(row, dims, strict=True)) for row in v]
-            each.append(g.series(g.own(g.arrays), g.arrays, *along))
+            each.append(g.series(g.values_of(g.arrays), g.arrays, *along))
         expected = [np.stack([t._array for t in column]) for column in zip(*each, strict=True)]
 
-        inside = adjoint.vmap(f.series, (dims, f.dims, *(dims for _ in v)))(x, f.arrays, *v)
+        mapped_series = adjoint.vmap(f.series, (dims, f.dims, *(dims for _ in v)))(x, f.arrays, *v)
         outside = Function.series(adjoint.vmap(f, (dims, f.dims)), x, f.arrays, *v)
-        for found in (inside, outside):
-            for t, e in zip(found, expected, strict=True):
+        for actual in (mapped_series, outside):
+            for t, e in zip(actual, expected, strict=True):
                 np.testing.assert_allclose(t._array, e, 1e-8, 1e-8)
 
 
 @pytest.mark.parametrize(("rule", "kind"), DIFFERENTIABLE)
 def test_jacobians_of_both_modes_agree(rule: Rule, kind: str) -> None:
     """jacfwd == jacrev, for complex numbers too; an operation that need not be holomorphic says so in both."""
-    fit = table.samples.WITHIN.get(rule.name, lambda x: x)
+    adapt = table.samples.WITHIN.get(rule.name, lambda x: x)
     for problem in table.problems(rule, kind):
         case = Case(rule, problem.values, [], ())
         f = Function(case, case.arguments(problem.values))
-        x = f.own(f.arrays)
+        x = f.values_of(f.arrays)
         both = []
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* is not a holomorphic function", UserWarning)
             for jacobian in (adjoint.func.jacfwd, adjoint.func.jacrev):
-                both.append(jacobian(lambda *own, f=f: f(tuple(map(fit, own)), f.arrays), tuple(range(len(x))))(*x))
-        for forward, reverse in zip(*[flatten(found)[0] for found in both], strict=True):
+                both.append(jacobian(lambda *args, f=f: f(tuple(map(adapt, args)), f.arrays), tuple(range(len(x))))(*x))
+        for forward, reverse in zip(*[flatten(actual)[0] for actual in both], strict=True):
             assert forward.dtype == reverse.dtype
             np.testing.assert_allclose(forward._array, reverse._array, 1e-8, 1e-8)

@@ -61,11 +61,11 @@ def test_the_sides_of_a_cut_are_told_apart() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_points_are_of_all_sizes(dtype: str) -> None:
-    (drawn,) = points.arguments_of("f", (points.Range(-math.inf, math.inf, (1.0,)),), dtype, 10_000)
-    sizes = np.abs(drawn)
+    (sample,) = points.arguments_of("f", (points.Range(-math.inf, math.inf, (1.0,)),), dtype, 10_000)
+    sizes = np.abs(sample)
     info = np.finfo(dtype)
-    assert drawn.dtype == dtype and drawn.size == 10_000
-    assert {info.max, info.min} <= set(drawn.tolist())
+    assert sample.dtype == dtype and sample.size == 10_000
+    assert {info.max, info.min} <= set(sample.tolist())
     assert np.count_nonzero((sizes > 0) & (sizes < info.tiny)) > 100
     assert np.count_nonzero(np.abs(sizes - 1) < 1e-6) > 100
 
@@ -92,8 +92,8 @@ def test_errors_are_units_in_the_last_place() -> None:
 def test_an_error_that_the_condition_explains_is_none() -> None:
     near_pi = float(np.pi) + 1e-9
     exact = ExactValues("sin", [mp.sin], [np.array([near_pi])], seconds=math.inf, keep=False)
-    moved = np.array([math.sin(near_pi + 4 * math.ulp(near_pi))])
-    errors = accuracy.errors_of(moved, exact, 0, "float64")
+    neighbour = np.array([math.sin(near_pi + 4 * math.ulp(near_pi))])
+    errors = accuracy.errors_of(neighbour, exact, 0, "float64")
     assert errors is not None and errors.worst > 1e6 and errors.beyond < 8
     assert condition_at(mp.sin, [near_pi]) == pytest.approx(np.pi / 1e-9, rel=1e-3)
 

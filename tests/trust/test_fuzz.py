@@ -65,8 +65,8 @@ def test_internal_errors_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_derivative_of_views_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     model = importlib.import_module("support.programs_of_views")
-    function, _, kept = model.SMOOTH["tanh"]
-    monkeypatch.setitem(model.SMOOTH, "tanh", (function, lambda x: [2 - 2 * np.tanh(x) ** 2], kept))
+    function, _, needs = model.SMOOTH["tanh"]
+    monkeypatch.setitem(model.SMOOTH, "tanh", (function, lambda x: [2 - 2 * np.tanh(x) ** 2], needs))
     assert first_fault("views", 300).kind == "AssertionError"
 
 
@@ -75,10 +75,10 @@ def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) ->
     observed = compared.observed
 
     def other(library: Any, case: Any) -> Any:
-        seen = observed(library, case)
+        observations = observed(library, case)
         return [
             (name, value + 1 if getattr(value, "ndim", 0) and value.dtype.kind == "f" else value)
-            for name, value in seen
+            for name, value in observations
         ]
 
     monkeypatch.setattr(compared, "observed", other)
@@ -89,8 +89,8 @@ def test_other_numbers_of_a_form_are_a_fault(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("calls", [0, 1])
 def test_a_transform_that_is_wrong_is_a_fault(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     monkeypatch.setattr(nests, "CALLS", calls)
-    own = transforms.OWN["jvp"]
-    monkeypatch.setitem(transforms.OWN, "jvp", lambda L, f: lambda x: own(L, f)(x) * 1.01)
+    right = transforms.OWN["jvp"]
+    monkeypatch.setitem(transforms.OWN, "jvp", lambda L, f: lambda x: right(L, f)(x) * 1.01)
     assert "jvp" in first_fault("transforms", 200).where
 
 

@@ -67,19 +67,19 @@ def test_the_branches_of_a_function(tmp_path: object) -> None:
     assert [branch.name.removeprefix("a.py f: ") for branch in marker.branches] == [
         "called", "if x", "1 if x > 1", "2 if not x > 1", "not if x", "for y in x", "end of for y in x", "lambda z: z",
     ]  # fmt: skip
-    taken: list[int] = []
-    space = {branches.NOTE: taken.append}
+    numbers: list[int] = []
+    space = {branches.NOTE: numbers.append}
     exec(compile(tree, "a.py", "exec"), space)
     function: object = space["f"]
     assert function.__doc__ == "It has a docstring."
-    assert function(2) == 1 and taken == [0, 1, 2]  # type: ignore[operator]
-    taken.clear()
-    assert function([])("z") == "z" and taken == [0, 4, 6, 7]  # type: ignore[operator]
+    assert function(2) == 1 and numbers == [0, 1, 2]  # type: ignore[operator]
+    numbers.clear()
+    assert function([])("z") == "z" and numbers == [0, 4, 6, 7]  # type: ignore[operator]
     conditions = [(branch.condition or ((0, 0),))[0] for branch in marker.branches]
     assert conditions == [(0, 0), (3, 7), (4, 20), (4, 20), (3, 7), (5, 13), (5, 13), (0, 0)]
     places = {(6, 8): "for y in x", (3, 7): "called", (5, 13): "not if x", (4, 20): "if x", (4, 15): "1 if x > 1"}
-    for place, name in places.items():
-        inner = branches.innermost(marker.branches, place)
+    for position, name in places.items():
+        inner = branches.innermost(marker.branches, position)
         assert inner is not None and inner.name == f"a.py f: {name}"
 
 
@@ -180,6 +180,6 @@ def test_the_tests_find_faults_in_rules() -> None:
     command = [sys.executable, "-m", "trust.mutants"]
     result = subprocess.run(command, cwd=branches.ROOT, capture_output=True, text=True, check=False)
     # the short form asks the tests of rules alone: a fault that they agree with, such as another axis, survives them
-    found = re.search(r"(\d+) of (\d+) are found", result.stdout)
-    assert found is not None, result.stdout + result.stderr
-    assert int(found[2]) == mutants.SHORT and int(found[1]) >= mutants.SHORT - 2, result.stdout
+    match = re.search(r"(\d+) of (\d+) are found", result.stdout)
+    assert match is not None, result.stdout + result.stderr
+    assert int(match[2]) == mutants.SHORT and int(match[1]) >= mutants.SHORT - 2, result.stdout

@@ -43,18 +43,18 @@ def test_sanitizers_find_planted_faults(compiler: str, tmp_path: Path) -> None:
     options = [*builds.BUILDS[name].flags, "-shared", "-fPIC", include, source, "-o", str(library)]
     subprocess.run([compiler, *options], check=True)
     environment = os.environ | sanitize.environment(name, tmp_path) | {"PYTHONPATH": str(library.parent)}
-    found = []
+    results = []
     for number in range(len(FAULTS) + 1):
         program = f"import planted; planted.fault({number})"
         run = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
         )
         files = list(tmp_path.glob("report*"))
-        found.append(" ".join(sanitize.reports(run.stderr + "".join(file.read_text() for file in files))))
+        results.append(" ".join(sanitize.reports(run.stderr + "".join(file.read_text() for file in files))))
         for file in files:
             file.unlink()
-    assert all(fault in report for fault, report in zip(FAULTS, found, strict=False)), found
-    assert found[-1] == ""
+    assert all(fault in report for fault, report in zip(FAULTS, results, strict=False)), results
+    assert results[-1] == ""
 
 
 def test_a_run_ends_with_its_tests_not_with_the_processes_they_leave() -> None:
@@ -86,8 +86,8 @@ def test_a_run_in_pieces_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = suite.Session(go_on=False, minutes=1)
     assert first.outcome("checks", "tests/core", lambda: suite.Outcome(passed=3)) is not None
     second = suite.Session(go_on=True, minutes=-1)
-    kept = second.outcome("checks", "tests/core", pytest.fail)
-    assert kept is not None and kept.passed == 3
+    stored = second.outcome("checks", "tests/core", pytest.fail)
+    assert stored is not None and stored.passed == 3
     recorder = Recorder("make sanitize", long=False)
     assert second.outcome("checks", "tests/nn", pytest.fail) is None and second.left == {"checks": ["tests/nn"]}
     assert second.finish(recorder, {"checks": "Cython"}) == 0 and recorder.figures.not_run == ["Cython: `tests/nn`"]

@@ -47,14 +47,14 @@ def mixed(x: Tensor) -> Tensor:
     total: Tensor = x + 1 - 2.0 * x / x.abs().clamp(min=1e-3)
     total = total * array + 1j
     mask: Tensor = (x > 0) & (x <= 3) | ~(x == 2)
-    chosen: Tensor = adjoint.where(mask, total.real, adjoint.tanh(x))
-    return chosen.to(adjoint.float32)
+    result: Tensor = adjoint.where(mask, total.real, adjoint.tanh(x))
+    return result.to(adjoint.float32)
 
 
 def selected(x: Tensor) -> tuple[Tensor, Tensor]:
-    found = adjoint.topk(x, 2)
+    result = adjoint.topk(x, 2)
     first, places = adjoint.sort(x, descending=True)
-    return found.values + first[:2], found.indices.long() + places[:2]
+    return result.values + first[:2], result.indices.long() + places[:2]
 
 
 def solved(a: Tensor, b: Tensor) -> Tensor:
@@ -102,15 +102,15 @@ def functional(x: Tensor) -> tuple[Tensor, ...]:
 
 
 def hooked(x: Tensor) -> list[Tensor]:
-    seen: list[Tensor] = []
-    handle = x.register_hook(seen.append)
+    grads: list[Tensor] = []
+    handle = x.register_hook(grads.append)
     with adjoint.autograd.graph.save_on_cpu(), adjoint.enable_grad():
         y = adjoint.utils.checkpoint.checkpoint(energy, x, use_reentrant=False)
     y.backward()
     handle.remove()
     node = y.grad_fn
     assert node is not None and node.next_functions
-    return seen
+    return grads
 
 
 @adjoint.no_grad()
@@ -125,8 +125,8 @@ def timed(x: Tensor) -> str:
 
 
 def minimum() -> float:
-    found = adjoint.optimize.minimize(rosenbrock, np.zeros(2), method="BFGS")
-    return float(found.fun)
+    solution = adjoint.optimize.minimize(rosenbrock, np.zeros(2), method="BFGS")
+    return float(solution.fun)
 
 
 def parameters() -> dict[str, Tensor]:

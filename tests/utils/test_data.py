@@ -107,8 +107,8 @@ def test_samplers():
     assert sorted(data.SubsetRandomSampler([4, 5, 6])) == [4, 5, 6]
     assert set(data.WeightedRandomSampler([0.0, 1.0, 1.0], 40)) == {1, 2}
     assert list(data.BatchSampler(range(5), 2, True)) == [[0, 1], [2, 3]]
-    own = data.DataLoader(Squares(), batch_sampler=[[0, 2], [1]])
-    assert [x.tolist() for x, _ in own] == [[[0, 0], [2, 4]], [[1, 1]]]
+    loader = data.DataLoader(Squares(), batch_sampler=[[0, 2], [1]])
+    assert [x.tolist() for x, _ in loader] == [[[0, 0], [2, 4]], [[1, 1]]]
     assert [x.tolist() for x, _ in data.DataLoader(Squares(), sampler=[3, 1])] == [[[3, 9]], [[1, 1]]]
 
 

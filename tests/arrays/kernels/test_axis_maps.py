@@ -36,9 +36,9 @@ def test_the_loop_equals_passes_over_whole_arrays(name, kind):
             x[x > 1] = -0.0
             x.flat[0] = np.nan
             for array in (x, np.asfortranarray(x)):
-                found = scatter.axis_sums(array, axis, axis_map.table)
+                result = scatter.axis_sums(array, axis, axis_map.table)
                 expected = plain(array, axis, axis_map)
-                assert found.tobytes() == expected.tobytes() and found.dtype == expected.dtype
+                assert result.tobytes() == expected.tobytes() and result.dtype == expected.dtype
 
 
 @pytest.mark.skipif(not scatter.compiled, reason="there is no loop in plain Python")

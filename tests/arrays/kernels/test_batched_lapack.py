@@ -11,7 +11,7 @@ from adjoint.arrays.kernels.linalg import lapack
 KINDS = ("float32", "float64", "complex64", "complex128")
 
 
-def drawn(kind, *shape):
+def random_array(kind, *shape):
     rng = numpy.random.default_rng(sum(shape))
     values = rng.normal(size=shape)
     return (values + 1j * rng.normal(size=shape) if kind.startswith("complex") else values).astype(kind)
@@ -23,10 +23,10 @@ def both(function):
     for enabled in (True, False):
         before = batched_lapack.set_enabled(enabled)
         try:
-            found = function()
+            result = function()
         finally:
             batched_lapack.set_enabled(before)
-        results.append(found if isinstance(found, tuple) else (found,))
+        results.append(result if isinstance(result, tuple) else (result,))
     return zip(*results, strict=True)
 
 
@@ -40,7 +40,7 @@ def check(function, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3), (0,)])
 def test_factorizations(kind, batch):
-    a, tall = drawn(kind, *batch, 4, 4), drawn(kind, *batch, 6, 4)
+    a, tall = random_array(kind, *batch, 4, 4), random_array(kind, *batch, 6, 4)
     definite = a @ numpy.conj(a.mT) + numpy.eye(4, dtype=kind)
     symmetric = a + a.mT
     for matrices in (a, tall, tall.mT):
@@ -61,7 +61,7 @@ def test_a_factorization_that_stops():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shapes", [((), ()), ((5,), (5,)), ((), (5,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((0,), (0,))])
 def test_triangular_solutions(kind, shapes):
-    a, b = drawn(kind, *shapes[0], 4, 4), drawn(kind, *shapes[1], 4, 3)
+    a, b = random_array(kind, *shapes[0], 4, 4), random_array(kind, *shapes[1], 4, 3)
     for lower in (True, False):
         for unit in (True, False):
             for matrices in (a, a.mT):
@@ -81,7 +81,7 @@ def test_what_can_be_called():
 
 @pytest.mark.parametrize("inverse", [False, True])
 def test_the_order_of_pivots_is_that_of_the_exchanges(inverse):
-    a = drawn("float64", 7, 5, 3)
+    a = random_array("float64", 7, 5, 3)
     factors, pivots, _ = lapack.lu_factor(a)
     lower = numpy.tril(factors, -1)[..., :3] + numpy.eye(5, 3)
     product = lower @ numpy.triu(factors[:, :3])

@@ -16,9 +16,9 @@ TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint
 def test_same_elements(dtype: Any, n: int) -> None:
     array = np.random.default_rng(0).integers(0, 100, n).astype(dtype)
     assert comparisons.are_same(array, array.copy()) is True
-    for place in {0, n // 2, n - 1} if n else ():
+    for position in {0, n // 2, n - 1} if n else ():
         other = array.copy()
-        other[place] += 1
+        other[position] += 1
         assert comparisons.are_same(array, other) is False
 
 
@@ -69,8 +69,8 @@ def test_places_of_first(shape: tuple[int, ...], dtype: str, largest: bool) -> N
         order = np.argsort(array[..., ::-1] if largest else array, axis=-1, kind="stable")
         expected = shape[-1] - 1 - order[..., ::-1] if largest else order
         for k in {1, min(3, shape[-1]), min(16, shape[-1])}:
-            found = comparisons.places_of_first(array, k, largest)
-            np.testing.assert_array_equal(found, expected[..., :k])
+            result = comparisons.places_of_first(array, k, largest)
+            np.testing.assert_array_equal(result, expected[..., :k])
 
 
 def test_places_that_are_left_to_whole_arrays() -> None:

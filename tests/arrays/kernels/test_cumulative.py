@@ -27,10 +27,10 @@ LAYOUTS = [
 
 def both(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: Any) -> tuple[Any, Any]:
     kernel = TABLE[name].kernel(xp)
-    found = kernel(*arguments)
+    result = kernel(*arguments)
     with monkeypatch.context() as patch:
         patch.setattr(cumulative, "can_do", lambda *_: False)
-        return found, kernel(*arguments)
+        return result, kernel(*arguments)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -59,8 +59,8 @@ def test_recurrences(monkeypatch: pytest.MonkeyPatch, reverse: bool, shape: Any,
     x = rng.normal(size=shape).astype(dtype)
     for array in (x, x[::-1], np.asfortranarray(x)):
         before = array.copy()
-        found, expected = both(monkeypatch, "recurrence", links, array, axis, reverse)
-        np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype is np.float32 else 1e-11)
+        actual, expected = both(monkeypatch, "recurrence", links, array, axis, reverse)
+        np.testing.assert_allclose(actual, expected, rtol=1e-4 if dtype is np.float32 else 1e-11)
         np.testing.assert_array_equal(array, before)
 
 
@@ -73,9 +73,9 @@ def test_running_sums_and_products(monkeypatch: pytest.MonkeyPatch, name: str, s
     for array in (x, x[..., ::-1], x[::-1], np.asfortranarray(x)):
         for axis in range(x.ndim):
             with np.errstate(invalid="ignore"):
-                found, expected = both(monkeypatch, name, array, axis)
+                actual, expected = both(monkeypatch, name, array, axis)
             # in the same order, and so to the bit
-            np.testing.assert_array_equal(found, expected, strict=True)
+            np.testing.assert_array_equal(actual, expected, strict=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,5 +85,5 @@ def test_exclusive_products(monkeypatch: pytest.MonkeyPatch, reverse: bool, shap
     x = np.random.default_rng(0).normal(size=shape).astype(dtype)
     for array in (x, x[..., ::-1], x[::-1], np.asfortranarray(x)):
         for axis in range(x.ndim):
-            found, expected = both(monkeypatch, "exclusive_cumprod", array, axis, reverse)
-            np.testing.assert_array_equal(found, expected, strict=True)
+            actual, expected = both(monkeypatch, "exclusive_cumprod", array, axis, reverse)
+            np.testing.assert_array_equal(actual, expected, strict=True)

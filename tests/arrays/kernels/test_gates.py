@@ -61,7 +61,7 @@ CELLS = {"lstm": (4, 2, 4), "gru": (3, 1, 4), "tanh": (1, 1, 0), "relu": (1, 1, 
 EQUAL, PACKED = None, (5, 5, 3, 1)
 
 
-def made(cell: str, sizes: Any, moments: int, batch: int, units: int, dtype: Any, biased: bool = True) -> list[Any]:
+def make(cell: str, sizes: Any, moments: int, batch: int, units: int, dtype: Any, biased: bool = True) -> list[Any]:
     """The parts by the inputs, the weight, the states, and the bias of gated units."""
     rng, (parts, states, _) = np.random.default_rng(0), CELLS[cell]
     shapes = [(moments * batch if sizes is None else sum(sizes), parts * units), (parts * units, units)]
@@ -92,19 +92,19 @@ def check_sequence(monkeypatch: pytest.MonkeyPatch, cell: str, arrays: Any, whic
         for name in ("run_sequence", "run_sequence_back"):
             function = getattr(vectors, name)
             patch.setattr(recurrent, name, lambda *a, f=function: results.append(f(*a)) or results[-1])
-        found = sequence_and_gradients(cell, arrays, which, sizes, rev)
-        _, states, kept = CELLS[cell]
-        of_gates = bool(kept) and states in which
+        actual = sequence_and_gradients(cell, arrays, which, sizes, rev)
+        _, states, states_back = CELLS[cell]
+        of_gates = bool(states_back) and states in which
         assert len(results) == 2 - of_gates and all(result is not None for result in results)
     turned = [np.asfortranarray(array) for array in arrays]
-    for result, expected in zip(sequence_and_gradients(cell, turned, which, sizes, rev), found, strict=True):
+    for result, expected in zip(sequence_and_gradients(cell, turned, which, sizes, rev), actual, strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
     with monkeypatch.context() as patch:
         patch.setattr(recurrent, "run_sequence", lambda *_: None)
         patch.setattr(recurrent, "run_sequence_back", lambda *_: None)
         plain = sequence_and_gradients(cell, arrays, which, sizes, rev)
     tolerance = 5e-4 if arrays[0].dtype == np.float32 else 1e-11
-    for result, expected in zip(found, plain, strict=True):
+    for result, expected in zip(actual, plain, strict=True):
         assert result.dtype == expected.dtype
         np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance)
 
@@ -122,7 +122,7 @@ def test_sequences(
     monkeypatch: pytest.MonkeyPatch, kind: int, cell: str, sizes: Any, moments: int, batch: int, units: int,
     reverse: bool, dtype: Any,
 ) -> None:  # fmt: skip
-    arrays = made(cell, sizes, moments, batch, units, dtype)
+    arrays = make(cell, sizes, moments, batch, units, dtype)
     check_sequence(monkeypatch, cell, arrays, (0,), sizes, reverse)
 
 
@@ -130,22 +130,22 @@ def test_sequences(
 @pytest.mark.parametrize("sizes", [EQUAL, PACKED])
 @pytest.mark.parametrize(("cell", "which"), [("lstm", (1,)), ("lstm", (0, 1)), ("lstm", (0, 1, 2)), ("gru", (0, 1))])
 def test_cotangents_of_all_results(monkeypatch: pytest.MonkeyPatch, cell: str, which: Any, sizes: Any) -> None:
-    check_sequence(monkeypatch, cell, made(cell, sizes, 4, 5, 6, np.float64, biased=False), which, sizes, False)
+    check_sequence(monkeypatch, cell, make(cell, sizes, 4, 5, 6, np.float64, biased=False), which, sizes, False)
 
 
 @needs_vectors
 def test_several_threads_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    arrays = made("lstm", (200, 100, 50), 3, 200, 33, np.float32)
-    found = sequence_and_gradients("lstm", arrays, (0, 1), (200, 100, 50), True)
+    arrays = make("lstm", (200, 100, 50), 3, 200, 33, np.float32)
+    actual = sequence_and_gradients("lstm", arrays, (0, 1), (200, 100, 50), True)
     before = adjoint.get_num_threads()
     try:
         adjoint.set_num_threads(3)
         again = sequence_and_gradients("lstm", arrays, (0, 1), (200, 100, 50), True)
     finally:
         adjoint.set_num_threads(before)
-    for result, expected in zip(found[:3], again[:3], strict=True):
+    for result, expected in zip(actual[:3], again[:3], strict=True):
         np.testing.assert_array_equal(result, expected)
-    for result, expected in zip(found[3:], again[3:], strict=True):
+    for result, expected in zip(actual[3:], again[3:], strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -154,47 +154,47 @@ def test_special_values_pass() -> None:
     """Values that are infinite or no numbers, large ones and zeros come out as from the plain form's functions."""
     special = np.array([[np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 90.0, -90.0, 1e-30]])
     for dtype in (np.float32, np.float64):
-        own, weight, state = special.astype(dtype), np.zeros((10, 10), dtype), np.zeros((1, 10), dtype)
+        inputs, weight, state = special.astype(dtype), np.zeros((10, 10), dtype), np.zeros((1, 10), dtype)
         for cell, function in (("tanh", np.tanh), ("relu", lambda x: np.where(x <= 0, 0, x))):
-            (found,) = vectors.run_sequence(cell, own, weight, None, (state,), None, False)
-            np.testing.assert_allclose(found, function(own), 3e-7 if dtype is np.float32 else 1e-15)
-        own, weight = np.concatenate([own] * 4, axis=1), np.zeros((40, 10), dtype)
-        _, _, gates = vectors.run_sequence("lstm", own, weight, None, (state, state), None, False)
-        np.testing.assert_allclose(gates[:, :10], expit(own[:, :10]), 5e-7 if dtype is np.float32 else 1e-15, 1e-38)
+            (result,) = vectors.run_sequence(cell, inputs, weight, None, (state,), None, False)
+            np.testing.assert_allclose(result, function(inputs), 3e-7 if dtype is np.float32 else 1e-15)
+        inputs, weight = np.concatenate([inputs] * 4, axis=1), np.zeros((40, 10), dtype)
+        _, _, gates = vectors.run_sequence("lstm", inputs, weight, None, (state, state), None, False)
+        np.testing.assert_allclose(gates[:, :10], expit(inputs[:, :10]), 5e-7 if dtype is np.float32 else 1e-15, 1e-38)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_packed_sequences_are_sequences(cell: str, reverse: bool) -> None:
     """Each of packed sequences is what it is alone."""
-    arrays = made(cell, PACKED, 4, 5, 6, np.float64, biased=False)
+    arrays = make(cell, PACKED, 4, 5, 6, np.float64, biased=False)
     tensors = [adjoint.from_numpy(array) for array in arrays]
-    found, firsts = sequence(cell, tensors, PACKED, reverse), np.cumsum((0, *PACKED))
-    own, weight, *states = tensors
+    actual, firsts = sequence(cell, tensors, PACKED, reverse), np.cumsum((0, *PACKED))
+    inputs, weight, *states = tensors
     for k in range(5):
         rows = [int(first) + k for first, size in zip(firsts, PACKED, strict=False) if size > k]
-        alone = sequence(cell, [own[rows], weight, *[state[k : k + 1] for state in states]], None, reverse)
-        for result, expected in zip(found, alone, strict=True):
+        alone = sequence(cell, [inputs[rows], weight, *[state[k : k + 1] for state in states]], None, reverse)
+        for result, expected in zip(actual, alone, strict=True):
             np.testing.assert_allclose(result[rows].numpy(), expected.numpy(), rtol=1e-12, atol=1e-13)
 
 
 def test_a_sequence_is_its_steps() -> None:
     rng = np.random.default_rng(0)
-    own, weight, hidden, memory = [
+    inputs, weight, hidden, memory = [
         adjoint.from_numpy(rng.normal(size=shape)).requires_grad_() for shape in ((30, 28), (28, 7), (5, 7), (5, 7))
     ]
     ops = adjoint.core.graph.registry.tensor_ops
-    found = ops.lstm_sequence(own, weight, hidden, memory)[:2]
+    result = ops.lstm_sequence(inputs, weight, hidden, memory)[:2]
     states, h, m = [], hidden, memory
     for k in range(6):
-        h, m = ops.lstm_step(own[5 * k : 5 * k + 5], adjoint.nn.functional.linear(h, weight), m)[:2]
+        h, m = ops.lstm_step(inputs[5 * k : 5 * k + 5], adjoint.nn.functional.linear(h, weight), m)[:2]
         states.append((h, m))
     expected = [adjoint.cat(list(column)) for column in zip(*states, strict=True)]
     gradients = []
-    for hiddens, memories in (found, expected):
+    for hiddens, memories in (result, expected):
         total = (hiddens * hiddens).sum() + memories[-1].sin().sum()
-        gradients.append(adjoint.autograd.grad(total, [own, hidden, memory, weight]))
-    for one, other in zip((*found, *gradients[0]), (*expected, *gradients[1]), strict=True):
+        gradients.append(adjoint.autograd.grad(total, [inputs, hidden, memory, weight]))
+    for one, other in zip((*result, *gradients[0]), (*expected, *gradients[1]), strict=True):
         assert adjoint.allclose(one, other, 1e-11, 1e-13)
 
 
@@ -211,7 +211,7 @@ def test_a_sequence_is_its_steps() -> None:
     ],
 )
 def test_other_sequences_are_left_to_the_plain_form(shapes: Any, sizes: Any) -> None:
-    own, weight, *states = [np.ones(shape) for shape in shapes]
-    assert vectors.run_sequence("lstm", own, weight, None, states, sizes, False) is None
+    inputs, weight, *states = [np.ones(shape) for shape in shapes]
+    assert vectors.run_sequence("lstm", inputs, weight, None, states, sizes, False) is None
     mixed = (np.ones((6, 8)), np.ones((8, 2), np.float32), None, [np.ones((3, 2))] * 2, None, False)
     assert vectors.run_sequence("lstm", *mixed) is None

@@ -30,10 +30,10 @@ def test_results_are_numpys(name, shape, kind):
         pytest.skip("of square matrices")
     for options in CALLS[name]:
         for a in (matrices(name, shape, kind), matrices(name, shape[:-2] + shape[:-3:-1], kind).mT):
-            results, wanted = getattr(xp.linalg, name)(a, **options), getattr(np.linalg, name)(a, **options)
-            if not isinstance(wanted, tuple):
-                results, wanted = (results,), (wanted,)
-            for result, expected in zip(results, wanted, strict=True):
+            results, targets = getattr(xp.linalg, name)(a, **options), getattr(np.linalg, name)(a, **options)
+            if not isinstance(targets, tuple):
+                results, targets = (results,), (targets,)
+            for result, expected in zip(results, targets, strict=True):
                 assert result.dtype == expected.dtype
                 np.testing.assert_array_equal(result, expected)
 

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.skipif(not max_pooling.compiled, reason="these loops ar
 
 
 def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tuple[Any, Any]:
-    found = function(xp, *arguments)
+    result = function(xp, *arguments)
     with monkeypatch.context() as patch:
         patch.setattr(max_pooling, "can_do", lambda *_: False)
         patch.setattr(scatter, "can_do", lambda *_: False)
-        return found, function(xp, *arguments)
+        return result, function(xp, *arguments)
 
 
 def spread_back(xp: Any, *arguments: Any) -> Any:
@@ -40,7 +40,7 @@ def spread_back(xp: Any, *arguments: Any) -> Any:
 def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: Any, dtype: Any) -> None:
     rng = np.random.default_rng(0)
     # few values, so that several are equal; and some that are not numbers
-    x = rng.integers(-3, 3, (2, 3, *[found.n for found in maps])).astype(dtype)
+    x = rng.integers(-3, 3, (2, 3, *[actual.n for actual in maps])).astype(dtype)
     x[0, 0] = -np.inf
     x[0, 1].flat[3::7] = np.nan
     x[1, 2].flat[::5] = np.inf
@@ -51,7 +51,7 @@ def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: An
         np.testing.assert_array_equal(*places)
         assert places[0].dtype == places[1].dtype
         image = array.shape[2:]
-        once = bool(all(found.transposed.passes == 1 for found in maps))
+        once = bool(all(actual.transposed.passes == 1 for actual in maps))
         spread = both(monkeypatch, spread_back, tops[1], places[1], image, len(image), once)
         np.testing.assert_array_equal(*spread)
 
@@ -60,7 +60,7 @@ def test_loops_do_what_whole_arrays_do(monkeypatch: pytest.MonkeyPatch, maps: An
 @pytest.mark.parametrize("axes", [((150, 1),), ((25, 2), (19, 2)), ((9, 2), (10, 2), (11, 3))])
 def test_a_few_large_windows(monkeypatch: pytest.MonkeyPatch, axes: Any, missing: bool) -> None:
     maps = tuple([axis_maps.adaptive(*axis) for axis in axes])
-    x = np.random.default_rng(0).integers(-20, 3, (2, 3, *[found.n for found in maps])).astype(float)
+    x = np.random.default_rng(0).integers(-20, 3, (2, 3, *[actual.n for actual in maps])).astype(float)
     if missing:
         x[0, 0].flat[::7] = np.nan
     assert axis_maps._are_few_and_large(x, maps)
@@ -72,7 +72,7 @@ def test_a_few_large_windows(monkeypatch: pytest.MonkeyPatch, axes: Any, missing
 
 
 @pytest.mark.parametrize(
-    "found",
+    "actual",
     [
         axis_maps.adaptive_means(40, 4),
         axis_maps.adaptive_means(41, 3),
@@ -82,23 +82,23 @@ def test_a_few_large_windows(monkeypatch: pytest.MonkeyPatch, axes: Any, missing
     ],
 )
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_sums_of_many_neighbours(found: axis_maps.AxisMap, axis: int) -> None:
-    assert found.passes > 8 and found.bounds is not None
-    x = np.random.default_rng(0).normal(size=(3, 4, found.n))
+def test_sums_of_many_neighbours(actual: axis_maps.AxisMap, axis: int) -> None:
+    assert actual.passes > 8 and actual.bounds is not None
+    x = np.random.default_rng(0).normal(size=(3, 4, actual.n))
     x[0, 0, 5] = np.inf
-    matrix = np.zeros((found.results, found.n))
-    np.add.at(matrix, (np.arange(found.results)[:, None], found.index), found.weight)
+    matrix = np.zeros((actual.results, actual.n))
+    np.add.at(matrix, (np.arange(actual.results)[:, None], actual.index), actual.weight)
     with np.errstate(invalid="ignore"):
         expected = np.array([[[np.sum(row[w != 0] * w[w != 0]) for w in matrix] for row in rows] for rows in x])
     maps = [axis_maps.picks(n, tuple(range(n))) for n in (4, 3)[: 2 - axis]]
     turned = np.moveaxis(x, 2, axis)
-    np.testing.assert_allclose(np.moveaxis(axis_maps.sums(xp, turned, [found, *maps]), axis, 2), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.moveaxis(axis_maps.sums(xp, turned, [actual, *maps]), axis, 2), expected, rtol=1e-12)
 
 
 def test_elements_that_are_no_neighbours_have_no_bounds() -> None:
-    for found in (
+    for actual in (
         axis_maps.windows(30, 4, 1, 0, 2, 24),
         axis_maps.windows(5, 2, 1, 1, 1, 6),
         axis_maps.picks(3, (2, 0)),
     ):
-        assert found.bounds is None or found.passes == 1
+        assert actual.bounds is None or actual.passes == 1

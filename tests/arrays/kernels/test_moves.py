@@ -46,14 +46,14 @@ def alike(result: Any, expected: Any) -> None:
 @pytest.mark.parametrize(("name", "options"), cases())
 def test_kernels(name: str, options: tuple[Any, ...]) -> None:
     """A move gives what the kernel gives, with its layout, or leaves it to the kernel."""
-    rule, done = operations[name].rule, 0
+    rule, count = operations[name].rule, 0
     for x in LAYOUTS:
         result = rule.native.several([x, *options])
         if result is not None:
             alike(result, rule.kernel(namespace(x))(x, *options))
             assert not rule.view or np.shares_memory(result, x) or not x.size
-            done += 1
-    assert done or options in ((1, 1), ((1, 2, 3, 4),))
+            count += 1
+    assert count or options in ((1, 1), ((1, 2, 3, 4),))
 
 
 @compiled_only

@@ -30,13 +30,13 @@ def test_pairs(monkeypatch: pytest.MonkeyPatch, kind: int, shape: Any, p: float,
     points[1:2] = points[:1]
     points[3:5] = np.round(points[3:5])
     g = rng.normal(size=shape[0] * (shape[0] - 1) // 2).astype(dtype)
-    found = distances_and_gradient(points, p, g)
+    result = distances_and_gradient(points, p, g)
     turned = distances_and_gradient(np.asfortranarray(points), p, g)
     with monkeypatch.context() as patch:
         patch.setattr(distances, "run_pairs", lambda *_: None)
         plain = distances_and_gradient(points, p, g)
     tolerance = 2e-5 if dtype is np.float32 else 1e-12
-    for one, same, other in zip(found, turned, plain, strict=True):
+    for one, same, other in zip(result, turned, plain, strict=True):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
         np.testing.assert_array_equal(one, same)
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
@@ -45,6 +45,6 @@ def test_pairs(monkeypatch: pytest.MonkeyPatch, kind: int, shape: Any, p: float,
 @pytest.mark.parametrize("p", [1, 2, inf])
 def test_special_values(p: float) -> None:
     points = np.array([[0.0, 1.0], [np.nan, 0.0], [np.inf, 2.0], [0.0, 1.0]])
-    found = vectors.run_pairs(points, p)
-    np.testing.assert_array_equal(found, [np.nan, np.inf, 0, np.nan, np.nan, np.inf])
+    result = vectors.run_pairs(points, p)
+    np.testing.assert_array_equal(result, [np.nan, np.inf, 0, np.nan, np.nan, np.inf])
     assert vectors.run_pairs(points, 3) is None and vectors.run_pairs(np.ones((3, 2), int), p) is None

@@ -26,13 +26,13 @@ def check(monkeypatch: pytest.MonkeyPatch, log_probs: Any, *arguments: Any, **op
     results = []
     with monkeypatch.context() as patch:
         patch.setattr(losses, "run_paths", lambda *a: results.append(vectors.run_paths(*a)) or results[-1])
-        found = loss_and_gradient(log_probs, *arguments, **options)
+        actual = loss_and_gradient(log_probs, *arguments, **options)
     assert len(results) == 2 and all(result is not None for result in results)
     with monkeypatch.context() as patch:
         patch.setattr(losses, "run_paths", lambda *_: None)
         plain = loss_and_gradient(log_probs, *arguments, **options)
     tolerance = 2e-4 if log_probs.dtype == np.float32 else 1e-11
-    for one, other in zip(found, plain, strict=True):
+    for one, other in zip(actual, plain, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 

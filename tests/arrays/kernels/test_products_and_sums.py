@@ -44,9 +44,9 @@ def arrays(shape, kind):
     return [plain, np.asfortranarray(plain), wide[tuple([slice(None, None, 2) for _ in shape])], plain[::-1]]
 
 
-def same(found, expected):
-    np.testing.assert_array_equal(found, expected)
-    return (found.shape, found.dtype, found.base) == (expected.shape, expected.dtype, None)
+def same(actual, expected):
+    np.testing.assert_array_equal(actual, expected)
+    return (actual.shape, actual.dtype, actual.base) == (expected.shape, expected.dtype, None)
 
 
 @compiled
@@ -60,8 +60,8 @@ def test_products_and_their_cotangents_equal_numpys(sizes, kind):
             assert same(PRODUCT.run(a, b), expected)
             of_ranks = {(2, 2): MATRICES, (2, 1): MATRIX_VECTOR, (1, 1): VECTORS}
             for ranks, native in of_ranks.items():
-                found = native.run(a, b)
-                assert same(found, expected) if ranks == (a.ndim, b.ndim) else found is None
+                result = native.run(a, b)
+                assert same(result, expected) if ranks == (a.ndim, b.ndim) else result is None
             g = rng.normal(size=expected.shape).astype(kind)
             by_left = g[..., None] * b if b.ndim == 1 else g @ b.T if a.ndim == 2 else b @ g
             by_right = a.T @ g if a.ndim == 2 else a * g if b.ndim == 1 else a[:, None] * g
@@ -101,14 +101,14 @@ def test_products_of_stacks_and_their_cotangents_equal_the_formulas(left, right,
         expected = np.matmul(a, b) if plain is None else plain
         assert same(PRODUCT.run(a, b), expected)
         for g in arrays(expected.shape, kind):
-            found = LEFT_COTANGENT.run(g, b)
-            if found is not None:
-                assert same(found, by_input(ops(g), g, b, a.shape))
-            assert (found is None) == (g.ndim < b.ndim or b.ndim == 1)
-            found = RIGHT_COTANGENT.several([g, a, b.shape])
-            if found is not None:
-                np.testing.assert_array_equal(found, by_other(ops(g), g, a, b.shape))
-            assert (found is None) == (a.ndim < 3 or b.ndim < 2)
+            result = LEFT_COTANGENT.run(g, b)
+            if result is not None:
+                assert same(result, by_input(ops(g), g, b, a.shape))
+            assert (result is None) == (g.ndim < b.ndim or b.ndim == 1)
+            result = RIGHT_COTANGENT.several([g, a, b.shape])
+            if result is not None:
+                np.testing.assert_array_equal(result, by_other(ops(g), g, a, b.shape))
+            assert (result is None) == (a.ndim < 3 or b.ndim < 2)
 
 
 @compiled
@@ -128,19 +128,19 @@ def test_linear_maps_and_their_cotangents_equal_the_formulas(shape, kind):
     kernel, (by_input, by_weight, _) = rule.kernel(numpy_xp), [formula.call for formula in rule.vjps]
     for x, weight in itertools.product(arrays(shape, kind), arrays((6, shape[-1]), kind)):
         for bias in (None, *arrays((6,), kind)):
-            found, expected = LINEAR.several([x, weight, bias]), kernel(x, weight, bias)
-            if found is None:
+            actual, expected = LINEAR.several([x, weight, bias]), kernel(x, weight, bias)
+            if actual is None:
                 assert x.ndim > 2 and not x.flags.c_contiguous
             else:
-                np.testing.assert_array_equal(found, expected)
-                assert found.base is None and found.dtype == expected.dtype and found.strides == expected.strides
+                np.testing.assert_array_equal(actual, expected)
+                assert actual.base is None and actual.dtype == expected.dtype and actual.strides == expected.strides
         for g in arrays((*shape[:-1], 6), kind):
-            found = LINEAR_INPUT.run(g, weight)
-            assert (found is None) == (g.ndim > 2 and not g.flags.c_contiguous)
-            if found is not None:
-                np.testing.assert_array_equal(found, by_input(adjoint.core.recorded.raw_ops(g), g, weight))
-            found = LINEAR_WEIGHT.several([g, x, weight.shape])
-            np.testing.assert_array_equal(found, by_weight(adjoint.core.recorded.raw_ops(g), g, x, weight.shape))
+            actual = LINEAR_INPUT.run(g, weight)
+            assert (actual is None) == (g.ndim > 2 and not g.flags.c_contiguous)
+            if actual is not None:
+                np.testing.assert_array_equal(actual, by_input(adjoint.core.recorded.raw_ops(g), g, weight))
+            actual = LINEAR_WEIGHT.several([g, x, weight.shape])
+            np.testing.assert_array_equal(actual, by_weight(adjoint.core.recorded.raw_ops(g), g, x, weight.shape))
 
 
 @compiled
@@ -174,9 +174,9 @@ def test_sums_of_all_elements(kind):
         assert same(TOTAL.run(x), total)
         assert same(AVERAGE.run(x), np.asarray(np.add.reduce(x, axis=None) / x.size))
         for spread, value in ((SPREAD, total), (SPREAD_MEAN, np.asarray(total / x.size, kind))):
-            found = spread.run(total, shape)
-            np.testing.assert_array_equal(found, np.broadcast_to(value, shape))
-            assert (found.shape, found.dtype) == (shape, total.dtype)
+            result = spread.run(total, shape)
+            np.testing.assert_array_equal(result, np.broadcast_to(value, shape))
+            assert (result.shape, result.dtype) == (shape, total.dtype)
     # NumPy has something to report, or another order
     most = np.finfo(kind).max
     for array in (np.array([most, most], kind), np.array([np.inf, -np.inf], kind), np.ones((3, 4), kind).T[::2]):
@@ -194,9 +194,9 @@ def test_sums_of_two_and_in_place(kind):
 
     for shape in ((), (7,), (3, 4), (100, 90), (0, 2)):
         a, b = rng.normal(size=(2, *shape)).astype(kind)
-        kept = a.copy(), b.copy()
+        copies = a.copy(), b.copy()
         assert same(np.asarray(plus(a, b)), np.asarray(a + b))
-        np.testing.assert_array_equal((a, b), kept)
+        np.testing.assert_array_equal((a, b), copies)
     assert plus(np.ones((2, 3), kind), np.ones((3, 2), kind).T).tolist() == [[2.0] * 3] * 2
     assert plus(np.ones(3, kind), np.ones((), kind)).tolist() == [2.0] * 3
 
@@ -295,17 +295,17 @@ def test_saved_factors_are_compared_unpacked_once_and_freed():
 
 def test_no_gradient_shares_memory_with_what_anybody_else_sees():
     w, b = adjoint.ones(3, 3, requires_grad=True), adjoint.zeros(3, requires_grad=True)
-    seen, h, x = [], b, adjoint.ones(3)
+    grads, h, x = [], b, adjoint.ones(3)
     for _ in range(4):
         h = w @ h + w @ x
-        h.register_hook(lambda g: seen.append((g, g.tolist())))
-        w.register_hook(lambda g: seen.append((g, g.tolist())))
+        h.register_hook(lambda g: grads.append((g, g.tolist())))
+        w.register_hook(lambda g: grads.append((g, g.tolist())))
     h.sum().backward(retain_graph=True)
     first = w.grad.clone()
     h.sum().backward()
     np.testing.assert_allclose(w.grad.numpy(), 2 * first.numpy())
     # what hooks kept still has the values that they saw
-    assert all(g.tolist() == values for g, values in seen) and len(seen) > 8
+    assert all(g.tolist() == values for g, values in grads) and len(grads) > 8
     cotangent = adjoint.ones(3)
     w.grad = None
     (w @ x).backward(cotangent)
@@ -316,11 +316,11 @@ def test_no_gradient_shares_memory_with_what_anybody_else_sees():
 def test_captured_gradients_are_memory_of_their_own():
     x = adjoint.ones(4, requires_grad=True)
     (g,) = adjoint.autograd.grad(x.sum() + x.sum() + x.sum(), x)
-    kept = g.tolist()
+    values = g.tolist()
     y = x * 1
     (middle, again) = adjoint.autograd.grad((y + y + y).sum(), (y, x))
     middle.mul_(5)
-    assert again.tolist() == [3.0] * 4 and g.tolist() == kept == [3.0] * 4
+    assert again.tolist() == [3.0] * 4 and g.tolist() == values == [3.0] * 4
 
 
 def test_threads_accumulate_products_into_one_leaf():

@@ -125,7 +125,7 @@ def axes_among(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("shape", [*SHAPES, (), (8,), (1,), (300,), (0, 3), (1, 1), (64, 64)])
 def test_sums_to_a_shape(shape: Any, dtype: Any) -> None:
     """A cotangent summed for an operand that was broadcast is NumPy's sum to the last bit, or is left to NumPy."""
-    done = 0
+    count = 0
     for x in layouts((np.random.default_rng(0).normal(size=shape) * 8).astype(dtype)) if shape else [np.ones(())]:
         for target in broadcast_from(x.shape):
             result = summed_to(x, target)
@@ -136,5 +136,5 @@ def test_sums_to_a_shape(shape: Any, dtype: Any) -> None:
             expected = np.add.reduce(x, axes, keepdims=True).reshape(target)
             np.testing.assert_array_equal(result, expected)
             assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
-            done += 1
-    assert (done > 0) == (dtype is not np.int64 and len(shape) > 0 and np.prod(shape) > 0)
+            count += 1
+    assert (count > 0) == (dtype is not np.int64 and len(shape) > 0 and np.prod(shape) > 0)

@@ -46,9 +46,9 @@ def test_sums_of_elements(monkeypatch: pytest.MonkeyPatch, shape: Any, dtype: An
 
 
 def test_places_outside_are_refused() -> None:
-    for place in (-2, 3):
+    for position in (-2, 3):
         with pytest.raises(IndexError, match="outside of an image of 3 elements"):
-            scatter.samples(np.ones((1, 1, 3)), np.ones((1, 1, 1)), np.array([[[place]]]))
+            scatter.samples(np.ones((1, 1, 3)), np.ones((1, 1, 1)), np.array([[[position]]]))
 
 
 #: Coordinates where a position is whole, at an end or in the middle between two, far away, and none.

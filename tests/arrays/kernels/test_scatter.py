@@ -23,9 +23,9 @@ def test_elements_are_added(dtype: Any) -> None:
 
 
 def test_places_outside_of_an_image() -> None:
-    for place in (-1, 6):
+    for position in (-1, 6):
         with pytest.raises(IndexError, match="a place lies outside of an image of 6 elements"):
-            scatter.add_elements(np.ones((1, 1)), np.array([[place]]), 1, 6)
+            scatter.add_elements(np.ones((1, 1)), np.array([[position]]), 1, 6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -88,10 +88,10 @@ def test_places_along_an_axis(dtype: Any, axis: int) -> None:
     shape[axis] = 7
     index, values = rng.integers(array.shape[axis], size=shape), rng.standard_normal(shape).astype(dtype)
     np.testing.assert_array_equal(scatter.take_along(array, index, axis), np.take_along_axis(array, index, axis))
-    written, expected = array.copy(), array.copy()
-    assert scatter.put_along(written, index, axis, values)
+    target, expected = array.copy(), array.copy()
+    assert scatter.put_along(target, index, axis, values)
     np.put_along_axis(expected, index, values, axis)
-    np.testing.assert_array_equal(written, expected)
+    np.testing.assert_array_equal(target, expected)
     added, expected = array.copy(), array.copy()
     assert scatter.add_along(added, index, axis, values) == (dtype != "int64")
     grid = [np.arange(n).reshape([-1 if i == k else 1 for i in range(3)]) for k, n in enumerate(shape)]

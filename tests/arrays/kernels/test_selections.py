@@ -33,13 +33,13 @@ def test_values_and_types_are_numpys(kind, shape):
     with np.errstate(all="ignore"):
         for first, second in pairs:
             try:
-                wanted = np.where(condition, first, second)
+                expected = np.where(condition, first, second)
             except OverflowError:
                 assert selected(condition, first, second) is None
                 continue
             result = xp.where(condition, first, second)
-            assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
-            np.testing.assert_array_equal(result, wanted)
+            assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(result, expected)
 
 
 @compiled_only

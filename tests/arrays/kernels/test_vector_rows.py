@@ -46,11 +46,11 @@ def test_softmax(monkeypatch: pytest.MonkeyPatch, kind: int, name: str, dtype: A
                 # differences are rounded in any case, and so is 1 + the sum of small powers in a logarithm
                 lowered = (array - array.max(2, keepdims=True)).astype(np.longdouble, order="C")
                 expected = plain(monkeypatch, lambda lowered=lowered: kernel(name, lowered, 2))
-                found = kernel(name, array, 2)
-                assert found.dtype == dtype
+                result = kernel(name, array, 2)
+                assert result.dtype == dtype
                 eps = np.finfo(dtype).eps
                 atol = 1e-40 if name == "softmax" else 2 * eps
-                np.testing.assert_allclose(found, expected, rtol=8 * eps, atol=atol)
+                np.testing.assert_allclose(result, expected, rtol=8 * eps, atol=atol)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -65,8 +65,8 @@ def test_softmax_back(kind: int, logarithm: bool, dtype: Any) -> None:
             expected = wide - np.exp(of) * wide.sum(1, keepdims=True)
         else:
             expected = of * (wide - (wide * of).sum(1, keepdims=True))
-        found = vectors.softmax_back(g, y, 1, logarithm)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(wide).sum(1).max() / 10))
+        result = vectors.softmax_back(g, y, 1, logarithm)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=TOLERANCE[dtype] * (1 + abs(wide).sum(1).max() / 10))
 
 
 def test_what_is_not_finite(kind: int) -> None:
@@ -76,8 +76,8 @@ def test_what_is_not_finite(kind: int) -> None:
     for n in (3, 3 + 64):
         x = np.full((5, n), -inf, np.float32)
         x[:, :3] = rows
-        found = kernel("softmax", x, 1)
-        np.testing.assert_allclose(found[:, :3], np.array(expected, np.float32), rtol=1e-6)
+        result = kernel("softmax", x, 1)
+        np.testing.assert_allclose(result[:, :3], np.array(expected, np.float32), rtol=1e-6)
 
 
 LAYOUTS = [
@@ -112,15 +112,15 @@ def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, 
     weight, bias = draw(of_weight), draw(of_weight)
     close = {"rtol": 0, "atol": 20 * TOLERANCE[dtype]}
     for parameters in {(True, True), (weight is None, True), (True, bias is None), (False, False)}:
-        w, b = [p if used else None for p, used in zip((weight, bias), parameters, strict=True)]
+        w, b = [p if is_used else None for p, is_used in zip((weight, bias), parameters, strict=True)]
         for array in (x, np.asfortranarray(x)):
-            found = vectors.standardized(array, w, b, dims, 1e-5)
-            if found is None:
+            result = vectors.standardized(array, w, b, dims, 1e-5)
+            if result is None:
                 # where rows are not the last axes the result is laid out as the input is
                 assert array is not x and dims != tuple(range(x.ndim - len(dims), x.ndim))
                 continue
             expected = plain(monkeypatch, lambda w=w, b=b: kernel("native_batch_norm", x, w, b, dims, 1e-5))
-            for mine, theirs in zip(found, expected, strict=True):
+            for mine, theirs in zip(result, expected, strict=True):
                 assert mine.shape == theirs.shape and mine.dtype == dtype
                 np.testing.assert_allclose(mine, theirs, **close)
     if weight is None:
@@ -129,13 +129,13 @@ def test_normalisation(monkeypatch: pytest.MonkeyPatch, kind: int, layout: Any, 
         weight_shape = bias_shape = weight.shape
     _, mean, var = vectors.standardized(x, weight, bias, dims, 1e-5)
     g = draw(shape), draw(mean.shape), draw(var.shape)
-    found = vectors.standardized_back(g, x, weight, bias_shape, mean, var, dims, 1e-5, (True, True, True))
+    result = vectors.standardized_back(g, x, weight, bias_shape, mean, var, dims, 1e-5, (True, True, True))
     expected = formula(monkeypatch, g, x, weight, bias_shape, mean, var, dims)
-    np.testing.assert_allclose(found[0], expected[0], **close)
-    for mine, theirs, wanted in zip(found[1:], expected[1:], (weight_shape, bias_shape), strict=True):
-        if wanted is not None:
-            axes = tuple(axis for axis, n in enumerate(wanted) if n == 1)
-            assert mine.shape == wanted and mine.dtype == dtype
+    np.testing.assert_allclose(result[0], expected[0], **close)
+    for mine, theirs, expected_shape in zip(result[1:], expected[1:], (weight_shape, bias_shape), strict=True):
+        if expected_shape is not None:
+            axes = tuple(axis for axis, n in enumerate(expected_shape) if n == 1)
+            assert mine.shape == expected_shape and mine.dtype == dtype
             np.testing.assert_allclose(mine, theirs.sum(axis=axes, keepdims=True), rtol=0, atol=1000 * TOLERANCE[dtype])
 
 
@@ -154,10 +154,10 @@ def test_squared_distances(kind: int, shape: Any, dims: Any, dtype: Any) -> None
         wide = x.astype(np.longdouble)
         for keepdims in (False, True):
             expected = ((wide - wide.mean(dims, keepdims=True)) ** 2).sum(dims, keepdims=keepdims)
-            found = vectors.squared_distances(x, dims, keepdims)
-            assert found.dtype == dtype and found.shape == expected.shape
+            result = vectors.squared_distances(x, dims, keepdims)
+            assert result.dtype == dtype and result.shape == expected.shape
             tolerance = 30 * (1 + offset) * float(np.finfo(dtype).eps)
-            np.testing.assert_allclose(found, expected.astype(float), rtol=tolerance, atol=tolerance)
+            np.testing.assert_allclose(result, expected.astype(float), rtol=tolerance, atol=tolerance)
     # equal numbers have no distance, whatever the rounding of their mean
     assert not vectors.squared_distances(np.full(shape, 0.1, dtype), dims, False).any()
     assert np.isnan(vectors.squared_distances(np.full(shape, np.nan, dtype), dims, False)).all()
@@ -204,13 +204,13 @@ def test_large_arrays_are_no_programs(threads: int) -> None:
     before = get_num_threads()
     set_num_threads(threads)
     try:
-        found = Fused(TABLE["softmax"].kernel(xp)).call([x, 1], False)
+        result = Fused(TABLE["softmax"].kernel(xp)).call([x, 1], False)
         expected = [vectors.softmax(x[i : i + 1], 1, False) for i in range(500)]
-        np.testing.assert_array_equal(found, np.concatenate(expected))
+        np.testing.assert_array_equal(result, np.concatenate(expected))
         weight = np.ones((1, 300), np.float32)
-        found = Fused(TABLE["native_layer_norm"].kernel(xp)).call([x, weight, weight, (1,), 1e-5], False)
+        result = Fused(TABLE["native_layer_norm"].kernel(xp)).call([x, weight, weight, (1,), 1e-5], False)
         expected = [vectors.standardized(x[i : i + 1], weight, weight, (1,), 1e-5)[0] for i in range(500)]
-        np.testing.assert_array_equal(found[0], np.concatenate(expected))
+        np.testing.assert_array_equal(result[0], np.concatenate(expected))
     finally:
         set_num_threads(before)
 

@@ -71,28 +71,28 @@ def both(name: str, *values: Any, **options: Any) -> tuple[Any, Any]:
 def test_values(kind: Any, name: str) -> None:
     values = arguments(name, ORDINARY / 601 if name == "erfinv" else ORDINARY)
     with np.errstate(all="ignore"):
-        found, expected = both(name, *values)
+        actual, expected = both(name, *values)
     defined = ~np.isnan(expected)
     least = np.max(np.abs([*values, np.ones_like(values[0])]), axis=0)[defined] if name in CANCELLING else 1e-300
-    found, expected = found[defined], expected[defined]
+    actual, expected = actual[defined], expected[defined]
     with np.errstate(invalid="ignore"):
         unit = np.spacing(np.maximum(np.abs(expected), least))
     near = np.isfinite(expected)
-    np.testing.assert_array_equal(found[~near], expected[~near])
-    np.testing.assert_array_less(np.abs(found[near] - expected[near]), (ULPS.get(name, 0) + 0.5) * unit[near])
+    np.testing.assert_array_equal(actual[~near], expected[~near])
+    np.testing.assert_array_less(np.abs(actual[near] - expected[near]), (ULPS.get(name, 0) + 0.5) * unit[near])
     zero = expected == 0
-    np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+    np.testing.assert_array_equal(np.signbit(actual[zero]), np.signbit(expected[zero]))
 
 
 @pytest.mark.parametrize("name", SINGLE_ULPS)
 def test_values_in_single_precision(kind: Any, name: str) -> None:
     values = ORDINARY[np.abs(ORDINARY) < (80 if name == "expit" else 12)].astype(np.float32)
     values = values[values > -1] if name == "log1p" else values
-    found, expected = vector_ufuncs.of(name)(values), vector_ufuncs.original(name)(values.astype(np.float64))
-    assert found.dtype == np.float32
-    found, expected = found[np.isfinite(expected)], expected[np.isfinite(expected)]
+    actual, expected = vector_ufuncs.of(name)(values), vector_ufuncs.original(name)(values.astype(np.float64))
+    assert actual.dtype == np.float32
+    actual, expected = actual[np.isfinite(expected)], expected[np.isfinite(expected)]
     unit = np.spacing(np.abs(expected).astype(np.float32))
-    np.testing.assert_array_less(np.abs(found - expected), SINGLE_ULPS[name] * unit)
+    np.testing.assert_array_less(np.abs(actual - expected), SINGLE_ULPS[name] * unit)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -100,11 +100,11 @@ def test_exact_values(kind: Any, name: str) -> None:
     mp = pytest.importorskip("mpmath")
     low, high, ulps = EXACT[name]
     values = np.concatenate([RNG.uniform(low, high, 200), RNG.uniform(-1, 1, 400), 10 ** RNG.uniform(-30, -1, 50)])
-    found = vector_ufuncs.of(name)(values)
+    result = vector_ufuncs.of(name)(values)
     with mp.workdps(40):
         function = getattr(mp, name, lambda x: mp.exp(mp.mpf(x) ** 2) * mp.erfc(x))
         exact = [function(float(value)) for value in values]
-        errors = [float(abs(a - b)) for a, b in zip(map(float, found), exact, strict=True)]
+        errors = [float(abs(a - b)) for a, b in zip(map(float, result), exact, strict=True)]
     # the originals' own: where these vectors gain nothing, their loops run
     ulps = max(ulps, {"erf": 3, "erfc": 30, "erfcx": 30}.get(name, 0)) if not kind else ulps
     np.testing.assert_array_less(errors, ulps * np.spacing(np.abs(np.array(exact, float))))
@@ -116,25 +116,25 @@ def test_special_values_are_those_of_the_original(kind: Any, name: str, dtype: A
     with np.errstate(all="ignore"):
         values = np.concatenate([SPECIAL, [1e-40, -1e-45, -0.9999999, 6, -6, 30, -30, 89, -89]]).astype(dtype)
         first, second = (each.ravel() for each in np.meshgrid(values, values))
-        found, expected = both(name, *(first, second)[: vector_ufuncs.of(name).nin])
+        actual, expected = both(name, *(first, second)[: vector_ufuncs.of(name).nin])
     if name in LOST and kind is not None:
         low, high = LOST[name]
         lost = (first > low) & (first < high) & (first != 0)
-        assert (found[lost] > 0).all()
-        first, found, expected = first[~lost], found[~lost], expected[~lost]
+        assert (actual[lost] > 0).all()
+        first, actual, expected = first[~lost], actual[~lost], expected[~lost]
     rtol, atol = (1e-6, 1e-45) if dtype == np.float32 else (3e-14, 5e-324)
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
     # of -0.0 SciPy makes 0.0 here
     signed = first != 0 if name in ("erfinv", "i1", "i1e") else np.full(first.shape, True)
-    np.testing.assert_array_equal(np.signbit(found[signed]), np.signbit(expected[signed]))
+    np.testing.assert_array_equal(np.signbit(actual[signed]), np.signbit(expected[signed]))
 
 
-def assert_same(kind: Any, found: Any, expected: Any) -> None:
+def assert_same(kind: Any, actual: Any, expected: Any) -> None:
     """The same bits. Without loops of our own NumPy's compute, which take other ways for other strides: to 4 units."""
     if kind is None:
-        np.testing.assert_array_max_ulp(found, expected, 4)
+        np.testing.assert_array_max_ulp(actual, expected, 4)
     else:
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -148,9 +148,9 @@ def test_any_size_and_layout(kind: Any, name: str) -> None:
         spread = np.zeros((2 * n, 3))
         ufunc(*values, out=spread[:, 1])
         assert_same(kind, spread, whole[:, None] * [0, 1, 0])
-        inside = values[0].copy()
-        ufunc(inside, *values[1:], out=inside)
-        assert_same(kind, inside, whole)
+        interior = values[0].copy()
+        ufunc(interior, *values[1:], out=interior)
+        assert_same(kind, interior, whole)
     if ufunc.nin == 2:
         with np.errstate(all="ignore"):
             one, many = ufunc(ORDINARY, 1.5), ufunc(ORDINARY, np.full(ORDINARY.shape, 1.5))
@@ -171,29 +171,29 @@ def test_other_types(name: str, dtype: str) -> None:
             vector_ufuncs.of(name)(*values)
         return
     with np.errstate(all="ignore"):
-        found = vector_ufuncs.of(name)(*values)
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-6 if found.dtype.itemsize == 4 else 1e-14)
+        result = vector_ufuncs.of(name)(*values)
+    assert result.dtype == expected.dtype
+    np.testing.assert_allclose(result, expected, rtol=1e-6 if result.dtype.itemsize == 4 else 1e-14)
 
 
 @pytest.mark.parametrize("name", ["hypot", "fmod", "remainder", "floor_divide", "nextafter"])
 def test_numbers_do_not_change_the_type(name: str) -> None:
-    found, expected = both(name, np.ones(3, np.float32), 0.3)
-    assert found.dtype == expected.dtype == np.float32
-    np.testing.assert_array_equal(found, expected)
+    actual, expected = both(name, np.ones(3, np.float32), 0.3)
+    assert actual.dtype == expected.dtype == np.float32
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_warnings_are_those_of_the_original(kind: Any) -> None:
     cases = [("sin", [np.inf]), ("cos", [1.0, np.inf]), ("fmod", [1.0]), ("i0", [800.0]), ("ndtr", [3.0])]
     cases += [(name, [np.nan, 0.5]) for name in NAMES]
     for name, values in cases:
-        said = []
+        messages = []
         for ufunc in (vector_ufuncs.of(name), vector_ufuncs.original(name)):
-            with warnings.catch_warnings(record=True) as seen, np.errstate(all="warn"):
+            with warnings.catch_warnings(record=True) as caught, np.errstate(all="warn"):
                 warnings.simplefilter("always")
                 ufunc(np.array(values), *[0.0] * (ufunc.nin - 1))
-            said.append([str(one.message) for one in seen])
-        assert said[0] == said[1]
+            messages.append([str(one.message) for one in caught])
+        assert messages[0] == messages[1]
 
 
 def test_remainders_are_exact(kind: Any) -> None:
@@ -221,10 +221,10 @@ def test_unknown_kinds_of_processor() -> None:
 def test_the_tables_are_those_of_the_script() -> None:
     pytest.importorskip("mpmath")
     script = runpy.run_path(str(Path(__file__).parents[3] / "scripts/fit_functions.py"))
-    written = re.findall(r"-?\d\S*[\d.](?=,)", script["HEADER"].read_text())
-    found = re.findall(r"-?\d\S*[\d.](?=,)", script["text"]())
-    assert len(written) > 100
-    np.testing.assert_allclose([float(x) for x in written], [float(x) for x in found], rtol=1e-15)
+    numbers = re.findall(r"-?\d\S*[\d.](?=,)", script["HEADER"].read_text())
+    matches = re.findall(r"-?\d\S*[\d.](?=,)", script["text"]())
+    assert len(numbers) > 100
+    np.testing.assert_allclose([float(x) for x in numbers], [float(x) for x in matches], rtol=1e-15)
 
 
 @pytest.mark.quick(0)
@@ -237,11 +237,11 @@ def test_what_is_no_ufunc_is_left_as_it_is() -> None:
         "assert plain and all(of(name) is original(name) for name in plain), plain\n"
         "print(adjoint.special.i0e(adjoint.zeros(2)).tolist())"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "SCIPY_ARRAY_API": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "[1.0, 1.0]\n"), done.stderr
+    assert (process.returncode, process.stdout) == (0, "[1.0, 1.0]\n"), process.stderr
 
 
 @pytest.mark.skipif(
@@ -283,5 +283,5 @@ def test_reductions_read_their_results(kind: Any, name: str, dtype: Any) -> None
 def test_one_of_equal_numbers(name: str) -> None:
     zeros, other = np.array([0.0, -0.0] * 9), np.array([-0.0, 0.0] * 9)
     for values in ((zeros, other), (zeros, 0.0), (zeros, -0.0), (0.0, zeros), (zeros[::3], 0.0)):
-        found, expected = both(name, *values)
-        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+        actual, expected = both(name, *values)
+        np.testing.assert_array_equal(np.signbit(actual), np.signbit(expected))

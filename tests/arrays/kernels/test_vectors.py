@@ -26,11 +26,11 @@ def both(monkeypatch: pytest.MonkeyPatch, function: Any, *arguments: Any) -> tup
     can_do = vectors.can_do
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "can_do", noted)
-        found = function(xp, *arguments)
+        result = function(xp, *arguments)
     assert calls and all(can_do(*arrays) for arrays in calls)
     with monkeypatch.context() as patch:
         patch.setattr(vectors, "can_do", lambda *_: False)
-        return found, function(xp, *arguments)
+        return result, function(xp, *arguments)
 
 
 def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, groups: int, with_bias: bool) -> None:
@@ -39,15 +39,15 @@ def check(monkeypatch: pytest.MonkeyPatch, x: Any, w: Any, geometry: Geometry, g
     tolerance = {"rtol": 0, "atol": 1e-4 if x.dtype == np.float32 else 1e-11}
     image, kernel = x.shape[2:], w.shape[2:]
     bias = rng.normal(size=2 * w.shape[0]).astype(x.dtype)[::2] if with_bias else None
-    found, expected = both(monkeypatch, convolution.convolution, x, w, bias, geometry, groups)
-    np.testing.assert_allclose(found, expected, **tolerance)
-    y = rng.normal(size=found.shape).astype(x.dtype)
+    actual, expected = both(monkeypatch, convolution.convolution, x, w, bias, geometry, groups)
+    np.testing.assert_allclose(actual, expected, **tolerance)
+    y = rng.normal(size=actual.shape).astype(x.dtype)
     bias = rng.normal(size=x.shape[1]).astype(x.dtype) if with_bias else None
-    found, expected = both(monkeypatch, convolution.transposed, y, w, bias, image, geometry, groups)
-    np.testing.assert_allclose(found, expected, **tolerance)
-    found, expected = both(monkeypatch, convolution.weight, y, x, kernel, geometry, groups)
-    np.testing.assert_allclose(found, expected, **tolerance)
-    assert found.shape == expected.shape == w.shape and found.dtype == x.dtype
+    actual, expected = both(monkeypatch, convolution.transposed, y, w, bias, image, geometry, groups)
+    np.testing.assert_allclose(actual, expected, **tolerance)
+    actual, expected = both(monkeypatch, convolution.weight, y, x, kernel, geometry, groups)
+    np.testing.assert_allclose(actual, expected, **tolerance)
+    assert actual.shape == expected.shape == w.shape and actual.dtype == x.dtype
 
 
 @pytest.mark.quick(4)
@@ -100,15 +100,15 @@ def test_sums_do_not_depend_on_which_thread_was_quicker(kind: int) -> None:
     y, x = rng.normal(size=(64, 8, 20, 20)).astype(np.float32), rng.normal(size=(64, 4, 20, 20)).astype(np.float32)
     geometry = Geometry((1, 1), (1, 1), (1, 1))
     before = get_num_threads()
-    found = []
+    results = []
     try:
         for threads in (1, 2, 4, 4, 4):
             set_num_threads(threads)
-            found.append(convolution.weight(xp, y, x, (3, 3), geometry, 1))
+            results.append(convolution.weight(xp, y, x, (3, 3), geometry, 1))
     finally:
         set_num_threads(before)
-    for each in found[1:]:
-        np.testing.assert_array_equal(each, found[0])
+    for each in results[1:]:
+        np.testing.assert_array_equal(each, results[0])
 
 
 def test_what_is_left_to_matrix_products() -> None:

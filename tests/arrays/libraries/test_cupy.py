@@ -80,9 +80,9 @@ def test_moving_is_differentiated(x: Any) -> None:
     host = adjoint.tensor([3.0, 4.0], requires_grad=True)
     (host.cuda() * x).sum().backward()
     assert host.grad.tolist() == [1, 2] and host.grad.is_cpu and x.grad.tolist() == [3, 4] and x.grad.is_cuda
-    moved = host.cuda()
-    assert moved.grad_fn.name() == "ToCopyBackward0"
-    first = adjoint.autograd.grad((moved**3).sum(), host, create_graph=True)[0]
+    on_device = host.cuda()
+    assert on_device.grad_fn.name() == "ToCopyBackward0"
+    first = adjoint.autograd.grad((on_device**3).sum(), host, create_graph=True)[0]
     assert adjoint.autograd.grad(first.sum(), host)[0].tolist() == [18, 24]
     _, tangent = adjoint.func.jvp(lambda v: v.cuda() * 2, (host.detach(),), (adjoint.ones(2),))
     assert tangent.is_cuda and tangent.tolist() == [2, 2]
@@ -90,8 +90,8 @@ def test_moving_is_differentiated(x: Any) -> None:
 
 @pytest.mark.parametrize("make", ["zeros", "ones", "empty", "rand", "randn"])
 def test_made_on_a_device(make: str, cupy: ModuleType) -> None:
-    made = getattr(adjoint, make)(2, 3, device="cuda")
-    assert made.is_cuda and made.shape == (2, 3) and isinstance(made._array, cupy.ndarray)
+    tensor = getattr(adjoint, make)(2, 3, device="cuda")
+    assert tensor.is_cuda and tensor.shape == (2, 3) and isinstance(tensor._array, cupy.ndarray)
 
 
 def test_made_like_a_tensor(x: Any) -> None:
@@ -180,11 +180,11 @@ def test_saved_values_are_checked(x: Any) -> None:
 
 
 def test_accumulation_hooks_and_higher_orders(x: Any) -> None:
-    seen = []
-    x.register_hook(lambda g: seen.append(str(g.device)))
+    notes = []
+    x.register_hook(lambda g: notes.append(str(g.device)))
     for _ in range(2):
         (x**3).sum().backward()
-    assert x.grad.tolist() == [6, 24] and seen == ["cuda:0"] * 2
+    assert x.grad.tolist() == [6, 24] and notes == ["cuda:0"] * 2
     hessian = adjoint.func.hessian(lambda v: (v**3).sum())(x.detach())
     assert hessian.tolist() == [[6, 0], [0, 12]] and hessian.is_cuda
     assert adjoint.func.vmap(lambda v: v.sum())(adjoint.ones(3, 2, device="cuda")).tolist() == [2, 2, 2]
@@ -202,15 +202,15 @@ def test_save_on_cpu(pin_memory: bool, x: Any) -> None:
 
 def saved_values(tensor: Any) -> list[Any]:
     """What the nodes behind a tensor keep, as it lies there."""
-    found, stack = [], [tensor.grad_fn]
+    result, stack = [], [tensor.grad_fn]
     while stack:
         node = stack.pop()
         for name in dir(node):
             if name.startswith("_raw_saved_"):
                 packed = getattr(node, name).data if hasattr(getattr(node, name), "data") else None
-                found += [packed] if isinstance(packed, adjoint.Tensor) else []
+                result += [packed] if isinstance(packed, adjoint.Tensor) else []
         stack += [edge for edge, _ in node.next_functions if edge is not None]
-    return found
+    return result
 
 
 def test_dtypes(cupy: ModuleType) -> None:
@@ -286,8 +286,8 @@ def test_the_device_in_a_capsule() -> None:
 
     array = np.ones(3)
     assert _device_in(array.__dlpack__()) == _device_in(array.__dlpack__(max_version=(1, 0))) == (1, 0)
-    taken = array.__dlpack__()
+    capsule = array.__dlpack__()
     np.from_dlpack(
-        type("Taker", (), {"__dlpack__": lambda self, **o: taken, "__dlpack_device__": lambda self: (1, 0)})()
+        type("Taker", (), {"__dlpack__": lambda self, **o: capsule, "__dlpack_device__": lambda self: (1, 0)})()
     )
-    assert _device_in(taken) == (1, 0)
+    assert _device_in(capsule) == (1, 0)

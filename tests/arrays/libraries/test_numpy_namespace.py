@@ -21,10 +21,10 @@ def test_where(kind: str, n: int) -> None:
     mask = RNG.random(n) < 0.5
     pairs: list[tuple[Any, Any]] = [(a, b), (a, 0), (0, b), (a, 0.0), (a, -0.0), (1, b), (a[:1], b), (a, b[::-1])]
     for first, second in pairs:
-        found, expected = xp.where(mask, first, second), np.where(mask, first, second)
-        assert found.dtype == expected.dtype
-        np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(expected.real))
+        actual, expected = xp.where(mask, first, second), np.where(mask, first, second)
+        assert actual.dtype == expected.dtype
+        np.testing.assert_array_equal(actual, expected)
+        np.testing.assert_array_equal(np.signbit(actual.real), np.signbit(expected.real))
 
 
 def test_where_broadcasts_and_takes_any_layout() -> None:
@@ -50,6 +50,6 @@ def test_reducing_at_places(name: str, order: Any) -> None:
 def test_complex_numbers_of_neighbouring_parts() -> None:
     pairs = RNG.normal(size=(3, 4, 2))
     for parts in (pairs, pairs[::2, 1:], pairs[..., ::-1], np.swapaxes(pairs, 0, 1), pairs[:, :, [0, 1]].mT.copy().mT):
-        found = xp.complex_of(parts[..., 0], parts[..., 1])
-        np.testing.assert_array_equal(found, parts[..., 0] + 1j * parts[..., 1])
-        assert not np.shares_memory(found, pairs)
+        result = xp.complex_of(parts[..., 0], parts[..., 1])
+        np.testing.assert_array_equal(result, parts[..., 0] + 1j * parts[..., 1])
+        assert not np.shares_memory(result, pairs)

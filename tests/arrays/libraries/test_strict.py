@@ -102,8 +102,8 @@ def test_indices_have_the_meaning_of_numpy(index: tuple[Any, ...]) -> None:
     plain = np.arange(24.0).reshape(2, 3, 4)
     array = strict.asarray(plain.copy())
     xp = namespace(array)
-    found = xp.getitem(array, index)
-    np.testing.assert_array_equal(STRICT.numpy(found), plain[index])
+    result = xp.getitem(array, index)
+    np.testing.assert_array_equal(STRICT.numpy(result), plain[index])
     xp.setitem(array, index, -1.0)
     expected = plain.copy()
     expected[index] = -1.0

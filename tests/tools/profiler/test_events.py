@@ -19,13 +19,13 @@ from adjoint.autograd.profiler_util import (
 )
 
 
-def made():
+def make_events():
     spans = [("A", 0, 0, 100), ("B", 0, 10, 40), ("C", 0, 20, 30), ("D", 0, 50, 90), ("E", 1, 10, 20)]
     return EventList([FunctionEvent(k, *span) for k, span in enumerate(spans)])
 
 
 def test_nesting_by_time_and_thread():
-    events = made()
+    events = make_events()
     events._populate_cpu_children()
     assert [[child.name for child in event.cpu_children] for event in events] == [["B", "D"], ["C"], [], [], []]
     assert [event.self_cpu_time_total for event in events] == [30, 20, 10, 40, 10]
@@ -41,7 +41,7 @@ def test_only_call_of_the_same_name_is_merged():
 
 
 def test_averages():
-    events = made()
+    events = make_events()
     events.append(FunctionEvent(5, "E", 1, 30, 60))
     with pytest.raises(AssertionError, match="Expected tree to be built before calling key_averages"):
         events.key_averages()
@@ -60,7 +60,7 @@ def test_averages():
 
 
 def test_table():
-    events = made()
+    events = make_events()
     events._build_tree()
     lines = events.table().splitlines()
     titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
@@ -72,7 +72,7 @@ def test_table():
 
 
 def test_table_options():
-    events = made()
+    events = make_events()
     events._build_tree()
 
     def names(**options):
@@ -131,9 +131,9 @@ def test_small_helpers():
         def start_ns(self):
             return self.time
 
-    found = MemRecordsAcc([(Record(time), False) for time in (10, 30, 20)])
-    assert [record.time for record, _ in found.in_interval(10, 25)] == [10, 20]
-    assert [record.time for record, _ in found.in_interval(10, 30)] == [10, 20, 30]
+    result = MemRecordsAcc([(Record(time), False) for time in (10, 30, 20)])
+    assert [record.time for record, _ in result.in_interval(10, 25)] == [10, 20]
+    assert [record.time for record, _ in result.in_interval(10, 30)] == [10, 20, 30]
 
 
 def test_chrome_trace(tmp_path):
@@ -155,8 +155,8 @@ def test_chrome_trace(tmp_path):
     starts = {entry["id"]: entry for entry in entries if entry["ph"] == "s"}
     ends = {entry["id"]: entry for entry in entries if entry["ph"] == "f"}
     assert starts.keys() == ends.keys() and len(starts) == 2
-    found = {(starts[k]["ts"], ends[k]["ts"]) for k in starts}
-    assert (calls["aten::mul"]["ts"], calls["MulBackward0"]["ts"]) in found
+    result = {(starts[k]["ts"], ends[k]["ts"]) for k in starts}
+    assert (calls["aten::mul"]["ts"], calls["MulBackward0"]["ts"]) in result
     assert {entry["name"] for entry in entries if entry["ph"] == "M"} == {"process_name", "thread_name"}
     counters = [entry["args"] for entry in entries if entry["ph"] == "C"]
     assert counters[0]["parameters"] == 12 and max(counter["temporary"] for counter in counters) >= 12

@@ -60,8 +60,8 @@ def test_a_profiler_outside_sees_the_same(tmp_path: Path) -> None:
     assert not observer.is_running()
     observer.cleanup()
     noted = {node["name"] for node in json.loads((tmp_path / "trace.json").read_text())["nodes"]}
-    seen = {event.name for event in prof.events()}
-    assert {"aten::mul", "aten::sum", "MulBackward0"} <= noted & seen
+    names = {event.name for event in prof.events()}
+    assert {"aten::mul", "aten::sum", "MulBackward0"} <= noted & names
 
 
 def test_nothing_without_a_file() -> None:

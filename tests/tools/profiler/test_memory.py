@@ -70,10 +70,10 @@ def test_a_value_that_two_nodes_keep_is_saved_until_both_have_run():
         y = w * 2
         first, second = (y * y).sum(), y.sin().sum()
         first.backward(retain_graph=True)
-        held = prof._recorder.arrays.blocks_of([y])[0]
-        assert (held.category, held.savers) == ("saved for backward", 2)
+        block = prof._recorder.arrays.blocks_of([y])[0]
+        assert (block.category, block.savers) == ("saved for backward", 2)
         first.backward()
-        assert (held.category, held.savers) == ("saved for backward", 1)
+        assert (block.category, block.savers) == ("saved for backward", 1)
     assert prof.memory_timeline().peaks["saved for backward"].nbytes >= KILO
     del second
 
@@ -155,9 +155,9 @@ def test_memory_timeline_in_files(tmp_path):
     with adjoint.profiler.profile(profile_memory=True) as prof:
         w.exp().sum().backward()
     prof.export_memory_timeline(tmp_path / "memory.json.gz")
-    held = json.loads(gzip.decompress((tmp_path / "memory.json.gz").read_bytes()))
-    assert held["categories"] == list(CATEGORIES) and len(held["times"]) == len(held["sizes"])
-    assert held["sizes"][0][0] == KILO
+    contents = json.loads(gzip.decompress((tmp_path / "memory.json.gz").read_bytes()))
+    assert contents["categories"] == list(CATEGORIES) and len(contents["times"]) == len(contents["sizes"])
+    assert contents["sizes"][0][0] == KILO
     prof.export_memory_timeline(tmp_path / "memory.html")
     assert "<svg" in (tmp_path / "memory.html").read_text(encoding="utf-8")
     with adjoint.profiler.profile() as prof:

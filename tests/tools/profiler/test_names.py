@@ -60,8 +60,8 @@ def test_like_functions_and_methods_that_are_written_by_hand():
 
 def test_functions_made_of_operations_are_around_them():
     x, target = leaf(2, 3), adjoint.tensor([0, 1])
-    inside = ["log_softmax", "unsqueeze", "nll_loss"]
-    assert noted(lambda: F.cross_entropy(x, target)) == [("cross_entropy_loss", inside)]
+    children = ["log_softmax", "unsqueeze", "nll_loss"]
+    assert noted(lambda: F.cross_entropy(x, target)) == [("cross_entropy_loss", children)]
     image, weight = adjoint.ones(1, 1, 3, 3), adjoint.ones(1, 1, 2, 2)
     assert noted(lambda: F.conv2d(image, weight)) == [("conv2d", ["convolution"])]
     # a function that is called as its operation is one event
@@ -176,5 +176,5 @@ def test_gradients_in_place_and_of_several_results_are_the_same_when_profiled():
 
     expected = run()
     with profile():
-        found = run()
-    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+        result = run()
+    np.testing.assert_allclose(result.numpy(), expected.numpy(), rtol=1e-12)

@@ -51,9 +51,9 @@ def test_nodes_have_the_sequence_numbers_of_their_operations():
     with profile() as prof:
         ((x + x) * x).sum().backward()
     for name, node in (("add", "AddBackward0"), ("mul", "MulBackward0"), ("sum", "SumBackward0")):
-        made, ran = find(prof, "aten::" + name), find(prof, node)
-        assert made.sequence_nr == ran.sequence_nr >= 0
-        assert (made.fwd_thread, ran.fwd_thread) == (0, made.thread)
+        event, ran = find(prof, "aten::" + name), find(prof, node)
+        assert event.sequence_nr == ran.sequence_nr >= 0
+        assert (event.fwd_thread, ran.fwd_thread) == (0, event.thread)
     assert find(prof, "torch::autograd::AccumulateGrad").sequence_nr == -1
 
 
@@ -170,7 +170,7 @@ def test_profiler_belongs_to_its_thread():
 
 
 def test_two_threads_profile_at_once():
-    found = {}
+    results = {}
     together = threading.Barrier(2, timeout=30)
 
     def work(name):
@@ -179,14 +179,14 @@ def test_two_threads_profile_at_once():
             for _ in range(20):
                 getattr(adjoint.ones(2), name)()
             together.wait()
-        found[name] = names(prof)
+        results[name] = names(prof)
 
     threads = [threading.Thread(target=work, args=(name,)) for name in ("exp", "sin")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {"exp": ["aten::ones", "aten::exp"] * 20, "sin": ["aten::ones", "aten::sin"] * 20}
+    assert results == {"exp": ["aten::ones", "aten::exp"] * 20, "sin": ["aten::ones", "aten::sin"] * 20}
 
 
 def test_inner_profiler_takes_over():
@@ -272,9 +272,9 @@ def test_memory_taken_and_given_back():
 
 def test_disabled_and_unfinished():
     off = profile(enabled=False)
-    with off as entered:
+    with off as context:
         adjoint.ones(2) * 2
-    assert entered is None and len(off.function_events) == 0
+    assert context is None and len(off.function_events) == 0
     prof = profile()
     assert str(prof) == repr(prof) == "<unfinished torch.autograd.profile>"
     assert prof.table() == "" and prof.key_averages() == [] and prof.self_cpu_time_total == 0

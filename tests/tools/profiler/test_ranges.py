@@ -14,21 +14,21 @@ from adjoint.tools.profiler.ranges import emit_ranges
 @pytest.fixture
 def ranges(monkeypatch):
     """What a stand-in for nvtx was told: names of ranges, and None where one ended."""
-    told = []
-    fake = SimpleNamespace(push_range=told.append, pop_range=lambda: told.append(None))
+    calls = []
+    fake = SimpleNamespace(push_range=calls.append, pop_range=lambda: calls.append(None))
     monkeypatch.setitem(sys.modules, "nvtx", fake)
-    return told
+    return calls
 
 
 def test_names_of_ranges_connect_forward_and_backward(ranges):
     x = adjoint.ones(2, 3, requires_grad=True)
-    with emit_nvtx() as entered:
+    with emit_nvtx() as context:
         y = x * 2
         number = y.grad_fn._sequence_nr()
         with record_function("loss"):
             loss = y.sum()
         loss.backward()
-    assert isinstance(entered, emit_nvtx)
+    assert isinstance(context, emit_nvtx)
     assert ranges[:2] == [f"aten::mul, seq={number}", None]
     assert ranges[2:6] == ["loss", f"aten::sum, seq={number + 1}", None, None]
     start = ranges.index(f"MulBackward0, stashed seq={number}")
@@ -47,8 +47,8 @@ def test_sizes_and_double_backward(ranges):
     assert "sizes=[[2, 3], []]" in ranges[0] and ranges[0].startswith("aten::pow, seq=")
     (node,) = [name for name in ranges if name and name.startswith("PowBackward0, stashed seq=")]
     assert node.endswith(", sizes=[[2, 3]]")
-    inside = ranges[ranges.index(node) + 1 :]
-    numbers = [int(name.split("seq=")[1].split(",")[0]) for name in inside if name and name.startswith("aten::mul")]
+    following = ranges[ranges.index(node) + 1 :]
+    numbers = [int(name.split("seq=")[1].split(",")[0]) for name in following if name and name.startswith("aten::mul")]
     assert numbers[-1] == g.grad_fn._sequence_nr()
 
 
@@ -65,9 +65,9 @@ def test_disabled_not_reentrant_and_custom_functions(ranges):
             return x.clone()
 
     off = emit_nvtx(enabled=False)
-    with off as entered:
+    with off as context:
         adjoint.ones(2) * 2
-    assert entered is None and ranges == []
+    assert context is None and ranges == []
     on = emit_nvtx()
     with on:
         Same.apply(adjoint.ones(2))

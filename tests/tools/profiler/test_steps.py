@@ -46,40 +46,40 @@ def test_schedules():
 
 def run(steps, **options):
     """The names that the handler saw of each trace, after so many steps of one multiplication."""
-    seen = []
+    traces = []
     x = adjoint.ones(2)
-    options.setdefault("on_trace_ready", lambda prof: seen.append([event.name for event in prof.events()]))
+    options.setdefault("on_trace_ready", lambda prof: traces.append([event.name for event in prof.events()]))
     with profile(**options) as prof:
         for _ in range(steps):
             x * 2
             prof.step()
     assert current_profiler() is None
-    return seen, prof
+    return traces, prof
 
 
 def test_traces_of_a_schedule():
     step = ["ProfilerStep*", "aten::mul"]
-    seen, prof = run(8, schedule=schedule(wait=1, warmup=1, active=2, repeat=1))
-    assert seen == [step * 2] and prof.step_num == 8
+    traces, prof = run(8, schedule=schedule(wait=1, warmup=1, active=2, repeat=1))
+    assert traces == [step * 2] and prof.step_num == 8
     assert [event.trace_name for event in prof.events()][::2] == ["ProfilerStep#2", "ProfilerStep#3"]
     averages = {average.key: average.count for average in prof.key_averages()}
     assert averages == {"ProfilerStep*": 2, "aten::mul": 2}
-    seen, _ = run(3)
-    assert seen == [["aten::mul"] * 3]
+    traces, _ = run(3)
+    assert traces == [["aten::mul"] * 3]
 
 
 def test_later_traces_forget_earlier_ones_unless_they_are_kept():
     plan = schedule(wait=0, warmup=1, active=1)
     with pytest.warns(UserWarning, match="Profiler clears events at the end of each cycle"):
-        seen, _ = run(6, schedule=plan)
-    assert seen == [["ProfilerStep*", "aten::mul"]] * 3
+        traces, _ = run(6, schedule=plan)
+    assert traces == [["ProfilerStep*", "aten::mul"]] * 3
     _, prof = run(6, schedule=plan, acc_events=True)
     assert [event.name for event in prof.events()] == ["ProfilerStep*", "aten::mul"] * 3
 
 
 def test_a_trace_that_is_cut_short_is_handed_over():
-    seen, _ = run(2, schedule=schedule(wait=0, warmup=1, active=5))
-    assert seen == [["ProfilerStep*", "aten::mul", "ProfilerStep*"]]
+    traces, _ = run(2, schedule=schedule(wait=0, warmup=1, active=5))
+    assert traces == [["ProfilerStep*", "aten::mul", "ProfilerStep*"]]
 
 
 def test_start_and_stop_by_hand():
@@ -176,9 +176,9 @@ def test_older_profiler(tmp_path):
     with pytest.raises(RuntimeError, match="Profiler didn't finish running"):
         prof.table()
     x = adjoint.ones(300, 300)
-    with prof as entered, record_function("block"):
+    with prof as context, record_function("block"):
         x @ x
-    assert entered is prof and prof.entered
+    assert context is prof and prof.entered
     assert [event.name for event in prof.function_events] == ["block", "aten::matmul"]
     assert str(prof) == prof.table() and "FunctionEvent" in repr(prof)
     assert prof.self_cpu_time_total == pytest.approx(prof.total_average().self_cpu_time_total)
@@ -188,8 +188,8 @@ def test_older_profiler(tmp_path):
     assert "test_older_profiler" in (tmp_path / "stacks").read_text()
     with pytest.raises(RuntimeError, match="not reentrant"):
         prof.__enter__()
-    with older.profile(enabled=False) as entered:
-        assert entered is None
+    with older.profile(enabled=False) as context:
+        assert context is None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if ProfilerActivity.CUDA not in supported_activities():

@@ -50,7 +50,7 @@ def assert_valid(trace):
     """The rules of the trace-event format that viewers depend on."""
     assert trace["displayTimeUnit"] in {"ms", "ns"}
     open_calls, flows, last_counter = {}, {}, -1.0
-    named = set()
+    names = set()
     for entry in trace["traceEvents"]:
         assert {"ph", "name", "pid", "ts"} | PHASES[entry["ph"]] <= entry.keys()
         assert isinstance(entry["ts"], (int, float)) and entry["ts"] >= 0
@@ -58,13 +58,13 @@ def assert_valid(trace):
             assert entry["dur"] >= 0
             open_calls.setdefault((entry["pid"], entry["tid"]), []).append((entry["ts"], entry["ts"] + entry["dur"]))
         elif entry["ph"] == "M" and entry["name"] == "thread_name":
-            named.add((entry["pid"], entry["tid"]))
+            names.add((entry["pid"], entry["tid"]))
         elif entry["ph"] == "C":
             assert all(size >= 0 for size in entry["args"].values()) and entry["ts"] > last_counter
             last_counter = entry["ts"]
         elif entry["ph"] in "sf":
             flows.setdefault(entry["id"], []).append(entry)
-    assert named == set(open_calls)
+    assert names == set(open_calls)
     for spans in open_calls.values():
         # calls of a thread are inside of each other or apart
         around = []
@@ -127,8 +127,8 @@ def test_page_holds_all_that_it_needs(trace_file):
     trace = view.read_trace(trace_file)
     page = view.page(trace, "<trace>")
     outline = Outline(page)
-    held, script = outline.scripts
-    assert json.loads(held) == trace
+    data, script = outline.scripts
+    assert json.loads(data) == trace
     assert script.strip() == SCRIPT.read_text(encoding="utf-8").strip()
     ids = {attrs.get("id") for _, attrs in outline.elements}
     assert set(re.findall(r'byId\("([\w-]+)"\)', script)) <= ids
@@ -140,8 +140,8 @@ def test_page_holds_all_that_it_needs(trace_file):
 
 def test_page_of_a_trace_that_would_end_its_element():
     trace = {"traceEvents": [{"ph": "X", "name": "<!--<script></script><img src=x>"}]}
-    held, _ = Outline(view.page(trace, "trace")).scripts
-    assert json.loads(held) == trace and "<" not in held
+    data, _ = Outline(view.page(trace, "trace")).scripts
+    assert json.loads(data) == trace and "<" not in data
 
 
 BROKEN = {
@@ -197,25 +197,25 @@ console.log(JSON.stringify({
 @pytest.mark.skipif(NODE is None, reason="there is no Node.js to run the page's script")
 def test_logic_of_the_page(trace_file):
     command = [NODE, "-e", LOGIC, str(SCRIPT), str(trace_file)]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    process = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
     trace = view.read_trace(trace_file)
     events = view.events_of_trace(trace)
-    (calls,) = found["calls"]
+    (calls,) = process["calls"]
     assert sorted(name for name, _, _ in calls) == sorted(event.name for event in events)
     kinds = {name: kind for name, _, kind in reversed(calls)}
     expected = {"aten::tanh": "forward", "TanhBackward0": "backward", "</script><b>step</b>": "label"}
     assert expected.items() <= kinds.items()
     assert {name: depth for name, depth, _ in calls}["aten::tanh"] == 1
     for average in events.key_averages():
-        count, total, own = found["summary"][average.key]
+        count, total, self_time = process["summary"][average.key]
         assert count == average.count
         assert total == pytest.approx(average.cpu_time_total, abs=1e-3)
-        assert own == pytest.approx(average.self_cpu_time_total, abs=1e-3)
-    assert found["outermost"][0] == "</script><b>step</b>"
-    assert found["total"] == pytest.approx(sum(e.cpu_time_total for e in events if e.cpu_parent is None), abs=1e-2)
-    assert found["arrows"] == sum(entry["ph"] == "s" for entry in trace["traceEvents"]) > 0
-    assert found["series"]["parameters"] == 64 * 64 * 4
-    assert found["words"] == ["1.500ms", "2.500s", "2.00 KB", "3 B"]
+        assert self_time == pytest.approx(average.self_cpu_time_total, abs=1e-3)
+    assert process["outermost"][0] == "</script><b>step</b>"
+    assert process["total"] == pytest.approx(sum(e.cpu_time_total for e in events if e.cpu_parent is None), abs=1e-2)
+    assert process["arrows"] == sum(entry["ph"] == "s" for entry in trace["traceEvents"]) > 0
+    assert process["series"]["parameters"] == 64 * 64 * 4
+    assert process["words"] == ["1.500ms", "2.500s", "2.00 KB", "3 B"]
 
 
 def chromium(folder, address, *options):
@@ -268,12 +268,12 @@ def test_page_in_chromium(trace_file, tmp_path):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             address = f"http://127.0.0.1:{server.server_address[1]}/"
-            shown = chromium(tmp_path, address, "--dump-dom")
+            text = chromium(tmp_path, address, "--dump-dom")
             chromium(tmp_path, address, f"--screenshot={tmp_path / 'page.png'}")
         finally:
             server.shutdown()
-    assert 'data-ready="yes"' in shown
-    body = shown[: shown.index('<script type="application/json"')]
+    assert 'data-ready="yes"' in text
+    body = text[: text.index('<script type="application/json"')]
     assert "&lt;/script&gt;&lt;b&gt;step&lt;/b&gt;" in body and "TanhBackward0" in body
     assert "saved for backward (peak 16.00 KB)" in body and "Peak, saved for backward: " in body
     image = pixels(tmp_path / "page.png")
@@ -303,11 +303,11 @@ def test_server_gives_the_page_and_nothing_else(trace_file):
 
 def test_table_without_a_browser(trace_file, tmp_path, capsys):
     assert main(["view", str(trace_file), "--text", "--sort-by", "cpu_time_total", "--limit", "3"]) == 0
-    shown = capsys.readouterr().out
+    text = capsys.readouterr().out
     titles = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
-    assert [title.strip() for title in shown.splitlines()[1].split("  ") if title.strip()][:7] == titles
-    assert len(shown.splitlines()) == 3 + 3 + 1 + 2
-    assert "Self CPU time total: " in shown and "Peak of memory: " in shown and "parameters 16.00 KB" in shown
+    assert [title.strip() for title in text.splitlines()[1].split("  ") if title.strip()][:7] == titles
+    assert len(text.splitlines()) == 3 + 3 + 1 + 2
+    assert "Self CPU time total: " in text and "Peak of memory: " in text and "parameters 16.00 KB" in text
     packed = tmp_path / "list.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(view.read_trace(trace_file)["traceEvents"]).encode()))
     assert main(["view", str(packed), "--text"]) == 0
