@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from adjoint.arrays.kernels.products_and_sums import address_of
 from adjoint.arrays.size import printed, type_name
 
 
@@ -165,5 +166,5 @@ def copied(array: Any, memo: dict[Any, Any]) -> Any:
     flat, _, alike = memo[key]
     if not alike:
         return array.copy(order="K")
-    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    offset = address_of(array) - address_of(owner)
     return numpy.ndarray(array.shape, array.dtype, flat, offset, array.strides)

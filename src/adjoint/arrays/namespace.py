@@ -8,6 +8,7 @@ import numpy
 
 from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.kernels import scatter
+from adjoint.arrays.kernels.products_and_sums import address_of
 from adjoint.arrays.libraries.numpy_namespace import xp
 from adjoint.arrays.size import CPU, device
 from adjoint.runtime.caches import cached
@@ -84,7 +85,9 @@ def in_memory(array: Any) -> Any:
 
 def address(array: Any) -> int:
     """The address of an array's first element. Raises TypeError for an array without one, such as Dask's."""
-    if not isinstance(array, numpy.ndarray) and has_address(array):
+    if isinstance(array, numpy.ndarray):
+        return int(address_of(array))
+    if has_address(array):
         return int(namespace(array).address(array))
     if not hasattr(array, "__array_interface__"):
         raise TypeError(f"arrays of {library_of(array)} have no address: where their elements lie is not known")

@@ -41,6 +41,11 @@ static inline char *adj_bytes(PyObject *array) {
     return PyArray_BYTES((PyArrayObject *)array);
 }
 
+/* The address of an ndarray's first byte. */
+static inline size_t adj_address_of(PyObject *array) {
+    return (size_t)PyArray_BYTES((PyArrayObject *)array);
+}
+
 /* The first byte of an ndarray's data, NULL for None. */
 static inline char *adj_bytes_or_null(PyObject *array) {
     return array == Py_None ? NULL : adj_bytes(array);
@@ -68,6 +73,18 @@ static inline int adj_is_row_major(PyObject *object) {
 static inline PyObject *adj_new_alike(PyObject *array) {
     PyArrayObject *a = (PyArrayObject *)array;
     return PyArray_SimpleNew(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_TYPE(a));
+}
+
+/* The number of elements of an ndarray before an axis, along it, and behind it. */
+static inline void adj_lengths_around(PyObject *array, Py_ssize_t axis, Py_ssize_t *before, Py_ssize_t *along,
+                                      Py_ssize_t *behind) {
+    PyArrayObject *a = (PyArrayObject *)array;
+    *before = *behind = 1;
+    for (int i = 0; i < PyArray_NDIM(a); i++) {
+        if (i < axis) *before *= PyArray_DIM(a, i);
+        if (i > axis) *behind *= PyArray_DIM(a, i);
+    }
+    *along = PyArray_DIM(a, (int)axis);
 }
 
 /* The number of an ndarray's element type. */

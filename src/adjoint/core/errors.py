@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from numpy import may_share_memory, ndarray
 
 from adjoint.arrays.dtypes import can_cast, dtype, from_numpy_dtype, kind_of
+from adjoint.arrays.kernels.products_and_sums import address_of
 from adjoint.arrays.layout import strided
 from adjoint.arrays.libraries.numpy_namespace import elements_meet
 from adjoint.arrays.namespace import in_memory, namespace, underlying
@@ -380,7 +381,7 @@ def check_sources(array: Any, sources: Any) -> None:
             or not may_share_memory(array, source)
         ):
             continue
-        starts = [a.__array_interface__["data"][0] for a in (array, source)]
+        starts = [address_of(a) for a in (array, source)]
         if starts[0] == starts[1] and steps(array) == steps(source):
             continue
         if is_dense(array) and is_dense(source):

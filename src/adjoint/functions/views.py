@@ -28,7 +28,7 @@ from adjoint.functions import shape as shapes
 from adjoint.functions import splitting
 from adjoint.functions.composite import composite, ops, takes_out
 from adjoint.functions.underived import unknown_node
-from adjoint.tensor.memory.storage import UntypedStorage, placed, share_start, share_version, storage_of
+from adjoint.tensor.memory.storage import bounds, placed, share_start, share_version, storage_of
 
 if TYPE_CHECKING:
     from adjoint.tensor.tensor import Tensor
@@ -57,9 +57,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
         raise RuntimeError("as_strided(): the members of a batch under vmap have no memory of their own")
     if len(shape) != len(steps):
         raise RuntimeError("mismatch in length of strides and shape")
-    if any(k < 0 for k in steps):
+    if min(steps, default=0) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
-    if any(n < 0 for n in shape):
+    if min(shape, default=0) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(steps)}")
     offset = 0
     if storage_offset is not None:
@@ -67,17 +67,18 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
         offset = storage_offset - input.storage_offset()
     check_bounds(input, shape, steps, offset)
-    return ops.as_strided(input, shape, steps, offset, tuple(k // array.itemsize for k in array.strides))
+    return ops.as_strided(input, shape, steps, offset, tuple([k // array.itemsize for k in array.strides]))
 
 
 def check_bounds(input: Tensor, shape: tuple[int, ...], steps: tuple[int, ...], offset: int) -> None:
     """Raise RuntimeError if a strided view would leave the tensor's memory."""
     if 0 in shape:
         return
-    start = input.storage_offset() + offset
-    size = input._array.itemsize
-    n_bytes = size * (start + 1 + sum((n - 1) * k for n, k in zip(shape, steps, strict=True)))
-    available = UntypedStorage(storage_of(input)).nbytes()
+    owner, array = storage_of(input), input._array
+    first, stop = bounds(owner)
+    size, available = array.itemsize, stop - first
+    start = offset if owner is array else offset + (address(array) - first) // size
+    n_bytes = size * (start + 1 + sum([(n - 1) * k for n, k in zip(shape, steps, strict=True)]))
     if n_bytes > available:
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset {start}, and itemsize {size} "

@@ -7,6 +7,7 @@ Of equal arguments of fmax and fmin the first gets the whole cotangent (maximum 
 from adjoint.arrays.dtypes import SCALAR, finfo, from_numpy_dtype, is_half, kind_of, numpy_dtype
 from adjoint.arrays.namespace import first_outside, is_lazy
 from adjoint.arrays.promotion import common_dtype, number_as
+from adjoint.runtime.caches import cached
 
 from .declare import Array, Constant, Number, elementwise, general, linear, passes_plain
 from .elementwise import LOG_2
@@ -249,8 +250,14 @@ def ldexp(xp, input: Array, other: Array):
 
 def _limits(dtype, posinf, neginf):
     # the replacements of infinite elements: by default the largest and smallest finite numbers
-    info = finfo(from_numpy_dtype(dtype))
-    return info.max if posinf is None else posinf, info.min if neginf is None else neginf
+    highest, lowest = _finite_limits(from_numpy_dtype(dtype))
+    return highest if posinf is None else posinf, lowest if neginf is None else neginf
+
+
+@cached()
+def _finite_limits(kind):
+    info = finfo(kind)
+    return info.max, info.min
 
 
 @elementwise(input=lambda ops, g, input: ops.where(ops.isfinite(input), g, 0), dtypes="any", inplace=True)

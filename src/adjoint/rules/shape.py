@@ -522,7 +522,7 @@ def _(batch, input, dims):
 def roll(xp, input: Array, shifts, dims):
     """A copy with the elements shifted cyclically along the axes dims, flattened if dims is None."""
     if dims is None:
-        return row_major(xp.roll(input, shifts[0]))
+        return xp.reshape(roll.kernel(xp)(xp.reshape(input, (-1,)), shifts, (0,)), input.shape)
     if len(dims) == 1 and input.shape[dims[0]]:
         # two parts, without NumPy's code for several axes
         (dim,), n = dims, input.shape[dims[0]]
@@ -645,7 +645,8 @@ def _(size, input, shape, strides, offset, steps):
 
 def has_steps(array, steps):
     """True if an array has these strides, in elements; strides of axes of length one are ignored."""
-    array_steps = tuple([k // array.itemsize for k in array.strides])
+    size = array.itemsize
+    array_steps = tuple([k // size for k in array.strides])
     return array_steps == steps or all(
         n == 1 or k == step for n, k, step in zip(array.shape, array_steps, steps, strict=True)
     )

@@ -894,6 +894,8 @@ class Tensor(ArithmeticTensor):
         >>> adjoint.tensor([1.0]).cpu()
         tensor([1.])
         """
+        if memory_format is None and type(self._array) is _ndarray:
+            return self  # NumPy's arrays lie there
         return self.to("cpu", memory_format=memory_format)
 
     def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:

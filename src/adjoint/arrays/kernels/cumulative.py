@@ -14,18 +14,18 @@ from math import prod
 
 import numpy
 
-_FLOATS = (numpy.dtype("float32"), numpy.dtype("float64"))
+_INT64 = numpy.dtype("int64")
 
 
 def can_do(*arrays):
     """True if there are loops for these arrays."""
-    first = arrays[0]
-    return compiled and all(
-        [type(array) is numpy.ndarray and array.dtype == first.dtype and array.dtype in _FLOATS for array in arrays]
-    )
+    if not compiled or adj_precision(arrays[0]) < 0:
+        return False
+    return all([adj_precision(array) == adj_precision(arrays[0]) for array in arrays[1:]])
 
 
 if compiled:
+    adj_import_arrays()
 
     def running(x, axis, products, backwards, exclusive):
         """Cumulative sums or products along an axis, from the beginning, or `backwards` from the end.
@@ -33,13 +33,15 @@ if compiled:
         exclusive: each result excludes its own element. An array with a negative stride along the axis is read in
         place, and the result has the same layout.
         """
-        flip = (slice(None),) * axis + (slice(None, None, -1),)
-        reverse = not x.flags.c_contiguous and x[flip].flags.c_contiguous
-        x = x[flip] if reverse else numpy.ascontiguousarray(x)
-        y = numpy.empty(x.shape, x.dtype)
-        outer, n, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
-        source, first, size = adj_bytes(x), adj_bytes(y), x.itemsize
-        if x.size:
+        reverse = False
+        if not adj_is_row_major(x):
+            flip = (slice(None),) * axis + (slice(None, None, -1),)
+            reverse = adj_is_row_major(x[flip])
+            x = x[flip] if reverse else numpy.ascontiguousarray(x)
+        y = adj_new_alike(x)
+        adj_lengths_around(x, axis, cython.address(outer), cython.address(n), cython.address(inner))
+        source, first, size = adj_bytes(x), adj_bytes(y), 4 if adj_precision(x) else 8
+        if outer * n * inner:
             with cython.nogil:
                 adj_running(size, source, outer, n, inner, products, reverse != backwards, exclusive, first)
         return y[flip] if reverse else y
@@ -49,11 +51,13 @@ if compiled:
 
         A NaN stays; its index is the index of the last NaN so far.
         """
-        x = numpy.ascontiguousarray(x)
-        tops, indices = numpy.empty(x.shape, x.dtype), numpy.empty(x.shape, numpy.int64)
-        outer, n, inner = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
-        source, first, second, size = adj_bytes(x), adj_bytes(tops), adj_bytes(indices), x.itemsize
-        if x.size:
+        if not adj_is_row_major(x):
+            x = numpy.ascontiguousarray(x)
+        tops, indices = adj_new_alike(x), numpy.empty(x.shape, _INT64)
+        adj_lengths_around(x, axis, cython.address(outer), cython.address(n), cython.address(inner))
+        source, first, second = adj_bytes(x), adj_bytes(tops), adj_bytes(indices)
+        size = 4 if adj_precision(x) else 8
+        if outer * n * inner:
             with cython.nogil:
                 adj_extrema(size, source, outer, n, inner, largest, first, second)
         return tops, indices

@@ -33,6 +33,7 @@ cdef extern from "gates.h":
 
 cdef extern from "numpy_arrays.h":
     char *adj_bytes(object array)
+    size_t adj_address_of(object array)
 
 cdef extern from "small_matrices.h":
     int ADJ_DETERMINANT, ADJ_INVERSE, ADJ_SOLUTION
@@ -81,6 +82,7 @@ cdef bint added(object to, object source)
 cdef object plus(object a, object b)
 cdef bint _are_bound
 cpdef object expanded(object array, object shape)
+cpdef object address_of(object array)
 cpdef object selected(object condition, object first, object second)
 cpdef object one_like(object array)
 cpdef object summed_to(object array, object shape)

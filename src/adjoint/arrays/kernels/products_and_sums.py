@@ -219,6 +219,19 @@ def expanded(array, shape):
     return None
 
 
+def address_of(array):
+    """The address of the first element of a NumPy array.
+
+    >>> import numpy
+    >>> x = numpy.zeros(3)
+    >>> address_of(x[1:]) - address_of(x)
+    8
+    """
+    if cython.compiled and isinstance(array, numpy.ndarray):
+        return adj_address_of(array)
+    return array.__array_interface__["data"][0]
+
+
 def selected(condition, first, second):
     """numpy.where of few elements of one type, arrays of one shape, arrays without axes and numbers; else None.
 

@@ -16,7 +16,7 @@ import numpy
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
 from adjoint.arrays.kernels.filling import eye, full_like, ones_like, zeros_like  # noqa: F401 (of the namespace)
 from adjoint.arrays.kernels.linalg import loops
-from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, expanded, reduced
+from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, address_of, expanded, reduced
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
@@ -229,7 +229,7 @@ def memory_of(array: Any) -> tuple[Any, int]:
             f"as_strided(): the memory that an array with strides {owner.strides} was made from is not one piece; "
             "clone() the tensor first"
         )
-    return flat.view(numpy.uint8), array.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
+    return flat.view(numpy.uint8), address_of(array) - address_of(flat)
 
 
 def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Any:
@@ -441,6 +441,13 @@ def _sum_rows(shape: tuple[int, ...], rows: Any, values: Any) -> Any:
     return numpy.asarray(picks.T @ values.reshape(n, -1)).reshape(shape)
 
 
+def partition(array: Any, kth: int, axis: int = -1) -> Any:
+    """numpy.partition, without its Python code."""
+    result = array.copy()
+    result.partition(kth, axis)
+    return result
+
+
 def nonzero(array: Any) -> Any:
     """numpy.nonzero; for large arrays it computes coordinates from a flat bool array, which is faster.
 
@@ -503,7 +510,7 @@ def _are_pairs(real: Any, imag: Any) -> bool:
         and real.dtype.kind == "f"
         and real.shape == imag.shape
         and real.strides == imag.strides
-        and imag.__array_interface__["data"][0] == real.__array_interface__["data"][0] + real.itemsize
+        and address_of(imag) == address_of(real) + real.itemsize
     )
 
 
@@ -885,7 +892,8 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 _METHODS = (
-    "argmax", "argmin", "argpartition", "argsort", "astype", "cumprod", "cumsum", "reshape", "squeeze",
+    "argmax", "argmin", "argpartition", "argsort", "astype", "cumprod", "cumsum", "reshape", "searchsorted", "squeeze",
+    "take",
 )  # fmt: skip
 # the names in the namespace of functions of this file that replace NumPy's
 _INSTEAD = {

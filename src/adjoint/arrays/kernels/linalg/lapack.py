@@ -68,6 +68,8 @@ def order_of_pivots(pivots: Any, rows: int, inverse: bool) -> Any:
     >>> order_of_pivots(numpy.array([3, 3]), 3, inverse=False)
     array([2, 0, 1])
     """
+    if pivots.ndim == 1:
+        return numpy.array(_order_of_one(pivots.tolist(), rows, inverse), numpy.int64)
     exchanges = pivots.reshape(prod(pivots.shape[:-1]), pivots.shape[-1]).T - 1
     matrices = numpy.arange(exchanges.shape[1])
     order = numpy.empty((rows, len(matrices)), numpy.int64)
@@ -76,6 +78,18 @@ def order_of_pivots(pivots: Any, rows: int, inverse: bool) -> Any:
         order[i], order[pivot, matrices] = order[pivot, matrices], order[i].copy()
     result = order.T.reshape((*pivots.shape[:-1], rows))
     return numpy.argsort(result, axis=-1) if inverse else result
+
+
+def _order_of_one(pivots: list[int], rows: int, inverse: bool) -> list[int]:
+    order = list(range(rows))
+    for i, pivot in enumerate(pivots):
+        order[i], order[pivot - 1] = order[pivot - 1], order[i]
+    if not inverse:
+        return order
+    inverse_order = [0] * rows
+    for i, row in enumerate(order):
+        inverse_order[row] = i
+    return inverse_order
 
 
 def partial_cholesky(a: Any) -> tuple[Any, Any]:
