@@ -76,13 +76,13 @@ def check_page(page: Page, path: Path) -> list[str]:
     page.on("pageerror", note)
     page.on("requestfailed", lambda request: messages.append(f"not loaded: {request.url}"))
     page.goto(path.as_uri(), wait_until="load")
-    found = [f"console: {message}" for message in messages]
+    faults = [f"console: {message}" for message in messages]
     wider = page.evaluate(OVERFLOW)
-    found += [f"{wider} pixels wider than the window"] if wider > 0 else []
-    found += [f"picture not loaded: {source}" for source in page.evaluate(BROKEN)]
+    faults += [f"{wider} pixels wider than the window"] if wider > 0 else []
+    faults += [f"picture not loaded: {source}" for source in page.evaluate(BROKEN)]
     page.remove_listener("console", note_error)
     page.remove_listener("pageerror", note)
-    return found
+    return faults
 
 
 def show(page: Page, mode: str) -> None:
@@ -94,11 +94,11 @@ def show(page: Page, mode: str) -> None:
 
 def check_contrast(page: Page) -> list[str]:
     """Texts of the page that do not stand out from what is behind them."""
-    found = []
+    faults = []
     for mode in MODES:
         show(page, mode)
-        found += [f"{mode}: contrast of {text}" for text in page.evaluate(CONTRAST)]
-    return found
+        faults += [f"{mode}: contrast of {text}" for text in page.evaluate(CONTRAST)]
+    return faults
 
 
 def check_search(page: Page, folder: Path) -> list[str]:
@@ -113,7 +113,7 @@ def check_search(page: Page, folder: Path) -> list[str]:
 
 
 def check(folder: Path, browser: Browser, screenshots: Path | None) -> list[str]:
-    found = []
+    messages = []
     paths = sorted(path for path in folder.rglob("*.html") if "_static" not in path.parts)
     for size, (width, height) in SIZES.items():
         page = browser.new_context(viewport={"width": width, "height": height}).new_page()
@@ -121,14 +121,14 @@ def check(folder: Path, browser: Browser, screenshots: Path | None) -> list[str]
             faults = check_page(page, path)
             if size == "wide":  # colours do not depend on it
                 faults += check_contrast(page)
-            found += [f"{path.relative_to(folder)}, {size}: {fault}" for fault in faults]
-        found += check_search(page, folder)
+            messages += [f"{path.relative_to(folder)}, {size}: {fault}" for fault in faults]
+        messages += check_search(page, folder)
         for kind, mode in product(KINDS if screenshots else (), MODES):
             page.goto((folder / f"{kind}.html").as_uri())
             show(page, mode)
             page.screenshot(path=f"{screenshots}/{kind.replace('/', '-')}-{size}-{mode}.png")
-    print(f"{len(paths)} pages at {len(SIZES)} sizes, {len(found)} faults")
-    return found
+    print(f"{len(paths)} pages at {len(SIZES)} sizes, {len(messages)} faults")
+    return messages
 
 
 def main() -> int:
@@ -144,10 +144,10 @@ def main() -> int:
         options.screenshots.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        found = check(options.folder.resolve(), browser, options.screenshots)
+        faults = check(options.folder.resolve(), browser, options.screenshots)
         browser.close()
-    print("\n".join(found[:60]))
-    return 1 if found else 0
+    print("\n".join(faults[:60]))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -46,38 +46,38 @@ def faults(folder: Path) -> list[str]:
         for path in sorted(folder.rglob("*.html"))
         if "_static" not in path.parts
     }
-    found = []
+    messages = []
     for path, page in pages.items():
         where = path.relative_to(folder)
-        found += [f"{where} loads {url} from another host" for url in page.loaded if urlsplit(url).netloc]
+        messages += [f"{where} loads {url} from another host" for url in page.loaded if urlsplit(url).netloc]
         for link in {*page.links, *page.loaded}:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
             if not target.exists():
-                found.append(f"{where} links to {link}, which does not exist")
+                messages.append(f"{where} links to {link}, which does not exist")
             elif parts.fragment and target.suffix == ".html":
                 anchors = pages[folder.resolve() / target.relative_to(folder.resolve())].anchors
                 if unquote(parts.fragment) not in anchors and parts.fragment != "top":
-                    found.append(f"{where} links to {link}: no such anchor")
+                    messages.append(f"{where} links to {link}: no such anchor")
     for sheet in folder.rglob("*.css"):
         for url in re.findall(
             r"(?:url\(|@import )[\"']?(https?://[^\"') ]+|//[^\"') ]+)", sheet.read_text(encoding="utf-8")
         ):
-            found.append(f"{sheet.relative_to(folder)} loads {url} from another host")
-    return found
+            messages.append(f"{sheet.relative_to(folder)} loads {url} from another host")
+    return messages
 
 
 def main() -> int:
     folder = Path(sys.argv[1]).resolve()
-    found = faults(folder)
-    print("\n".join(found[:40]))
+    messages = faults(folder)
+    print("\n".join(messages[:40]))
     n_pages = sum("_static" not in path.parts for path in folder.rglob("*.html"))
     n_pictures = len(list((folder / "_images").glob("sphx_glr_*_thumb.*")))
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
-    print(f"{n_pages} pages, {n_pictures} programs in the gallery, {size:.0f} MiB, {len(found)} faults")
-    return 1 if found or not n_pages else 0
+    print(f"{n_pages} pages, {n_pictures} programs in the gallery, {size:.0f} MiB, {len(messages)} faults")
+    return 1 if messages or not n_pages else 0
 
 
 if __name__ == "__main__":

@@ -47,24 +47,24 @@ class Entry(NamedTuple):
 
 def spaces() -> dict[str, list[str]]:
     """The public modules and classes, and their names; modules that only repeat names of others are left out."""
-    found = dict(LISTED)
-    known = {id(getattr(attribute(space), name)) for space, names in found.items() for name in names}
+    lists = dict(LISTED)
+    ids = {id(getattr(attribute(space), name)) for space, names in lists.items() for name in names}
     alone = [(name, importlib.import_module(name)) for name in ALONE]
     for full, module in [*modules(adjoint, "adjoint", set()), *alone]:
         names = public_names(module)
-        if full not in found and any(id(getattr(module, name, None)) not in known for name in names):
-            found[full] = sorted(names)
-    return found
+        if full not in lists and any(id(getattr(module, name, None)) not in ids for name in names):
+            lists[full] = sorted(names)
+    return lists
 
 
-def modules(holder: ModuleType, path: str, seen: set[str]) -> Iterator[tuple[str, ModuleType]]:
+def modules(holder: ModuleType, path: str, paths: set[str]) -> Iterator[tuple[str, ModuleType]]:
     """The public modules below one, each once."""
     for name in public_names(holder):
         value = getattr(holder, name, None)
-        if isinstance(value, ModuleType) and value.__name__ == f"{path}.{name}" and value.__name__ not in seen:
-            seen.add(value.__name__)
+        if isinstance(value, ModuleType) and value.__name__ == f"{path}.{name}" and value.__name__ not in paths:
+            paths.add(value.__name__)
             yield value.__name__, value
-            yield from modules(value, value.__name__, seen)
+            yield from modules(value, value.__name__, paths)
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -110,9 +110,9 @@ def family(value: Any, name: str, space: str, family_of: Any, methods: str) -> s
         return "Constants and dtypes"
     short = name[:-1] if name.endswith("_") and not name.startswith("_") else name
     prefix = "" if space != "adjoint.nn.functional" else "nn.functional."
-    found = str(family_of(prefix + short))
-    if found != methods:
-        return found
+    title = str(family_of(prefix + short))
+    if title != methods:
+        return title
     return "Attributes and other methods" if space == "adjoint.Tensor" else "Modes, derivatives and settings"
 
 
@@ -171,25 +171,25 @@ def body(text: str) -> Iterator[str]:
         k = 0
         while k < len(lines):
             line = lines[k]
-            inside = k + 1
-            while inside < len(lines) and lines[inside].startswith("  "):
-                inside += 1
+            end = k + 1
+            while end < len(lines) and lines[end].startswith("  "):
+                end += 1
             if line.startswith(" "):  # a block that begins with indented lines
                 yield from paragraph(group)
                 group = []
-                while inside < len(lines) and lines[inside].startswith(" "):
-                    inside += 1
-                yield from items(lines[k:inside])
+                while end < len(lines) and lines[end].startswith(" "):
+                    end += 1
+                yield from items(lines[k:end])
             elif line.lstrip().startswith(">>>"):
                 yield from paragraph(group)
                 group = []
                 yield from block_of_code(lines[k:], "pycon")
-                inside = len(lines)
-            elif inside > k + 1:
+                end = len(lines)
+            elif end > k + 1:
                 yield from paragraph(group)
                 group = []
                 yield from [f"**{line.rstrip(':')}**" if line.rstrip(":") in HEADINGS else escaped(line), ""]
-                yield from items(lines[k + 1 : inside])
+                yield from items(lines[k + 1 : end])
             elif re.match(r"(PyTorch: torch|NumPy: numpy|Declared at )", line):
                 yield from paragraph(group)
                 group = []
@@ -199,7 +199,7 @@ def body(text: str) -> Iterator[str]:
                 group = [line]
             else:
                 group.append(line)
-            k = inside
+            k = end
         yield from paragraph(group)
 
 
@@ -260,8 +260,8 @@ def lines_of(entry: Entry) -> list[str]:
         kind = "method" if entry.space == "adjoint.Tensor" else "function"
         head = f".. py:{kind}:: {full}{signature_of(value)}"
     else:
-        own = "" if isinstance(value, (int, float, str, tuple, frozenset)) or value is None else doc.partition("\n")[0]
-        head, doc = f".. py:data:: {full}", own
+        is_plain = value is None or isinstance(value, (int, float, str, tuple, frozenset))
+        head, doc = f".. py:data:: {full}", "" if is_plain else doc.partition("\n")[0]
         if isinstance(value, (int, float)) or value is None:
             doc = f"`{value!r}`"
     # the signature stands in the head
@@ -285,12 +285,12 @@ def members(value: type, full: str) -> list[str]:
     text = []
     for name, member in vars(value).items():
         plain = getattr(member, "__func__", member)
-        own = getattr(plain, "__doc__", None)
-        if name.startswith("_") or not own or not (callable(plain) or isinstance(member, property)):
+        doc = getattr(plain, "__doc__", None)
+        if name.startswith("_") or not doc or not (callable(plain) or isinstance(member, property)):
             continue
         kind = "property" if isinstance(member, property) else "method"
         signature = "" if kind == "property" else signature_of(plain)
-        text += [f".. py:{kind}:: {full}.{name}{signature}", "   :no-index-entry:", "", *indented(list(body(own)))]
+        text += [f".. py:{kind}:: {full}.{name}{signature}", "   :no-index-entry:", "", *indented(list(body(doc)))]
     return text
 
 
@@ -309,12 +309,12 @@ def write(folder: Path = FOLDER) -> list[Entry]:
         pages.setdefault(entry.page, []).append(entry)
     PAGES.clear()
     PAGES.update(folder / f"{page}.rst" for page in [*pages, *SPREAD])
-    for page, own in pages.items():
-        space = own[0].space
-        head = own[0].title if space in SPREAD else space
+    for page, contents in pages.items():
+        space = contents[0].space
+        head = contents[0].title if space in SPREAD else space
         intro = [] if space in SPREAD else list(body(attribute(space).__doc__ or ""))
         text = [head, "=" * len(head), "", *([f"Names of ``{space}``.", ""] if space in SPREAD else intro)]
-        for entry in own:
+        for entry in contents:
             text += lines_of(entry)
         (folder / f"{page}.rst").write_text("\n".join(text) + "\n", encoding="utf-8")
     for space in SPREAD:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-#: The folders whose names are clear, each with the folders in it.
-FOLDERS = ("src/adjoint", "agreement", "benchmarks", "examples", "scripts", "tests", "trust")
+#: The folders that the test reads, each with the folders in it.
+FOLDERS = ("src/adjoint", "agreement", "benchmarks", "docs/_extensions", "examples", "scripts", "tests", "trust")
 #: Words that name nothing, in any use.
 REFUSED = {
     "asked", "begun", "brought", "built", "called", "chosen", "come", "done", "drawn", "entered", "felt", "found",
@@ -46,6 +46,8 @@ def names(tree: ast.AST) -> Iterator[tuple[str, int, bool]]:
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 yield name, node.lineno, False
             case ast.arg(arg=name):
+                yield name, node.lineno, False
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 yield name, node.lineno, False
             case ast.FunctionDef(name=name):
                 yield name, node.lineno, True
@@ -92,6 +94,8 @@ def test_exceptions_are_needed(file: str, name: str) -> None:
         "class A:\n    passed: bool",
         "read = 1",
         "for place in x: pass",
+        "try: pass\nexcept E as seen: pass",
+        "match x:\n    case [found, *_]: pass",
     ],
 )
 def test_the_test_sees_a_refused_name(text: str) -> None:
