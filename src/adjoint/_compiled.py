@@ -9,6 +9,7 @@ COMPILED = (
     "adjoint.arrays.kernels.colouring",
     "adjoint.arrays.kernels.comparisons",
     "adjoint.arrays.kernels.cumulative",
+    "adjoint.arrays.kernels.draws",
     "adjoint.arrays.kernels.max_pooling",
     "adjoint.runtime.memory",
     "adjoint.arrays.kernels.products_and_sums",

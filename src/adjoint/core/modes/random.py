@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adjoint.arrays.dtypes import finfo, from_numpy_dtype, iinfo
+from adjoint.arrays.kernels import draws as draws_of_bits
 from adjoint.arrays.size import CPU, as_device, device, type_name
 from adjoint.core.graph import TensorBase, new_tensor
 from adjoint.core.modes.state import current
@@ -354,7 +355,8 @@ def _unit_interval(source: Generator, shape: tuple[int, ...], dtype: np.dtype[An
     """[0, 1), exact in the type: rounding a float32 to half precision could give 1."""
     if dtype == _FLOAT64 or dtype == _FLOAT32:
         with source._lock:
-            return np.asarray(source._numpy.random(shape, dtype=dtype))
+            few = draws_of_bits.uniform(source._numpy.bit_generator, shape, dtype)
+            return np.asarray(source._numpy.random(shape, dtype=dtype)) if few is None else few
     steps = int(2.0 / finfo(from_numpy_dtype(dtype)).eps)
     with source._lock:
         sample = source._numpy.integers(0, steps, shape)
@@ -407,8 +409,12 @@ def integers(rng: Generator | None, shape: Shape, dtype: Any, low: int, high: in
         raise RuntimeError(f"to - 1 is out of bounds for {kind.c_name}")
     source = _source(rng)
     draw_type = dtype if kind.category == 1 else np.dtype(np.int64)
+    shape = tuple(shape)
     with source._lock:
-        return np.asarray(source._numpy.integers(low, high, tuple(shape), dtype=draw_type)).astype(dtype, copy=False)
+        numbers = draws_of_bits.integers(source._numpy.bit_generator, shape, draw_type, low, high)
+        if numbers is None:
+            numbers = np.asarray(source._numpy.integers(low, high, shape, dtype=draw_type))
+    return numbers.astype(dtype, copy=False)
 
 
 @cached()
@@ -461,8 +467,7 @@ def bernoulli(rng: Generator | None, p: float | Array, shape: Shape | None = Non
     shape = np.shape(p) if shape is None else shape
     dtype = getattr(p, "dtype", _FLOAT32) if dtype is None else np.dtype(dtype)
     source = _source(rng)
-    with source._lock:
-        sample = source._numpy.random(tuple(shape))
+    sample = _unit_interval(source, tuple(shape), _FLOAT64)
     return np.asarray(sample < p).astype(dtype)
 
 
