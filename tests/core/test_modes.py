@@ -104,7 +104,7 @@ def test_take_copies_every_mode() -> None:
     state, other = ThreadState(), ThreadState()
     for name, mode in MODES.items():
         changed = {bool: not mode.initial, int: 17, tuple: ("x",)}.get(type(mode.initial), "x")
-        changed = modes.Level(17) if name == "level" else changed
+        changed = modes.Level(17, 1) if name == "level" else changed
         setattr(other, name, changed)
     state.take(other)
     assert {name: getattr(state, name) for name in MODES} == {name: getattr(other, name) for name in MODES}

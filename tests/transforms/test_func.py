@@ -4,6 +4,7 @@ import gc
 import itertools
 import math
 import threading
+import time
 import weakref
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass, field
@@ -1049,3 +1050,50 @@ def test_batched_cotangents_of_batched_outputs_can_be_differentiated(p):
     u = adjoint.tensor([1.0], requires_grad=True)
     expected = adjoint.stack([member(s, u) for s in batch])
     adjoint.testing.assert_close(adjoint.vmap(lambda s: member(s, u))(batch), expected)
+
+
+def _unrolled(step: Any, n: int) -> Any:
+    """The time of the fastest of the last steps of a loop that is recorded as a whole, in seconds."""
+    scale = adjoint.ones(3, requires_grad=True)
+    w = adjoint.ones(3) * scale
+    times = []
+    for _ in range(n):
+        begin = time.perf_counter()
+        w = w - 0.01 * step(w, scale)
+        times.append(time.perf_counter() - begin)
+    w.sum().backward()
+    assert scale.grad.isfinite().all()
+    return min(times[-50:])
+
+
+def _energy(w: Any, scale: Any) -> Any:
+    return (w.sin() * scale).sum()
+
+
+UNROLLED = {
+    "grad": lambda w, scale: grad(_energy)(w, scale),
+    "vjp": lambda w, scale: adjoint.func.vjp(lambda w: _energy(w, scale), w)[1](adjoint.tensor(1.0))[0],
+    "hvp": lambda w, scale: adjoint.func.jvp(lambda w: grad(_energy)(w, scale), (w,), (w,))[1],
+    "jacfwd": lambda w, scale: adjoint.func.jacfwd(lambda w: w.sin() * scale)(w).sum(0),
+    "autograd.grad": lambda w, scale: adjoint.autograd.grad(_energy(w, scale), w, create_graph=True)[0],
+    "functional.jvp": lambda w, scale: adjoint.autograd.functional.jvp(
+        lambda w: w.sin() * scale, w, w, create_graph=True
+    )[1],
+}
+
+
+@pytest.mark.parametrize("name", UNROLLED)
+def test_steps_take_no_longer_where_the_graph_is_long(name: str) -> None:
+    """Neither the search for inputs nor that for other leaves goes into the part of the graph that is older."""
+    short, long = _unrolled(UNROLLED[name], 60), _unrolled(UNROLLED[name], 2500)
+    assert long < 4 * short
+
+
+def test_gradients_where_users_number_nodes() -> None:
+    x = adjoint.tensor(2.0, requires_grad=True)
+    y = x.sin()
+    z = y * x
+    z.grad_fn._set_sequence_nr(1)
+    y.grad_fn._set_sequence_nr(3)
+    gy, gx = adjoint.autograd.grad(z, (y, x))
+    assert gy == x and adjoint.allclose(gx, y + x * x.cos())

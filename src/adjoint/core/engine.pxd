@@ -13,9 +13,11 @@ from adjoint.core.graph cimport (
     edge_of,
     gradient_edge,
     has_layout,
+    is_older,
     needs_grad,
     new_tensor,
     next_sequence_nr,
+    oldest_of,
     output_number,
     shape_of,
     shown_edges,
@@ -42,6 +44,7 @@ cdef class Run:
     cdef ProfilerHook profiler
     cdef list callbacks
     cdef object called_at
+    cdef unsigned long long oldest
     cdef Slot slot(self, Node node)
     cdef bint claim(self, Node node)
     cdef bint first_visit(self, Node node)

@@ -52,9 +52,11 @@ if not cython.compiled:
         edge_of,
         gradient_edge,
         has_layout,
+        is_older,
         needs_grad,
         new_tensor,
         next_sequence_nr,
+        oldest_of,
         output_number,
         shape_of,
         shown_edges,
@@ -172,9 +174,13 @@ class Run:
         return slot._ad_marks & _NEEDED != 0
 
     def find_needed(self, roots: list):
-        """Mark the captured nodes and all nodes between the roots and them, without recursion."""
+        """Mark the captured nodes and all nodes between the roots and them, without recursion.
+
+        Nodes that are older than all captured ones lead to none of them, so that they are not searched.
+        """
         node: Node
         slot: Slot
+        self.oldest = oldest_of(list(self.captures))
         for node in self.captures:
             self.claim(node)
             slot = self.slot(node)
@@ -206,7 +212,7 @@ class Run:
                 continue
             self.claim(target)
             slot = self.slot(target)
-            if slot._ad_marks & (_OPEN | _DONE) == 0:
+            if slot._ad_marks & (_OPEN | _DONE) == 0 and not is_older(target, self.oldest):
                 stack.append(target)
 
     def count_consumers(self, roots: list):

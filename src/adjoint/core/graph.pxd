@@ -129,6 +129,7 @@ cdef class Extras:
     cdef object post_hooks
     cdef object owner
     cdef dict tangents
+    cdef unsigned long long number
 
 
 cdef class Node(Slot):
@@ -193,6 +194,7 @@ cdef class ContextNode(Node):
 
 cdef class AccumulateGrad(Node):
     cdef public TensorBase variable
+    cdef unsigned long long since
 
 
 cdef long long _sequence
@@ -229,7 +231,10 @@ cpdef Node accumulator_of(TensorBase leaf)
 cpdef Node gradient_edge(TensorBase tensor)
 cpdef connect_inputs(Node node, list inputs)
 cpdef connect_outputs(Node node, list outputs)
-cpdef list nodes_behind(list waiting)
+cpdef list nodes_behind(list waiting, unsigned long long since=?)
+cdef unsigned long long age_of(Node node)
+cpdef unsigned long long oldest_of(list nodes)
+cpdef bint is_older(Node node, unsigned long long since)
 cpdef int output_number(Node node, Py_ssize_t i)
 cpdef list shown_edges(Node node)
 cpdef object output_shape(Node node, int nr)

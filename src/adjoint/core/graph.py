@@ -378,7 +378,8 @@ class Extras:
 
     notes: the user's metadata. tensor_hooks: hooks of the outputs, one table for each output number. pre_hooks,
     post_hooks: hooks of the node. owner: weak reference to the history of the base, if the operation modified a view in
-    place. tangents: tangents of the results, by output number.
+    place. tangents: tangents of the results, by output number. number: the node's own sequence number, if a user has
+    set another one, else 0.
     """
 
 
@@ -557,6 +558,9 @@ class Node(Slot):
             raise OverflowError("can't convert negative int to unsigned")
         if number > _LAST:
             raise OverflowError("int too big to convert")
+        extras: Extras = self._ad_own_extras()
+        if extras.number == 0:
+            extras.number = self._ad_sequence_nr
         self._ad_sequence_nr = number
 
     def __eq__(self, other):
@@ -923,6 +927,7 @@ if not cython.compiled:
     Node._ad_n_edges = 0
     Node._ad_first = Node._ad_second = Node._ad_others = None
     Node._ad_output_nrs = Node._ad_extras = Node._ad_shape = Node._ad_dtype = None
+    Extras.number = AccumulateGrad.since = 0
     Extras.notes = Extras.tensor_hooks = Extras.pre_hooks = Extras.post_hooks = Extras.owner = Extras.tangents = None
     Node._ad_n_outputs = 1
     FunctionNode.function = None
@@ -1159,6 +1164,7 @@ def accumulator_of(leaf: TensorBase) -> Node:
     accumulator._ad_shape = shape_of(array) if type(array) is _ndarray else array.shape
     accumulator._ad_dtype = dtype_of_grad(leaf)
     accumulator._ad_sequence_nr = _LAST
+    accumulator.since = upcoming_sequence_nr()
     leaf._accumulator = weak(accumulator)
     return accumulator
 
@@ -1226,8 +1232,11 @@ def connect_outputs(node: Node, outputs: list):
     node._ad_shape, node._ad_dtype = tuple(shapes), tuple(dtypes)
 
 
-def nodes_behind(waiting: list) -> list:
-    """These nodes and all nodes that they lead to, each once; None among the arguments is skipped."""
+def nodes_behind(waiting: list, since: cython.ulonglong = 0) -> list:
+    """These nodes and all nodes that they lead to, each once; None among the arguments is skipped.
+
+    since: a sequence number. The walk ends at nodes that are older.
+    """
     node: Node
     visited: set = set()
     nodes: list = []
@@ -1238,9 +1247,33 @@ def nodes_behind(waiting: list) -> list:
             continue
         visited.add(node)
         nodes.append(node)
+        if is_older(node, since):
+            continue
         for i in range(node._ad_n_edges):
             waiting.append(edge_of(node, i))
     return nodes
+
+
+def age_of(node: Node) -> int:
+    """The number of a node by age: no node leads to one with a larger number."""
+    if isinstance(node, AccumulateGrad):
+        return cython.cast(AccumulateGrad, node).since
+    extras: Extras = node._ad_extras
+    # a user may have set another sequence number
+    return node._ad_sequence_nr if extras is None or extras.number == 0 else extras.number
+
+
+def oldest_of(nodes: list) -> int:
+    """The least age of some nodes: only nodes with larger numbers lead to one of them."""
+    number: cython.ulonglong = _LAST
+    for node in nodes:
+        number = min(number, age_of(node))
+    return number
+
+
+def is_older(node: Node, since: cython.ulonglong) -> bool:
+    """True for a node of an operation that was there before the node with this number."""
+    return not isinstance(node, AccumulateGrad) and age_of(node) < since
 
 
 def output_number(node: Node, i) -> int:

@@ -20,7 +20,7 @@ from adjoint.arrays.dtypes import from_numpy_dtype
 from adjoint.arrays.namespace import namespace
 from adjoint.arrays.size import Size
 from adjoint.core import errors
-from adjoint.core.graph import TensorBase, gradient_edge, new_tensor, twin
+from adjoint.core.graph import TensorBase, gradient_edge, new_tensor, twin, upcoming_sequence_nr
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.grad_mode import enable_grad
 from adjoint.core.modes.state import current, is_grad_enabled, thread_is_inferring, with_modes, with_plain_results
@@ -109,6 +109,7 @@ class Recording:
     def __init__(self, function: Function, args: tuple[Any, ...], positions: tuple[int, ...], kwargs: dict[str, Any]):
         self.inputs: list[Tensor] = []
         self.structures: list[TreeDef] = []
+        self.since = upcoming_sequence_nr()
         arguments = list(args)
         for position in positions:
             leaves, structure = input_leaves(args[position])
@@ -133,7 +134,7 @@ class Recording:
         """Note which part of the result is differentiated."""
         self.outputs, self.structure = output_leaves(tree, call)
         self.output_ids = {id(output) for output in self.outputs}
-        self.outer = leads_elsewhere(self.outputs, self.leaves)
+        self.outer = leads_elsewhere(self.outputs, self.leaves, self.since)
 
     def check_outputs(self) -> None:
         """Raise RuntimeError unless the outputs can have cotangents."""
@@ -193,7 +194,7 @@ class Recording:
         """True if a leaf of a result depends on something else that is followed."""
         if not self.outer and id(leaf) in self.output_ids:
             return False
-        return leads_elsewhere([leaf], self.leaves)
+        return leads_elsewhere([leaf], self.leaves, self.since)
 
     def gradients(self, cotangents: list[Tensor]) -> list[Tree]:
         """Cotangents of the inputs as trees, one for each followed argument."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
-from adjoint.core.graph import TensorBase
+from adjoint.core.graph import TensorBase, upcoming_sequence_nr
 from adjoint.core.modes.state import ATTRIBUTE, PUSH, SET, Level, ModeBlock, current
 from adjoint.runtime.forks import local
 
@@ -90,7 +90,7 @@ class transforming(ModeBlock):
 
     def __init__(self, kind: str, level: int = 0) -> None:
         self.transform = (kind, level)
-        self.level = None if kind == "vmap" else Level(next(_levels))
+        self.level = None if kind == "vmap" else Level(next(_levels), upcoming_sequence_nr())
 
     def _changes(self) -> Any:
         return self.opening()
@@ -99,7 +99,10 @@ class transforming(ModeBlock):
         """The changes of modes."""
         transforms = (PUSH, "transforms", self.transform)
         self.outer = current().level
-        return (transforms,) if self.level is None else (transforms, (SET, "level", self.level))
+        if self.level is None:
+            return (transforms,)
+        self.level.outer = self.outer
+        return transforms, (SET, "level", self.level)
 
     def _entry_value(self) -> "transforming":
         return self

@@ -11,7 +11,9 @@ cdef extern from "Python.h":
 
 cdef class Level:
     cdef public long long number
+    cdef public long long since
     cdef public bint alive
+    cdef public Level outer
 
 
 cdef class ThreadState:

@@ -122,12 +122,13 @@ class Level:
     """One run of a function under a transformation that differentiates it.
 
     number: later runs have larger numbers. alive: the run is not over. A tensor of the run that outlives it has
-    escaped.
+    escaped. since: nodes with smaller sequence numbers are older than the run. outer: the level around it, or None.
     """
 
-    def __init__(self, number):
-        self.number = number
+    def __init__(self, number, since):
+        self.number, self.since = number, since
         self.alive = True
+        self.outer = None
 
 
 @cython.final

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core import errors
-from adjoint.core.graph import AccumulateGrad, TensorBase, node_of, nodes_behind, registry
+from adjoint.core.graph import AccumulateGrad, TensorBase, is_older, node_of, nodes_behind, registry
 from adjoint.core.locations import caller_of_libraries, described
 from adjoint.core.modes.batches import transforming
 from adjoint.core.modes.state import PUSH, SET, ModeBlock, current, is_grad_enabled
@@ -46,18 +46,26 @@ def history(tensors: Iterable[TensorBase]) -> list[Any]:
     return nodes_behind([node_of(tensor) for tensor in tensors if tensor.requires_grad])
 
 
-def leads_elsewhere(outputs: Iterable[TensorBase], leaves: Iterable[Tensor]) -> bool:
-    """True if the outputs depend on a leaf that requires a gradient and is not one of these leaves."""
-    return holds_leaf_outside(history(outputs), [id(tensor) for tensor in leaves])
+def leads_elsewhere(outputs: Iterable[TensorBase], leaves: Iterable[Tensor], since: int = 0) -> bool:
+    """True if the outputs depend on a leaf that requires a gradient and is not one of these leaves.
 
-
-def holds_leaf_outside(nodes: list[Any], own_ids: Container[int]) -> bool:
-    """True if one of these nodes belongs to a leaf.
-
-    Known leaves do not count, and neither do leaves of a differentiated run that is over.
+    since: the sequence number at which the leaves were made. An older node leads to other leaves, so that the time does
+    not grow with the graph that was there before.
     """
-    for node in nodes:
-        if isinstance(node, AccumulateGrad) and id(node.variable) not in own_ids and not is_over(node.variable):
+    roots = [node_of(tensor) for tensor in outputs if tensor.requires_grad]
+    return leads_outside(roots, {id(tensor) for tensor in leaves}, since)
+
+
+def leads_outside(roots: list[Any], ids: Container[int], since: int) -> bool:
+    """True if nodes lead to a leaf, or to a node that is older than a sequence number.
+
+    Leaves with these ids do not count, and neither do leaves of a differentiated run that is over.
+    """
+    for node in nodes_behind(roots, since):
+        if isinstance(node, AccumulateGrad):
+            if id(node.variable) not in ids and not is_over(node.variable):
+                return True
+        elif is_older(node, since):
             return True
     return False
 
@@ -74,7 +82,12 @@ def is_followed(tensor: Tensor) -> bool:
     """Whether a tensor of a differentiated run that is over needs a gradient: of leaves outside of that run."""
     if not is_over(tensor):
         return True
-    return not tensor._requires and holds_leaf_outside(nodes_behind([tensor._node]), set())
+    if tensor._requires:
+        return False
+    level = tensor._level
+    while level.outer is not None and not level.outer.alive:
+        level = level.outer
+    return leads_outside([tensor._node], set(), level.since)
 
 
 registry.is_followed = is_followed
