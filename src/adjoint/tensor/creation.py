@@ -22,8 +22,6 @@ from adjoint.arrays.dtypes import (
     scalar_dtype,
 )
 from adjoint.arrays.infer import array_from_data
-from adjoint.arrays.kernels.filling import eye as unit_matrix
-from adjoint.arrays.kernels.filling import filled, kept_copy
 from adjoint.arrays.layout import as_memory_format, preserve_format, strided, strides_in
 from adjoint.arrays.libraries.numpy_namespace import as_strided
 from adjoint.arrays.namespace import is_array, namespace, on_device
@@ -42,10 +40,12 @@ from adjoint.runtime.lazy import LateModule
 from adjoint.tensor import subclasses
 
 if TYPE_CHECKING:
+    from adjoint.arrays.kernels import filling
     from adjoint.core.modes import random as draws
     from adjoint.tensor.tensor import Tensor
 else:
     draws = LateModule("adjoint.core.modes.random")
+    filling = LateModule("adjoint.arrays.kernels.filling")
 
 Device = Any
 F = TypeVar("F", bound=Callable[..., Any])
@@ -251,7 +251,7 @@ def ones(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bo
             [1., 1.]])
     """
     shape, kind, target = _requested("ones", size, dtype, out)
-    return _into(target, _wrapped(filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
+    return _into(target, _wrapped(filling.filled(numpy.empty(shape, kind), 1), requires_grad, "ones", device))
 
 
 def empty(*size: Any, dtype: Any = None, device: Device = None, requires_grad: bool = False, **out: Any) -> Tensor:
@@ -323,7 +323,7 @@ def full(
     kind = scalar_dtype(fill_value) if dtype is None else as_dtype(dtype, "full")
     check_number(kind, fill_value)
     shape = check_shape("full", (size,), allow_int=False)
-    values = filled(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
+    values = filling.filled(numpy.empty(shape, kind.numpy), number_as(fill_value, kind.numpy))
     return _wrapped(values, requires_grad, "full", device)
 
 
@@ -603,7 +603,7 @@ def eye(
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}")
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    return _wrapped(unit_matrix(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
+    return _wrapped(filling.eye(n, m, dtype=_kind(dtype, "eye")), requires_grad, "eye", device)
 
 
 # random numbers -----------------------------------------------------------------------------------------------------
@@ -837,7 +837,7 @@ def _triangle_indices(name: str, holds: Any) -> Any:
         kind = as_dtype(int if dtype is None else dtype, name)
         if kind.category != 1:
             raise NotImplementedError(f"\"{name}\" not implemented for '{kind.long_name}'")
-        array = kept_copy(places, row * col, row, col, offset, kind.numpy)
+        array = filling.kept_copy(places, row * col, row, col, offset, kind.numpy)
         return _wrapped(array, requires_grad, name, device)
 
     @cached(64)

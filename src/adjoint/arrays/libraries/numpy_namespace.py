@@ -14,12 +14,11 @@ from typing import Any
 import numpy
 
 from adjoint.arrays.kernels import products_and_sums, scatter, vector_ufuncs
-from adjoint.arrays.kernels.filling import eye, full_like, ones_like, zeros_like  # noqa: F401 (of the namespace)
-from adjoint.arrays.kernels.linalg import loops
 from adjoint.arrays.kernels.products_and_sums import COUNT, MAX, MIN, PROD, SUM, address_of, expanded, reduced
 from adjoint.arrays.shapes import check_size, normalize_dim
 from adjoint.runtime import crossovers
 from adjoint.runtime.caches import cached
+from adjoint.runtime.lazy import by_name
 from adjoint.runtime.threads import get_num_threads
 
 _SPECIAL = {
@@ -714,24 +713,24 @@ class _LinearAlgebra:
         function = getattr(numpy.linalg, name)
         if name in _OF_PLAIN_MATRICES:
             function = _or_by_numpy(_OF_PLAIN_MATRICES[name], function)
+        if name in _BY_LOOPS:
+            loops = importlib.import_module("adjoint.arrays.kernels.linalg.loops")
+            function = _or_by_numpy(getattr(loops, name), function)
         if name in _BY_SINGULAR_VALUES:
             function = _of_finite_matrices(function)
         setattr(self, name, function)
         return function
 
 
+_BY_LOOPS = ("cholesky", "eigh", "qr", "svd")
 _BY_SINGULAR_VALUES = ("svd", "svdvals", "pinv")
 
 
 #: Functions of stacks of small matrices, or of plain ones, by NumPy's names, that give None for others.
 _OF_PLAIN_MATRICES = {
-    "cholesky": loops.cholesky,
     "det": products_and_sums.small_determinants,
-    "eigh": loops.eigh,
     "inv": products_and_sums.small_inverses,
-    "qr": loops.qr,
     "solve": products_and_sums.small_solutions,
-    "svd": loops.svd,
     "trace": _trace,
 }
 
@@ -875,11 +874,15 @@ def pairwise_distances(a: Any, b: Any, p: float) -> Any:
     return result
 
 
-# LAPACK's factorizations, imported when first used
-_LAPACK = ("lu_factor", "order_of_pivots", "partial_cholesky", "ldl_factor", "ldl_solution", "geqrf") + (
-    "triangular_solution",
+#: The names that modules of kernels have, which are imported when first used.
+_ELSEWHERE = by_name(
+    {
+        "filling": "eye full_like ones_like zeros_like",
+        "linalg.lapack": "lu_factor order_of_pivots partial_cholesky ldl_factor ldl_solution geqrf triangular_solution",
+        "linalg.matrix_functions": "solve_sylvester solve_stein solve_riccati solve_banded matrix_function",
+        "triangles": "tril triu",
+    }
 )
-_MATRIX_FUNCTIONS = ("solve_sylvester", "solve_stein", "solve_riccati", "solve_banded", "matrix_function")
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -925,10 +928,8 @@ class Namespace:
             value = vector_ufuncs.of(name)
         elif name in _SPECIAL:
             value = getattr(special, _SPECIAL[name])
-        elif name in _LAPACK:
-            value = getattr(importlib.import_module("adjoint.arrays.kernels.linalg.lapack"), name)
-        elif name in _MATRIX_FUNCTIONS:
-            value = getattr(importlib.import_module("adjoint.arrays.kernels.linalg.matrix_functions"), name)
+        elif name in _ELSEWHERE:
+            value = getattr(importlib.import_module(f"adjoint.arrays.kernels.{_ELSEWHERE[name]}"), name)
         else:
             function = globals().get(name)
             value = function if function is not None and not name.startswith("_") else getattr(numpy, name)
