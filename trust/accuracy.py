@@ -1,8 +1,9 @@
 """Errors of functions and their slopes against mpmath, of sums against exact ones: python -m trust.accuracy [--long]
 
 The short form takes 40 points of each function. The long form takes 10^4, or as many as mpmath computes within
-`--seconds`, and writes docs/accuracy.md. Exact values are kept in build/accuracy, so that a long form may be run in
-pieces, by names of rules. PyTorch's errors are measured where it is installed, else those of the last run stand.
+`--seconds`, and writes docs/accuracy.md. Exact values are cached in build/accuracy. So a long form can run in pieces,
+each for some names of rules. PyTorch's errors are measured if PyTorch is installed. Otherwise the page has those of the
+last run.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from .points import arguments_of
 from .references import REFERENCES, Reference, missing
 
 POINTS, SHORT = 10_000, 40
-#: Errors above so many units are faults, unless errors of half a unit of the arguments would have caused as much.
+#: An error above this number of units is a fault, unless an error of half a unit in the arguments has the same effect.
 LIMIT = 64.0
-#: How many of the points with errors are computed with more bits, and how many tell of the condition.
+#: The number of points with errors that are computed with more bits, and the number where the condition is computed.
 DOUBTFUL, CONDITIONED = 100, 200
 
 Array = Any
@@ -42,7 +43,10 @@ Array = Any
 
 
 def units(results: Array, exact: Exact, dtype: str) -> Array:
-    """The error of each result in units in the last place: infinite if it is lost, NaN if there is no exact number."""
+    """The error of each result in units in the last place.
+
+    It is infinite for a lost result, and NaN without an exact one.
+    """
     limit, epsilon = float(np.finfo(dtype).max), float(np.finfo(dtype).eps)
     values = np.asarray(results, np.float64)[: exact.near.size]
     near = np.clip(exact.near, -limit, limit)
@@ -63,7 +67,7 @@ def errors_of(results: Array, exact: ExactValues, number: int, dtype: str) -> Er
     outside = overflows(exact, dtype) if number else np.zeros(len(exact), bool)
     error = np.where(outside, np.nan, units(results, values, dtype))
     doubtful = np.flatnonzero(error > 2)
-    # if more bits change one in some, they may change any
+    # if more bits change one point of the sample, they may change other points
     if exact.compute_again(number, doubtful[:: max(1, doubtful.size // DOUBTFUL)]):
         exact.compute_again(number, doubtful)
         error = np.where(outside, np.nan, units(results, values, dtype))
@@ -81,14 +85,17 @@ def errors_of(results: Array, exact: ExactValues, number: int, dtype: str) -> Er
 
 
 def overflows(exact: ExactValues, dtype: str) -> Array:
-    """Where the value is beyond the largest number, so that slopes are not asked for."""
+    """The points whose value is beyond the largest number. Slopes are not measured there."""
     value = exact.results[0]
     assert value is not None
     return np.abs(value.near) > float(np.finfo(dtype).max)
 
 
 def beyond_condition(error: Array, function: Callable[..., Any], exact: ExactValues) -> tuple[float, int]:
-    """The largest error divided by the condition of the function, which is asked where errors are large; its point."""
+    """The largest error divided by the condition of the function, and its point.
+
+    The condition is computed at large errors.
+    """
     worst = int(np.argmax(error))
     large = np.flatnonzero(error > LIMIT / 4)
     if not large.size:
@@ -130,7 +137,7 @@ def measure(reference: Reference, dtype: str, n: int, *, seconds: float = math.i
 
 
 def faults(row: Row) -> dict[str, str]:
-    """What is worse than it has to be: label and what of it, and the error with its place."""
+    """The faults of a row: the function and its part, and the error with its point."""
     sentences = {}
     for number, errors in enumerate(row.adjoint):
         if errors is None or (not errors.lost and errors.beyond <= LIMIT):

@@ -19,9 +19,10 @@ LISTED = Path(__file__).parent / "data" / "accuracy_limits.json"
 class Errors(NamedTuple):
     """Errors in units in the last place.
 
-    most: that of 99 % of the points. worst: the largest one. beyond: the largest one divided by the condition of the
-    function there, if that is above 1; `place` is where. Errors below the smallest normal number do not count for it.
-    lost: how many results are infinite or NaN though the exact one is not; then `place` is the first of those.
+    most: the error that 99 % of the points do not exceed. worst: the largest error. beyond: the largest error divided
+    by the condition of the function, if the condition is above 1. Errors below the smallest normal number do not count
+    for it. point: the arguments of that error. lost: the number of results that are infinite or NaN although the exact
+    result is a number; `point` is then the first of them.
     """
 
     most: float
@@ -54,10 +55,7 @@ class Sum(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How far a result on one kind of processor is from that on the best one, in units in the last place.
-
-    most: that of 99 % of the elements. worst: the largest one.
-    """
+    """The distance of a result on one kind of processor from the result on the best one, in units in the last place."""
 
     kind: str
     name: str
@@ -66,7 +64,7 @@ class Difference(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """All that the page shows. differences: of all results on all kinds of processor."""
+    """The contents of the page. differences: of all results on all kinds of processor."""
 
     rows: list[Row]
     sums: list[Sum]
@@ -74,7 +72,7 @@ class Tables(NamedTuple):
     seconds: float = 0.0
 
     def joined(self, piece: Tables) -> Tables:
-        """These tables with the rows of a piece in place of the same ones; PyTorch's errors stay if it has none."""
+        """These tables, with the rows of a piece in place of theirs. PyTorch's errors stay if the piece has none."""
         rows = {(row.label, row.dtype): row for row in self.rows}
         for row in piece.rows:
             before = rows.get((row.label, row.dtype))
@@ -122,7 +120,7 @@ def stored() -> Tables:
 
 
 def listed() -> dict[str, str]:
-    """Errors that stay, with the reason: of the value of a function, or of one of its slopes."""
+    """The reasons for errors that stay, by function and part: the value, or one of the slopes."""
     reasons: dict[str, str] = json.loads(LISTED.read_text(encoding="utf-8"))
     return reasons
 

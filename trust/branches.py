@@ -1,8 +1,8 @@
-"""The branches of the package's modules: their names, their extents, and copies of modules that note what is taken.
+"""The branches of the package's modules: their names, their extents, and modules that note the branches that are taken.
 
 A branch is the body of a function or of a lambda, each side of an `if` and of a conditional expression, the body and
-the end of a loop, a handler and a case. Lines would not do: a declaration has several lambdas on one line. Nothing is
-traced: an import hook writes a call into each branch, which adds its number to a set.
+the end of a loop, a handler and a case. Lines are too coarse, since a declaration has several lambdas on one line. An
+import hook writes a call into each branch. The call adds the number of the branch to a set.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COUNTED = ("core", "rules", "transforms", "program", "functions")
 NOTE = "_note_branch"
 #: The variable that names the file of what tests take (trust/noting.py).
 NOTES_FILE = "ADJOINT_BRANCHES"
-#: Conditions of what only the compiled form runs.
+#: Conditions of code that only the compiled form runs.
 COMPILED_FORM = ("cython.compiled", "not cython.compiled")
 Position = tuple[int, int]
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -34,7 +34,7 @@ LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch: its name, which changes elsewhere leave alone, the extents of its text and of its condition.
+    """A branch: its name, and the extents of its text and of its condition. Changes elsewhere do not change the name.
 
     The condition of a loop is what it iterates over.
     """
@@ -50,7 +50,7 @@ class Branch:
         return self.first[0]
 
     def depends_on(self, position: Position) -> bool:
-        """Whether a place stands in the condition."""
+        """Whether the condition contains a position."""
         return self.condition is not None and self.condition[0] <= position < self.condition[1]
 
 
@@ -223,7 +223,7 @@ class Marker(ast.NodeTransformer):
         return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Lists of statements take what follows an `if` into account."""
+        """Lists of statements also handle the statements behind an `if`."""
         for name, old in ast.iter_fields(node):
             if name in ("body", "orelse", "finalbody") and isinstance(old, list):
                 setattr(node, name, self._statements(old))
@@ -235,7 +235,7 @@ class Marker(ast.NodeTransformer):
 
 
 def is_declaration(node: ast.FunctionDef) -> bool:
-    """Whether a function has no body but a docstring, an ellipsis or NotImplementedError."""
+    """Whether the body of a function is only a docstring, an ellipsis or NotImplementedError."""
     return all(
         (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
         or (isinstance(each, ast.Raise) and isinstance(each.exc, ast.Name) and each.exc.id == "NotImplementedError")
@@ -273,9 +273,10 @@ def branches_of(path: str) -> tuple[Branch, ...]:
 
 
 def innermost(branches: Iterable[Branch], position: Position) -> Branch | None:
-    """The innermost branch with a place, None for what runs at import.
+    """The innermost branch at a position.
 
-    A side without a text of its own has that of the whole statement, but the condition runs before.
+    None for code that runs at import. A side without a text has the extent of the whole statement; the condition is not
+    part of it.
     """
     around = [
         branch for branch in branches if branch.first <= position < branch.last and not branch.depends_on(position)
@@ -312,7 +313,7 @@ class Noting:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a counted module, None for all others."""
-        if sys.meta_path[0] is not self:  # the package puts a finder of its own in front, of sources without notes
+        if sys.meta_path[0] is not self:  # the package puts its own finder first, which loads sources without notes
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
         parts = name.split(".")
@@ -329,7 +330,7 @@ class Noting:
 
 
 class MarkedLoader(SourceFileLoader):
-    """Compiles a module with notes, never from the cache of compiled files."""
+    """Compiles a module with notes. It never uses the cache of compiled files."""
 
     def __init__(self, name: str, file: str, first_number: int) -> None:
         super().__init__(name, file)

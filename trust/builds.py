@@ -1,6 +1,6 @@
-"""The compiled modules built in another way, each in a folder of its own below build/trust.
+"""Other builds of the compiled modules, each in its own folder below build/trust.
 
-`python -m trust.builds NAME` makes the build of that name. The compiled modules beside the sources are left alone.
+`python -m trust.builds NAME` makes the build of that name. The compiled modules beside the sources do not change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from trust.folders import FOLDER, ROOT
 
 PACKAGE = ROOT / "src" / "adjoint"
 
-#: What Cython checks in the build that checks: these raise where the released modules read or compute on.
+#: Cython's checks in the build `checks`. They raise an error where the released modules continue.
 CHECKS = {
     "boundscheck": True,
     "wraparound": True,
@@ -29,13 +29,13 @@ CHECKS = {
     "overflowcheck": True,
     "cdivision": False,
 }
-#: A cast of a float that does not fit is undefined too, and not among the compilers' defaults.
+#: A cast of a float that does not fit is undefined as well. The compilers do not check it by default.
 SANITIZERS = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-omit-frame-pointer", "-g1", "-O1")
 
 
 @dataclass(frozen=True)
 class Build:
-    """A way to build: the compiler, options after setup.py's own, Cython's directives, the machine if it is another."""
+    """One kind of build: its compiler, the options after those of setup.py, Cython's directives, its machine."""
 
     compiler: str = "gcc"
     flags: Sequence[str] = ()
@@ -54,12 +54,12 @@ BUILDS = {
 
 
 def library(name: str) -> Path:
-    """The folder in which the package of a build lies, for PYTHONPATH."""
+    """The folder of the package of a build, for PYTHONPATH."""
     return FOLDER / name / "lib"
 
 
 def make(name: str) -> Path:
-    """Build the modules and copy the sources beside them; what is unchanged is left. Returns `library`."""
+    """Build the modules and copy the sources beside them. Unchanged files stay. Returns `library`."""
     result = subprocess.run(
         [sys.executable, "-m", "trust.builds", name], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -69,7 +69,7 @@ def make(name: str) -> Path:
 
 
 def command(build: Build, setup: Any) -> type:
-    """The command of setuptools that builds so."""
+    """The command of setuptools for a build."""
 
     class Command(setup.OptionalBuildExt):  # type: ignore[misc]
         directives = setup.DIRECTIVES | build.directives
@@ -101,7 +101,7 @@ def command(build: Build, setup: Any) -> type:
 
 
 def copy_sources(target: Path) -> None:
-    """Copy what of the package is not compiled; what is unchanged keeps its time."""
+    """Copy the files of the package that are not compiled. Unchanged files keep their time."""
     for file in PACKAGE.rglob("*"):
         if file.suffix in (".so", ".pyc") or file.is_dir():
             continue

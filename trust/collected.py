@@ -1,7 +1,4 @@
-"""A process that has imported the package and collected the tests; its forks run some of them with a fault.
-
-To import the package and to collect thousands of tests takes longer than the few that find a fault.
-"""
+"""A process that imports the package and collects the tests once. Its forks run some of the tests with a fault."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ Order = tuple[str, bytes, bytes, Sequence[str], float]
 def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
     """The tests with names, in their order.
 
-    A name that ends in "*" stands for all that begin so; a name behind "-" is left out.
+    A name that ends in "*" means all names that begin with the rest. A name behind "-" is left out.
 
     >>> in_order(["b", "a*", "-a2"], {"a1": 1, "a2": 2, "b": 3})
     [3, 1]
@@ -36,7 +33,7 @@ def in_order(names: Sequence[str], items: dict[str, Any]) -> list[Any]:
 
 
 def are_among(names: Sequence[str], items: Iterable[str]) -> bool:
-    """Whether each name, or beginning of names, has a test.
+    """Whether there is a test for each name and for each beginning of names.
 
     >>> are_among(["a*", "-c"], ["a1"]), are_among(["a1", "b"], ["a1"])
     (True, False)
@@ -59,16 +56,17 @@ class Failures:
 
 
 class Server:
-    """A plugin of pytest: in the place of running the tests it carries out orders, each in a fork."""
+    """A plugin of pytest. Instead of running the tests, it carries out orders, each in a fork."""
 
     def __init__(self, orders: Connection, run: Callable[[Callable[[], str], float], str]) -> None:
         self.orders, self._in_fork = orders, run
         self.failures = Failures()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Answer orders with the first test that fails, or with None where another process has to say.
+        """Answer each order with the first test that fails, or with None if another process has to decide.
 
-        That is where the fault needs a new import, and where some tests are not collected here and all others pass.
+        Another process has to decide if the fault needs a new import, or if all tests here pass and some are not
+        collected.
         """
         session.config.pluginmanager.register(self.failures)
         items = {item.nodeid: item for item in session.items}
@@ -90,7 +88,7 @@ class Server:
             self.orders.send(failure if failure or are_among(names, items) else None)
 
     def _first_failure(self, items: list[Any], replacements: list[Replacement]) -> str:
-        """The first of some tests that fails once functions have other code."""
+        """The first test that fails after functions got other code."""
         for function, code in replacements:
             function.__code__ = code
         for item, following in zip(items, [*items[1:], None], strict=True):
@@ -104,7 +102,10 @@ class Server:
 
 
 class Collected:
-    """The process. `run_pytest` is called in it with the plugin. If it ends, `ensure` starts another one."""
+    """The process with the collected tests.
+
+    It calls `run_pytest` with the plugin. If it ends, `ensure` starts another one.
+    """
 
     def __init__(self, run_pytest: Callable[[Server], int], in_fork: Callable[[Callable[[], str], float], str]):
         self._run_pytest, self._in_fork = run_pytest, in_fork
@@ -112,7 +113,7 @@ class Collected:
         self.ensure()
 
     def ensure(self) -> None:
-        """Start the process if there is none. Nothing that it imports may have a fault then."""
+        """Start the process if there is none. At that time the modules that it imports must have no fault."""
         if self._child:
             return
         self._orders, theirs = multiprocessing.Pipe()
@@ -130,9 +131,9 @@ class Collected:
             raise RuntimeError("pytest does not collect the tests") from None
 
     def run(self, order: Order) -> str | None:
-        """The first test that fails, nothing if all pass, words in brackets; None for what needs a process of its own.
+        """The first test that fails, an empty text if all pass, or words in brackets.
 
-        That is a fault which needs a new import, and one at which this process has ended, or had before.
+        None if the fault needs a process of its own: because it needs a new import, or because this process has ended.
         """
         if not self._child:
             return None

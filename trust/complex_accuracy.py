@@ -1,7 +1,7 @@
 """Errors of functions of a complex argument and of their slopes, on both sides of branch cuts too.
 
-An error is the distance from the exact result, in units in the last place of the absolute value of that. The exact
-functions are those of `mpmath` just beside a cut, on the side that the sign of a zero names.
+An error is the distance from the exact result, in units in the last place of the absolute value of the exact result. At
+a cut, `mpmath` computes the exact result just beside it, on the side that the sign of the zero selects.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from .points import Range, arguments_of
 from .references import sigmoid
 
 DTYPES = {"complex128": "float64", "complex64": "float32"}
-#: The smallest number, in place of a zero of its sign: the side of a cut.
+#: The number that replaces a zero of the same sign, so that mpmath takes that side of a cut.
 BESIDE = 5e-324
-#: Of so many points one part of the number is a zero of either sign.
+#: The share of the points with a part that is a zero, of either sign.
 ON_AXES = 0.15
-#: How many of the points with errors are computed with more bits, and how many tell of the condition.
+#: The number of points with errors that are computed with more bits, and the number where the condition is computed.
 CHECKED = 60
 
 Array = Any
@@ -36,7 +36,7 @@ Function = Callable[[Any], Any]
 
 
 class ComplexReference(NamedTuple):
-    """A holomorphic function and its derivative. real, imaginary: where the parts of the argument are drawn."""
+    """A holomorphic function and its derivative. real, imaginary: the ranges of the parts of the argument."""
 
     rule: str
     value: Function
@@ -63,7 +63,7 @@ TURNS = Range(-1e4, 1e4, tuple(k * math.pi / 2 for k in range(-3, 4)))
 
 
 def log1p(z: Any) -> Any:
-    # near -1 and 0 with the digits that the sum of 1 and a tiny number has not
+    # near -1 and 0, with digits that the sum of 1 and a tiny number does not have
     with mp.workprec(3000):
         return mp.log(1 + z)
 
@@ -134,13 +134,16 @@ def points_of(reference: ComplexReference, dtype: str, n: int) -> Array:
 
 
 def beside_cuts(points: Array) -> list[Array]:
-    """The parts of points, with a number of its sign in place of each zero."""
+    """The parts of points, with a tiny number of the same sign in place of each zero."""
     parts = [np.asarray(values, np.float64) for values in (points.real, points.imag)]
     return [np.where(values == 0, np.copysign(BESIDE, values), values) for values in parts]
 
 
 def units(results: Array, parts: Sequence[Any], dtype: str) -> Array:
-    """The distance from the exact results in units of their size: infinite if lost, NaN without an exact number."""
+    """The distance from the exact results in units of their size.
+
+    It is infinite for a lost result, NaN without an exact one.
+    """
     kind = DTYPES[dtype]
     real, imaginary = parts
     n = real.near.size
@@ -174,7 +177,7 @@ def errors_of(results: Array, exact: ExactValues, number: int, function: Functio
     error = units(results, values, dtype)
     doubtful = np.flatnonzero(error > 2)
     for sample in (doubtful[:: max(1, doubtful.size // CHECKED)], doubtful):
-        # if more bits change one in some, they may change any
+        # if more bits change one point of the sample, they may change other points
         changed = [exact.compute_again(k, sample) for k in parts]
         if not any(changed):
             break

@@ -1,13 +1,15 @@
-"""Which branches of the core, the rules and the transformations does no test take?
+"""The branches of the core, the rules and the transformations that no test takes.
 
     python -m trust.coverage [--long] [--write] [--only PATH]... [--read]
 
-Runs the tests as plain Python, a process for each folder, and writes down which test takes which branches:
-`build/trust/branches` has a file for each folder, by which `make mutants` chooses its tests. Some folders run once more
-with the compiled modules, whose loops the others call: then the branches of these others are noted. --only runs some
-folders again, or files of tests that are new, --read none. The short form runs a small folder. Compares with
-`trust/data/untaken_branches.json`, which lists the branches that no test takes, each with the reason; fails for one
-that is not listed. --write brings the list up to date.
+The command runs the tests as plain Python, one process for each folder. It notes which test takes which branches, in
+one file of `build/trust/branches` for each folder. `make mutants` selects its tests by these files. Some folders run
+again with the compiled modules, since the other modules call compiled loops. The command notes the branches of these
+other modules.
+
+`trust/data/untaken_branches.json` lists the branches that no test takes, each with a reason. The command fails if such
+a branch is not in the list. --write updates the list. --only runs some folders or files of tests again. --read runs
+none. The short form runs one small folder.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from trust.judging import COMPILED_FORM, PLAIN_FORM, TAKEN, Tests
 
 LISTED = Path(__file__).parent / "data" / "untaken_branches.json"
 NOT_YET = "no test yet"
-#: The packages of which every branch is taken or listed.
+#: The packages whose branches must all be taken or listed.
 PACKAGES = ("core", "rules", "transforms")
 #: The folders of tests, and the one of the short form.
 FOLDERS = (
@@ -35,7 +37,7 @@ FOLDERS = (
     "utils", "agreement", "test_messages.py", "test_cuda.py", "test_docstrings.py", "test_doc_pages.py",
 )  # fmt: skip
 SHORT = ("function",)
-#: The folders that run with the compiled modules, too.
+#: The folders that also run with the compiled modules.
 WITH_LOOPS = ("rules", "functions", "transforms", "nn")
 
 
@@ -52,12 +54,12 @@ def test_path(name: str) -> str:
 
 
 def notes_of(folder: str, compiled: bool = False) -> Path:
-    """The file of what the tests of a folder take."""
+    """The file of the branches that the tests of a folder take."""
     return TAKEN / f"{COMPILED_FORM if compiled else PLAIN_FORM}{folder.replace('/', '-')}.npz"
 
 
 def run(folder: str, compiled: bool = False) -> None:
-    """Run the tests of a folder, or of a file, and write down what they take."""
+    """Run the tests of a folder or of a file, and store the branches that they take."""
     paths = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "tests")))
     environment = {
         **os.environ, "PYTHONPATH": paths, NOTES_FILE: str(notes_of(folder, compiled)),
@@ -68,7 +70,7 @@ def run(folder: str, compiled: bool = False) -> None:
 
 
 def with_loops() -> dict[str, int]:
-    """How many tests ran with the compiled modules, too, if some did."""
+    """The number of tests that also ran with the compiled modules, if there are any."""
     ran = any(notes_of(folder, compiled=True).exists() for folder in WITH_LOOPS)
     return {"of these with the compiled modules, too": len(set(Tests(COMPILED_FORM).names))} if ran else {}
 
@@ -118,7 +120,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     left = [folder for folder in FOLDERS if not notes_of(folder).exists()]
     left += [f"{folder}, compiled" for folder in WITH_LOOPS if not notes_of(folder, compiled=True).exists()]
-    if left:  # their tests may take what the others do not
+    if left:  # their tests may take branches that the others do not take
         recorder.figures.not_run = [f"the tests of `{'`, `'.join(left)}`"]
     else:
         recorder.figures.findings = [f"No test takes `{branch.name}`" for branch in new]

@@ -1,9 +1,11 @@
 """Ranks and workers that are killed, stopped, slow or fail while they train: python -m trust.distributed [--long]
 
-`make test-distributed` tests that gradients on several processes are right; this disturbs them. Training over MPI is
-begun again after each failure, from the last stored step, until it is over: no gradient may be wrong, each failure must
-end all ranks within LIMIT seconds, and the parameters at the end are, to the bit, those of an undisturbed run. Workers
-of dask are killed and stopped while they work: each call gives the same bits, or an error in time.
+`make test-distributed` tests gradients on several processes. This command disturbs the processes.
+
+Training over MPI starts again from the last stored step after each failure, until it is complete. No gradient may be
+wrong. Each failure must end all ranks within LIMIT seconds. The parameters at the end must have the bits of an
+undisturbed run. Workers of dask are killed and stopped during their work. Each call must give the same bits, or an
+error in time.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from trust.figures import ROOT, Recorder
 from trust.threads import environment
 
 RANKS, STEPS = 3, 30
-#: Within so many seconds all ranks have ended after one failed: the reducer waits for 1 s, and MPI ends the others.
+#: All ranks must end within this number of seconds after one has failed. The reducer waits for 1 s; MPI ends the
+#: others.
 LIMIT = 20.0
 #: What happens to a rank, and what the figures call it.
 DISTURBANCES = {
@@ -49,7 +52,10 @@ def launcher() -> str | None:
 
 
 def run_ranks(folder: str, what: str, seed: int) -> tuple[str, float]:
-    """Begin or continue training; what the ranks print, and how long they went on after a disturbance, or 0."""
+    """Begin or continue training.
+
+    Returns the output of the ranks, and the seconds that they ran after a disturbance, or 0.
+    """
     command = [str(launcher()), "-n", str(RANKS), sys.executable, "-m", "trust.scenarios.ranks"]
     ended = subprocess.run(
         [*command, folder, str(STEPS), what, str(seed)],
@@ -61,13 +67,13 @@ def run_ranks(folder: str, what: str, seed: int) -> tuple[str, float]:
 
 
 def trained(output: str) -> str | None:
-    """The parameters at the end of training, or None if it did not come to an end."""
+    """The parameters at the end of training, or None if training did not end."""
     match = re.search(r"trained from \d+: (\w+)", output)
     return match[1] if match else None
 
 
 class Trainings:
-    """Trainings over MPI, and what was counted in them."""
+    """Training runs over MPI, and their counts."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.figures = recorder.figures
@@ -79,7 +85,7 @@ class Trainings:
             self.figures.findings.append("the undisturbed training did not end")
 
     def train(self, seed: int, first: str) -> None:
-        """One training, each run of which is disturbed but the last; the first in a given way."""
+        """One training. Each of its runs but the last is disturbed, the first one in a given way."""
         chance = random.Random(seed)
         with tempfile.TemporaryDirectory() as folder:
             for run in range(6):

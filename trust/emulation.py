@@ -1,6 +1,6 @@
-"""Machines of other kinds, emulated: Debian's packages for the processor, unpacked, and qemu's emulator of programs.
+"""Emulated machines of other kinds: unpacked packages of Debian for the processor, and qemu's emulator of programs.
 
-Nothing is installed. Needed on this machine: apt and dpkg, qemu-user-static, and gcc for the processor (`needs`).
+The module installs nothing. This machine needs apt, dpkg, qemu-user-static, and gcc for the processor (`needs`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Machine:
 
     @property
     def root(self) -> Path:
-        """Where its packages are unpacked."""
+        """The folder of its unpacked packages."""
         return FOLDER / "machines" / self.name
 
     @property
@@ -43,7 +43,7 @@ class Machine:
 
     @property
     def compiler(self) -> str:
-        """The compiler that runs here and makes its programs, with its headers and libraries."""
+        """The compiler. It runs here and makes programs for the machine, with the machine's headers and libraries."""
         return f"{self.triple}-gcc --sysroot={self.root}"
 
 
@@ -54,7 +54,7 @@ MACHINES = {
 
 
 def needs(machine: Machine) -> list[str]:
-    """The programs that emulation needs and that are missing here."""
+    """The missing programs that emulation needs."""
     programs = ("apt-get", "dpkg-deb", machine.emulator, f"{machine.triple}-gcc")
     return [program for program in programs if shutil.which(program) is None]
 
@@ -101,7 +101,7 @@ def mirror() -> str:
 
 
 def write_python(machine: Machine) -> None:
-    """The script that runs the machine's interpreter: as sys.executable it starts children in the same way."""
+    """The script that runs the machine's interpreter. As sys.executable it starts children in the same way."""
     libraries = machine.root / "usr" / "lib" / machine.triple
     script = (
         "#!/bin/sh\n"
@@ -119,14 +119,14 @@ def interpreter(machine: Machine) -> Path:
 
 
 def include_dirs(machine: Machine) -> list[str]:
-    """Where the machine's Python.h and NumPy's headers are."""
+    """The folders of the machine's Python.h and of NumPy's headers."""
     usr = machine.root / "usr"
     numpy = usr / "lib" / "python3" / "dist-packages" / "numpy" / "_core" / "include"
     return [str(usr / "include" / interpreter(machine).name), str(numpy)]
 
 
 def output(*words: str) -> str:
-    """What a command prints; its error output is in the error if it fails."""
+    """The output of a command. If the command fails, the error has its error output."""
     result = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
     if result.returncode:
         raise RuntimeError(f"{' '.join(words[:3])} ... failed:\n{result.stdout[-1000:]}{result.stderr[-2000:]}")

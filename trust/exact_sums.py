@@ -1,7 +1,7 @@
-"""Exact sums, means, products, norms and other reductions, beside which `python -m trust.accuracy` puts adjoint's.
+"""Exact sums, means, products, norms and other reductions. `python -m trust.accuracy` compares adjoint's with them.
 
-Numbers of floating point are fractions whose denominators are powers of two: mpmath adds them without an error, given
-enough bits.
+Floating-point numbers are fractions whose denominators are powers of two. With enough bits, mpmath adds them without an
+error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def mean(values: tuple[Any, ...]) -> Any:
 
 @lru_cache(1)
 def variance(values: tuple[Any, ...]) -> Any:
-    # the standard deviation of the same numbers asks for it next
+    # the standard deviation of the same numbers uses it next
     middle = mean(values)
     differences = [value - middle for value in values]
     return mp.fsum([difference * difference for difference in differences]) / (len(values) - 1)

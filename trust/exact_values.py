@@ -1,7 +1,7 @@
-"""Exact values and slopes at the points where functions are measured, by mpmath, kept below build/.
+"""Exact values and slopes of functions at the points of measurement, by mpmath, cached below build/.
 
-A result of mpmath has the digits that its formula leaves of the precision it is computed with. So those that differ
-from what is measured are computed again with more bits, and the others need not be.
+A result of mpmath has fewer correct digits than the precision of its computation. So results that differ from the
+measured ones are computed again with more bits. The other results are exact enough.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, NotImplementedError, m
 
 
 class Exact(NamedTuple):
-    """Numbers as the nearest ones in double precision, and what is left in units in the last place; NaN without one."""
+    """Exact numbers: the nearest double, and the rest in units in the last place.
+
+    Both are NaN if there is no number.
+    """
 
     near: Array
     rest: Array
 
 
 def exact_at(function: Function, arguments: Sequence[float], bits: int = BITS) -> tuple[float, float]:
-    """An exact result, as the nearest number and the rest; NaN where there is none, or none that is real."""
+    """An exact result as the nearest double and the rest. Both are NaN if there is no real result."""
     try:
         with mp.workprec(bits):
             result = real(function(*[mp.mpf(float(value)) for value in arguments]))
@@ -60,7 +63,10 @@ def real(result: Any) -> Any:
 
 
 def condition_at(function: Function, arguments: Sequence[float]) -> float:
-    """How much larger than relative errors of the arguments that of the result is; infinite at zeros and poles."""
+    """The relative error of the result divided by the relative errors of the arguments.
+
+    It is infinite at zeros and poles.
+    """
     try:
         with mp.workprec(MORE_BITS):
             point = [mp.mpf(float(value)) for value in arguments]
@@ -77,7 +83,7 @@ def condition_at(function: Function, arguments: Sequence[float]) -> float:
 
 
 def identity_of(entry: Any, outer: frozenset[str] = frozenset()) -> str:
-    """What tells two versions of a function apart: its code, with that of the functions of this package it calls."""
+    """A text for a version of a function: its code, and the code of this package's functions that it calls."""
     code = getattr(entry, "__code__", None)
     if code is None or not entry.__module__.startswith(__package__) or entry.__qualname__ in outer:
         text = getattr(entry, "__name__", type(entry).__name__)
@@ -93,7 +99,7 @@ def identity_of(entry: Any, outer: frozenset[str] = frozenset()) -> str:
 class ExactValues:
     """The exact results of some functions of the same arguments.
 
-    seconds: after so long, the points that are left are not computed. keep: whether the results are kept in a file.
+    seconds: the limit of the time; the points after it are left out. keep: whether a file stores the results.
     """
 
     def __init__(
@@ -138,7 +144,7 @@ class ExactValues:
             np.savez(self.file, **arrays)
 
     def compute_again(self, number: int, points: Iterable[int]) -> bool:
-        """Compute a function at some points with more bits; returns whether a result is another one now."""
+        """Compute a function at some points with more bits. Returns whether a result has changed."""
         function, exact = self.functions[number], self.results[number]
         assert function is not None and exact is not None
         changed = False

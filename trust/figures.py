@@ -33,9 +33,9 @@ class Figures:
 
 
 class Recorder:
-    """Takes the time of a run, and writes its figures at the end.
+    """Measures the time of a run, and writes its figures at the end.
 
-    piece: the run is a part of a long form; its figures are added to those of the parts before.
+    piece: the run is a part of a long form. Its figures are added to the figures of earlier parts.
 
     >>> recorder = Recorder("make fuzz", long=False)
     >>> recorder.figures.rows["calls"] = 1000
@@ -51,7 +51,7 @@ class Recorder:
         self._start = time.perf_counter()
 
     def finish(self) -> Figures:
-        """The figures, with date, commit and duration; those of a long form are written to `trust/figures`."""
+        """The figures with date, commit and duration. Those of a long form are written to `trust/figures`."""
         figures = self.figures
         figures.date = time.strftime("%Y-%m-%d", time.gmtime())
         figures.commit = commit()
@@ -68,7 +68,7 @@ class Recorder:
 
 
 def commit() -> str:
-    """The short name of the commit that is checked out, or nothing outside of a repository."""
+    """The short name of the current commit. It is empty outside of a repository."""
     answer = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -81,7 +81,9 @@ def name_of(figures: Figures) -> str:
 
 
 def joined(before: Figures | None, piece: Figures) -> Figures:
-    """The figures of a piece with those of the pieces before, of which the same rows are replaced.
+    """The figures of a piece together with those of earlier pieces.
+
+    A new row replaces the earlier row of the same name.
 
     >>> joined(Figures("make fuzz", True, {"calls": 1}, seconds=1.0), Figures("make fuzz", True, {"files": 2})).rows
     {'calls': 1, 'files': 2}
@@ -106,7 +108,7 @@ def write(figures: Figures) -> None:
 
 
 def section(figures: Figures) -> str:
-    """What the page shows of a run.
+    """The lines of a run on the page.
 
     >>> print(section(Figures("make fuzz", True, {"calls": 1000}, date="2026-01-01", commit="abc", seconds=2.0)))
     `make fuzz ARGS=--long`, 2026-01-01, commit abc, 2 s.
@@ -124,12 +126,12 @@ def section(figures: Figures) -> str:
 
 
 def bullets(title: str, sentences: Sequence[str]) -> list[str]:
-    """A list with a title, or nothing when it is empty."""
+    """A list with a title. An empty list gives nothing."""
     return ["", f"{title}:", "", *(f"- {sentence}" for sentence in sentences)] if sentences else []
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them.
+    """A duration in words.
 
     >>> duration(12.3), duration(754.0)
     ('12 s', '13 min')
@@ -138,12 +140,12 @@ def duration(seconds: float) -> str:
 
 
 def value(entry: str | float) -> str:
-    """A count with commas, anything else as it is."""
+    """A count with commas. Other values stay unchanged."""
     return f"{entry:,}" if isinstance(entry, int) else str(entry)
 
 
 def with_figures(page: str, name: str, text: str) -> str:
-    """A page with what stands between the marks of a name replaced.
+    """The page with another text between the marks of a name.
 
     >>> with_figures("<!-- fuzz -->\\nold\\n<!-- /fuzz -->\\n", "fuzz", "new")
     '<!-- fuzz -->\\nnew\\n<!-- /fuzz -->\\n'

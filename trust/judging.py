@@ -1,4 +1,4 @@
-"""Does a test find a fault? Copies of the package, tests chosen by their branches, processes with limits."""
+"""Decides whether the tests find a fault: in a copy of the package, by the tests of its branch, in processes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from trust.collected import Collected, in_order
 from trust.mutations import Mutation
 
 TAKEN = ROOT / "build" / "trust" / "branches"
-#: The folders of tests that belong to a package, in the order in which they are asked.
+#: The folders of tests of a package, in the order in which they run.
 FAMILIES = {
     "core": ("tests/core/", "tests/tensor/", "tests/function/"),
     "rules": ("tests/rules/", "tests/functions/", "tests/test_messages.py"),
     "functions": ("tests/functions/", "tests/test_messages.py", "tests/rules/", "tests/sparse_matrices/"),
     "transforms": ("tests/transforms/", "tests/function/"),
 }
-#: The tests of a package whose modules serve compiled ones: they run in the compiled form, and none is chosen.
+#: The tests of a package whose modules serve compiled ones. They run in the compiled form, all of them.
 OF_COMPILED = {
     "program": (
         *(f"tests/program/test_{name}.py::*" for name in ("trace", "fused", "machine")),
@@ -47,30 +47,30 @@ OF_COMPILED = {
         "tests/compilation/test_device.py::*", "tests/program/test_device.py::*",
     ),
 }  # fmt: skip
-#: How files begin that say what tests take in the two forms.
+#: The beginnings of the names of files with branches, for the two forms.
 PLAIN_FORM, COMPILED_FORM = "tests-", "compiled-"
-#: How rules call loops in C, which the plain form lacks.
+#: The text by which rules call loops in C. The plain form has no such loops.
 LOOPS = "native("
-#: Modules among them that take the place of compiled ones in the plain form, and their tests.
+#: Modules of these packages that replace compiled ones in the plain form, and their tests.
 PLAIN_TWINS = {"program/plain_region.py": ("tests/compilation/test_programs.py::*",)}
-#: Seconds of tests: at first those that are quickest, then others.
+#: The seconds of tests in each round. The quickest tests come first.
 ROUNDS = (2.0, 6.0, 10.0)
-#: The last round takes all cases of functions, of which some may not be among the tests that were noted.
+#: The seconds of the last round. It runs all cases of functions, since some cases may not be among the noted tests.
 SIBLINGS = 10.0
-#: Seconds of processor time that tests may take for each that they took without a fault; a fault may have no end.
+#: The limit of processor time, as a multiple of the time without a fault. A fault may cause an endless loop.
 SLOWER = 5
-#: Seconds that pytest itself takes for a test.
+#: The seconds that pytest itself needs for a test.
 COLLECTING = 0.002
 #: The limit of rounds of tests whose duration is unknown.
 LONGEST = 300.0
-#: Files of tests that the first round takes: each has to be collected.
+#: The number of files of tests in the first round, since each file has to be collected.
 FILES = 4
-#: A process that has to import the package has this long beyond the time of its tests; all have this much memory.
+#: The additional seconds of a process that has to import the package, and the memory of each process.
 PATIENCE = 40.0
 MEMORY = 6 * 2**30
-#: The exit status of a process in which pytest itself fails.
+#: The exit status if pytest itself fails.
 NOT_RUN = 99
-#: What the tests import besides the package.
+#: The modules that the tests import besides the package.
 PRELOADED = (
     "ml_dtypes", "array_api_compat.numpy", "threadpoolctl", "scipy.special", "scipy.linalg", "scipy.sparse",
     "scipy.fft", "scipy.optimize", "scipy.integrate", "scipy.stats", "hypothesis.extra.numpy", "mpmath",
@@ -81,7 +81,7 @@ PRELOADED = (
 
 
 class Tests:
-    """Which test takes which branches, as `make coverage` wrote it down: in one form, or in both."""
+    """The branches that each test takes, from the files of `make coverage`: in one form, or in both."""
 
     def __init__(self, form: str = "", folder: Path = TAKEN) -> None:
         files = sorted(folder.glob(f"{form}*.npz"))
@@ -99,7 +99,7 @@ class Tests:
         self.seconds = np.array(seconds)
 
     def taking(self, branch: str) -> list[int]:
-        """The tests that take a branch. The first row of a file belongs to its collection, and is no test."""
+        """The tests that take a branch. The first row of a file belongs to the collection, and not to a test."""
         members: list[int] = []
         for numbers, rows, first in self._parts:
             number = numbers.get(branch)
@@ -110,7 +110,7 @@ class Tests:
 
     @cached_property
     def all_branches(self) -> set[str]:
-        """The names of all branches that are taken, also while modules are imported."""
+        """The names of all branches that are taken, also by imports."""
         names: set[str] = set()
         for numbers, rows, _ in self._parts:
             bits = np.unpackbits(np.bitwise_or.reduce(rows, 0))
@@ -126,7 +126,10 @@ class Tests:
         return seconds
 
     def order(self, members: Iterable[int], path: str) -> list[int]:
-        """Tests of the module's file first, then of its family; a case of each function in turn, quick ones first."""
+        """The tests in order: those of the module's own file, then those of its family.
+
+        Functions take turns, quick cases first.
+        """
         folders = FAMILIES[path.split("/")[0]]
 
         def distance(name: str) -> int:
@@ -154,7 +157,7 @@ def function_of(name: str) -> str:
 
 
 def branches_around(path: str, position: Position) -> list[str]:
-    """The branch of a place; for what runs at import, those of the declaration that it stands in."""
+    """The branch at a position. For code that runs at import, the branches of its declaration."""
     branches = branches_of(path)
     around = innermost(branches, position)
     if around is not None:
@@ -164,7 +167,7 @@ def branches_around(path: str, position: Position) -> list[str]:
 
 
 def statement_at(path: str, position: Position) -> ast.stmt:
-    """The outermost statement with a place."""
+    """The outermost statement at a position."""
     for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
         first, last = lines_of(node)
         if first <= position[0] <= last:
@@ -179,7 +182,10 @@ def lines_of(node: Any) -> tuple[int, int]:
 
 
 def declared_at(mutation: Mutation) -> str:
-    """The name that the statement of a mutation declares, or adds a formula to; nothing if it does neither."""
+    """The name that the statement of a mutation declares, or for which it has a formula.
+
+    An empty text for other statements.
+    """
     match statement_at(mutation.path, mutation.position):
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name
@@ -191,10 +197,12 @@ def declared_at(mutation: Mutation) -> str:
 
 
 def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
-    """The tests that take the branch of a mutation; without any, those that take another one of its module.
+    """The tests that take the branch of a mutation.
 
-    A fault in a condition changes which side is taken: tests of the side that fewer take come first, behind those of
-    the module's own file.
+    If there are none, the tests that take another branch of its module.
+
+    The tests of the module's own file come first. A fault in a condition changes the side that is taken. So the tests
+    of the rarer side come next.
     """
     for names in (branches_around(mutation.path, mutation.position), [b.name for b in branches_of(mutation.path)]):
         members = {member for name in names for member in tests.taking(name)}
@@ -206,19 +214,19 @@ def tests_for(mutation: Mutation, tests: Tests) -> list[int]:
 
 
 def own_file(path: str) -> str:
-    """What the names of tests have that are in the file of a module's own tests."""
+    """The part of a name that the tests in the module's own file have."""
     return f"/test_{Path(path).stem}.py::"
 
 
 def needs_loops(mutation: Mutation, plain: Tests) -> bool:
-    """Whether what a mutation changes takes part in the compiled form alone."""
+    """Whether only the compiled form runs the code of a mutation."""
     if LOOPS in mutation.old:
         return True
     return not any(plain.taking(name) for name in branches_around(mutation.path, mutation.position))
 
 
 def rare_side(path: str, position: Position, tests: Tests) -> set[int]:
-    """The tests that take the rarer side of the condition that a place stands in."""
+    """The tests that take the rarer side of the condition at a position."""
     sides = [set(tests.taking(branch.name)) for branch in branches_of(path) if branch.depends_on(position)]
     return min((side for side in sides if side), key=len, default=set())
 
@@ -252,7 +260,7 @@ def rounds_of(mutation: Mutation, tests: Tests) -> Iterator[tuple[list[str], flo
 
 
 def within(members: Sequence[int], tests: Tests, seconds: float) -> list[int]:
-    """The first tests that take no longer than so many seconds, one at least."""
+    """The first tests that take at most this number of seconds, at least one."""
     total = np.cumsum(tests.seconds[list(members)] + COLLECTING)
     return list(members[: max(int(np.searchsorted(total, seconds)), 1)])
 
@@ -265,7 +273,7 @@ Fault = tuple[Path, bytes, bytes]
 
 @dataclass
 class Verdict:
-    """What became of a mutation: which test found it, or none; how long it took."""
+    """The result for a mutation: the test that found it, or none, and the seconds that were needed."""
 
     name: str
     id: str
@@ -275,9 +283,9 @@ class Verdict:
 
 
 class Selection:
-    """A plugin of pytest: of the tests of some files those with names, in their order; it notes the first that fails.
+    """A plugin of pytest that selects tests by their names, in their order, and notes the first one that fails.
 
-    A file with thousands of cases is collected once, where thousands of arguments would each be looked up.
+    So pytest collects a file with thousands of cases once, instead of searching for each of thousands of arguments.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -286,7 +294,7 @@ class Selection:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the named ones."""
+        """Keep the selected tests."""
         selection = in_order(self.names, {item.nodeid: item for item in items})
         left = set(items) - set(selection)
         config.hook.pytest_deselected(items=list(left))
@@ -302,8 +310,9 @@ class Selection:
 class Copy:
     """A copy of the package in a scratch folder, in which one module at a time has a fault.
 
-    Tests run in forks of this process, which has imported what they need but not the package, or in forks of one that
-    has collected them (`collect`). The copy runs as plain Python, or, if `compiled`, with the built extensions.
+    Tests run in forks of this process, or in forks of a process that has collected them (`collect`). This process has
+    imported the modules that tests need, but not the package. The copy runs as plain Python. If `compiled`, it runs
+    with the built extensions.
     """
 
     def __init__(self, folder: Path, compiled: bool = False) -> None:
@@ -311,22 +320,26 @@ class Copy:
         self.source = folder / "src"
         self.answer_file = folder / "failed.txt"
         self.collected: Collected | None = None
-        #: Tests that found a fault, and whether they pass without one: those that fail find nothing.
+        #: Tests that failed with a fault, and whether they pass without it. Tests that fail without a fault do not
+        #: count.
         self.sound: dict[str, bool] = {}
         left = ("__pycache__",) if compiled else ("__pycache__", "*.so")
         shutil.copytree(PACKAGE, self.source / "adjoint", ignore=shutil.ignore_patterns(*left))
-        # by their contents: a file that is written twice within a second is read twice
+        # by their contents, since a file may be written twice within a second
         mode = py_compile.PycInvalidationMode.CHECKED_HASH
         compileall.compile_dir(self.source, quiet=1, invalidation_mode=mode)
         preload()
 
     def collect(self, files: Iterable[str]) -> None:
-        """Let a process collect the tests of files, of which its forks then run those that are asked for."""
+        """Start a process that collects the tests of files. Its forks run some of these tests."""
         names = sorted(files)
         self.collected = Collected(lambda server: self._run_pytest(names, server), self.in_fork)
 
     def run(self, names: Sequence[str], limit: float) -> str:
-        """The first test that fails, nothing if all pass, or words in brackets: a crash, or no end within the limit."""
+        """The first test that fails, or an empty text if all pass.
+
+        Words in brackets for a crash or a run beyond the limit.
+        """
         files = sorted({name.split("::")[0].removesuffix("*") for name in names if not name.startswith("-")})
 
         def tested() -> str:
@@ -338,9 +351,9 @@ class Copy:
         return self.in_fork(tested, limit + PATIENCE)
 
     def in_fork(self, tested: Callable[[], str], limit: float) -> str:
-        """What a function says in a fork, or words in brackets: a crash, or no end within the limit.
+        """The answer of a function in a fork. Words in brackets for a crash or a run beyond the limit.
 
-        The limit is one of processor time. Who waits for ever is ended after four times as long.
+        The limit counts processor time. A process that only waits is killed after four times the limit.
         """
         self.answer_file.write_text("", encoding="utf-8")
         child = os.fork()
@@ -376,14 +389,14 @@ class Copy:
         os.environ.update(ADJOINT_DISABLE_EXT="1" * (not self.compiled), ADJOINT_REQUIRE_EXT="1" * self.compiled)
         os.chdir(ROOT)
         words = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are imported by now
+        words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins that are imported already
         return int(pytest.main([*words, *files], plugins=[plugin]))
 
     def judge(self, mutation: Mutation, rounds: Iterable[tuple[Sequence[str], float]]) -> Verdict:
-        """Plant a fault, run tests that could find it, round by round with a limit each, and take it back.
+        """Plant a fault, run tests that could find it in rounds with a limit each, and remove the fault.
 
-        What survives in the functions of a process that has imported the package is imported anew, for the first round:
-        what the package derived from them at its import then has the fault, too.
+        A collected process changes only its functions. So a fault that survives there runs once more in a new process,
+        with the tests of the first round. Then the values that the package computes at import have the fault, too.
         """
         start = time.perf_counter()
         if self.collected:
@@ -409,7 +422,7 @@ class Copy:
         return Verdict(mutation.name, mutation.id, failure, round(time.perf_counter() - start, 1), number)
 
     def first_failure(self, fault: Fault, names: Sequence[str], limit: float) -> str:
-        """The first test that fails with a fault, in the process that has collected them if that can run it."""
+        """The first test that fails with a fault. The process that has collected the tests runs them if it can."""
         file, source, changed = fault
         answer = self.collected.run((str(file), source, changed, names, limit)) if self.collected else None
         return self.run(names, limit) if answer is None else answer
@@ -417,7 +430,7 @@ class Copy:
     def sound_failure(
         self, first_failure: Callable[[Sequence[str], float], str], names: Sequence[str], limit: float, fault: Fault
     ) -> str:
-        """The first test that fails with a fault in a file, and passes without it."""
+        """The first test that fails with a fault in a file and passes without it."""
         file, source, changed = fault
         while True:
             left_out = [f"-{name}" for name, is_sound in self.sound.items() if not is_sound]
@@ -431,7 +444,7 @@ class Copy:
 
 @cache
 def preload() -> None:
-    """Import what tests need besides the package."""
+    """Import the modules that tests need besides the package."""
     for module in PRELOADED:
         import_module(module)
     if "adjoint" in sys.modules:
@@ -441,7 +454,7 @@ def preload() -> None:
 
 
 def waited(child: int, limit: float) -> int | None:
-    """The exit status of a process, minus a signal; None for one that was killed at the end of the limit."""
+    """The exit status of a process, negative for a signal. None if the process was killed at the end of the limit."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         number, status = os.waitpid(child, os.WNOHANG)

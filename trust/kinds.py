@@ -1,4 +1,4 @@
-"""How far results on each kind of processor that the loops have are apart; a part of `make accuracy`."""
+"""Compares the results of loops for the kinds of processor; a part of `make accuracy`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .threads import environment
 
 
 def available() -> list[str]:
-    """The names of the kinds whose loops this processor can run, the best one last; none without compiled loops."""
+    """The names of the kinds whose loops this processor can run, the best one last. Empty without compiled loops."""
     return [processor.NAMES[kind] for kind in vector_ufuncs.kinds()]
 
 
@@ -34,9 +34,9 @@ def results_on(kind: str, points: int) -> dict[str, Any]:
 
 
 def apart(first: Any, second: Any, *, of_largest: bool = False) -> Any:
-    """By how many units in the last place two arrays differ; infinite where only one of them is a number.
+    """The difference of two arrays in units in the last place. It is infinite where only one of them is a number.
 
-    of_largest: units of the largest element, in place of those of each.
+    of_largest: the units are those of the largest element.
 
     >>> apart(np.array([1.0, np.nan, np.inf, 0.0]), np.array([1 + 2.0**-51, np.nan, 1.0, -0.0])).tolist()
     [2.0, 0.0, inf, 0.0]
@@ -50,7 +50,7 @@ def apart(first: Any, second: Any, *, of_largest: bool = False) -> Any:
 
 
 def differences(points: int) -> list[Difference]:
-    """Of each kind but the best one, how far each result is from that on the best one."""
+    """The difference of each result from the result on the best kind, for all other kinds."""
     *others, best = available() or [""]
     exact = results_on(best, points) if others else {}
     rows = []

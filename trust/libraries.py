@@ -1,4 +1,4 @@
-"""The functions of NumPy, SciPy and PyTorch that a reference is about, their values and slopes."""
+"""The functions of NumPy, SciPy and PyTorch for a reference, with their values and slopes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 import scipy.special
 
 DTYPES = ("float64", "float32")
-#: NumPy's names of functions that have others here.
+#: NumPy's names of functions with another name here.
 NUMPY_NAMES = {name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
 
 
 class Measured(Protocol):
-    """What is asked here of a reference, real or complex."""
+    """The attributes of a reference that this module uses, real or complex."""
 
     @property
     def rule(self) -> str: ...
@@ -30,7 +30,7 @@ class Measured(Protocol):
 
 
 def with_slopes(library: Any, function: Callable[..., Any], arguments: list[Any], reference: Measured) -> list[Any]:
-    """A function's value and slopes in a library of tensors; None for slopes that it has not."""
+    """A function's value and slopes in a library of tensors. None for missing slopes."""
     leaves = [library.tensor(values) for values in arguments]
     for leaf, slope in zip(leaves, reference.slopes, strict=True):
         leaf.requires_grad_(slope is not None)
@@ -71,7 +71,7 @@ def torch_function(torch: Any, reference: Measured) -> Callable[..., Any] | None
 
 
 def torch_results(torch: Any, reference: Measured, arguments: list[Any]) -> list[Any]:
-    """PyTorch's value and slopes; nothing without PyTorch, or where it has no such function."""
+    """PyTorch's value and slopes. An empty list if there is no PyTorch or no such function."""
     function = None if torch is None else torch_function(torch, reference)
     if function is not None:
         with suppress(TypeError, NotImplementedError, RuntimeError):

@@ -1,8 +1,8 @@
 """Other compilers and processors: `python -m trust.machines [--long]`.
 
-The modules are built by clang and tested; they are built for 64-bit ARM and for s390x, whose bytes stand in the other
-order, and tested by qemu's emulation of programs; and the loops for processors without wide vectors are tested on this
-one. The long form has all of it, the short form the loops without wide vectors alone.
+The command tests the modules built by clang. It tests the modules for 64-bit ARM and for s390x, whose byte order is the
+opposite one, in qemu's emulation of programs. And it tests the loops for processors without wide vectors on this
+processor. The short form tests only these loops.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trust import builds, emulation, suite
 from trust.figures import Recorder
 from trust.folders import ROOT
 
-#: The tests that an emulated processor runs: emulation takes some twenty times as long.
+#: The tests that an emulated processor runs. Emulation takes about twenty times as long.
 EMULATED = (
     "tests/runtime",
     "tests/core/test_engine.py",
@@ -28,11 +28,11 @@ EMULATED = (
     "tests/core/test_[a-d]*.py",
     "tests/core/test_[m-w]*.py",
 )
-#: Debian's plain BLAS has no threads to set.
+#: Debian's plain BLAS has no setting for threads.
 LEFT_OUT = ("--deselect", "tests/runtime/test_threads.py::test_the_number_holds_for_blas")
 CLANG = suite.parts(("arrays", "program", "core"))
 GENERIC = ("tests/arrays/kernels", "tests/program/test_machine.py")
-#: The variable that chooses the loops for a kind of processor, and the value for those of all processors.
+#: The variable that selects the loops of a kind of processor, with the value for the loops of all processors.
 PLAIN_LOOPS = {"ADJOINT_CPU": "baseline"}
 LABELS = {
     "loops": "tests of the loops without wide vectors, on x86-64",
@@ -43,7 +43,7 @@ LABELS = {
 
 
 def environment(package: str) -> dict[str, str]:
-    """The variables under which the tests run with the package of a folder."""
+    """The environment variables for tests with the package of a folder."""
     return {
         "PYTHONPATH": f"{package}:{ROOT / 'tests'}:{ROOT}",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -54,7 +54,7 @@ def environment(package: str) -> dict[str, str]:
 
 
 def tested(name: str) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
-    """Which tests a machine runs, under which variables, by which interpreter."""
+    """The tests that a machine runs, their environment variables, and their interpreter."""
     if name == "loops":
         return GENERIC, environment("src") | PLAIN_LOOPS, (sys.executable,)
     variables = environment(str(builds.library(name)))
@@ -64,7 +64,7 @@ def tested(name: str) -> tuple[Sequence[str], Mapping[str, str], Sequence[str]]:
 
 
 def missing(name: str) -> str:
-    """What is not here that a machine needs, in one sentence; empty if all is."""
+    """The missing programs that a machine needs, in one sentence. Empty if there are none."""
     machine = emulation.MACHINES.get(name)
     programs = ["clang"] if name == "clang" else []
     programs = [p for p in programs if shutil.which(p) is None] if machine is None else emulation.needs(machine)
@@ -72,7 +72,7 @@ def missing(name: str) -> str:
 
 
 def prepare(name: str) -> None:
-    """Fetch what a machine is emulated with, and build the modules for it."""
+    """Fetch the packages for the emulation of a machine, and build the modules for it."""
     if name in emulation.MACHINES:
         emulation.make_root(emulation.MACHINES[name])
     if name != "loops":

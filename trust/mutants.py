@@ -1,13 +1,15 @@
-"""Faults planted in the package, one at a time: do the tests find them?
+"""Plants faults in the package, one at a time, and checks whether the tests find them.
 
     python -m trust.mutants [--long] [--seed N] [--number N] [--only ID] [--minutes N] [--again]
 
-Each is planted in a copy of the package that runs as plain Python. The short form plants some in declared rules, with a
-fixed seed, and runs the tests of the declared operation. The long form draws anew each time, from all packages that
-`COUNTED` names; each fault is judged by the tests that take its branch, those of its family first. `make coverage`
-writes down which these are. With --minutes it stops after so long; called again with the same seed it goes on, with
---again also at those that survived. What no test finds either becomes a test, or is listed in
-`trust/data/equivalent_mutants.json`: its name, and the reason why no test can find it.
+Each fault is planted in a copy of the package that runs as plain Python. The short form plants a few faults in declared
+rules, with a fixed seed, and runs the tests of the declared operations. The long form draws other faults each time,
+from all packages in `COUNTED`. The tests that take the branch of a fault judge it, those of its family first. `make
+coverage` stores these tests. --minutes limits the time. A call with the same seed continues an earlier run. With
+--again it also repeats the faults that survived.
+
+If no test finds a fault, either a new test is written, or `trust/data/equivalent_mutants.json` lists the fault with the
+reason why no test can find it.
 """
 
 from __future__ import annotations
@@ -45,11 +47,11 @@ from trust.mutations import Mutation
 EQUIVALENT = Path(__file__).parent / "data" / "equivalent_mutants.json"
 RESULTS = ROOT / "build" / "trust" / "mutants"
 SHORT, LONG, SHORT_SEED = 5, 400, 1
-#: The tests of a rule, without its name; the kinds of faults that they are about.
+#: The name of the tests of a rule, without the rule. OF_FORMULAS has the kinds of faults that these tests can find.
 TABLE_TESTS = "tests/rules/test_table.py::test_rule"
-#: The folders of tests that a process collects once: those that find most faults.
+#: The folders of tests that a process collects once. They find most faults.
 COLLECTED = tuple(sorted({folder for folders in FAMILIES.values() for folder in folders}))
-#: So many are judged in processes of their own sooner than a process has collected all tests.
+#: For at most this number of faults, separate processes are quicker than a process that collects all tests.
 FEW = 20
 OF_FORMULAS = ("sign", "factor", "value", "conjugate", "axis")
 
@@ -60,7 +62,7 @@ def equivalent() -> dict[str, str]:
 
 
 class Results:
-    """The verdicts of a seed, a line of a file for each: a run goes on where another stopped, or works beside it."""
+    """The verdicts of a seed, each in a line of a file. So a run can continue another one, or run beside it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -72,11 +74,11 @@ class Results:
         return [Verdict(**json.loads(line)) for line in lines]
 
     def read(self) -> dict[str, Verdict]:
-        """The verdicts that are there, by name; of several the last."""
+        """The verdicts by name. The last one of a name counts."""
         return {verdict.name: verdict for verdict in self.every()}
 
     def survived_once(self) -> set[str]:
-        """The names of those that no test found when they were first judged."""
+        """The names of the mutations that survived when they were first judged."""
         first = {verdict.name: verdict for verdict in reversed(self.every())}
         return {name for name, verdict in first.items() if not verdict.found_by}
 
@@ -87,9 +89,9 @@ class Results:
 
 
 def in_declarations(number: int, seed: int) -> list[Mutation]:
-    """Mutations of declared rules, each in a rule of its own."""
+    """Mutations of declared rules, one for each rule."""
     mutations_by_name: dict[str, Mutation] = {}
-    # the package itself is imported by the processes that judge
+    # only the processes that judge import the package itself
     rules = " ".join(runpy.run_path(str(PACKAGE / "rules" / "names.py"))["RULES"].values()).split()
     for mutation in mutations.draw(("rules",), 100 * number, seed, frozenset(equivalent())):
         name = declared_at(mutation)
@@ -99,7 +101,7 @@ def in_declarations(number: int, seed: int) -> list[Mutation]:
 
 
 def judge_declarations(sample: Sequence[Mutation]) -> list[Verdict]:
-    """Judge mutations by the tests of the table, whose cases bear the names of rules."""
+    """Judge mutations by the tests of the table. The names of their cases contain the names of rules."""
     verdicts = []
     with scratch() as folder:
         copy = Copy(Path(folder))
@@ -111,14 +113,14 @@ def judge_declarations(sample: Sequence[Mutation]) -> list[Verdict]:
 
 
 def judge(sample: Sequence[Mutation], results: Results, minutes: float, again: bool = False) -> list[Verdict]:
-    """The verdicts of those that can be judged within so many minutes, by the tests that take their branches.
+    """The verdicts of the mutations that can be judged within this number of minutes, by the tests of their branches.
 
-    again: instead those that survived are judged once more, as there are new tests.
+    again: judge only the mutations that survived, since there may be new tests.
     """
     verdicts = results.read()
     survivors = {name for name, verdict in verdicts.items() if not verdict.found_by}
     left = [each for each in sample if (each.name in survivors if again else each.name not in verdicts)]
-    random.shuffle(left)  # runs beside each other seldom meet
+    random.shuffle(left)  # so that parallel runs seldom judge the same mutation
     end = time.monotonic() + 60 * minutes
     if left and minutes > 0:
         tests, with_loops = Tests(PLAIN_FORM), Tests(COMPILED_FORM)
@@ -191,7 +193,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Draw, judge, report; 1 where a fault survives."""
+    """Draw, judge, report. Returns 1 if a fault survives."""
     options = arguments(words)
     seed = options.seed if options.seed is not None else random.randrange(10**6) if options.long else SHORT_SEED
     recorder = Recorder("make mutants", long=options.long)

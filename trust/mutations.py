@@ -1,7 +1,7 @@
-"""Faults that could be planted in the package's modules, read off the syntax: a sign, a factor, a conjugate, an axis.
+"""The possible faults of the package's modules, from their syntax trees: a sign, a factor, a conjugate, an axis.
 
-Each is a change of one place of a module's text. All that could be planted have names, so that a draw is a choice of
-names, and a list of equivalent ones says what it means by itself.
+Each fault changes one place in the text of a module. All possible faults have names. So a draw selects names, and the
+list of equivalent mutations is readable.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 from trust.branches import PACKAGE, Position, compiled_modules, modules
 
-#: Modules of tables and prose, whose faults are no faults of derivatives.
+#: Modules of tables and prose. Their faults are not faults of derivatives.
 LEFT_OUT = ("names.py", "examples.py", "help.py", "derivative_help.py")
-#: The packages whose modules do their work in the compiled form: compiled ones among them have no faults planted.
+#: The packages whose modules work in the compiled form. Their compiled modules get no faults.
 SERVING_COMPILED = ("program",)
 
 
@@ -40,7 +40,7 @@ class Mutation:
 
     @property
     def name(self) -> str:
-        """What it is known by: changes elsewhere in the module leave it alone."""
+        """The name of the mutation. Changes elsewhere in the module do not change it."""
         again = f" #{self.number}" if self.number > 1 else ""
         return f"{self.path} {self.scope} [{self.kind}]: {self.old} → {self.new}{again}"
 
@@ -63,14 +63,14 @@ KINDS: dict[str, Kind] = {}
 
 @dataclass
 class Surroundings:
-    """What a kind may ask about a node: the parameters of its function, and whether its result is used."""
+    """The surroundings of a node: the parameters of its function, and the source of nodes."""
 
     parameters: tuple[str, ...]
     source: Callable[[ast.AST], str]
 
 
 def kind(name: str) -> Callable[[Kind], Kind]:
-    """Declare a kind of fault: a function of a node that gives other texts for it or for nodes within it."""
+    """Declare a kind of fault: a function that yields other texts for a node, or for nodes within it."""
 
     def declare(function: Kind) -> Kind:
         KINDS[name] = function
@@ -80,7 +80,7 @@ def kind(name: str) -> Callable[[Kind], Kind]:
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether a node is a string, or a list or tuple that stands in the source: + and * mean another thing there."""
+    """Whether a node is a string, or a list or tuple of the source. There, + and * have another meaning."""
     if isinstance(node, ast.BinOp):
         return is_text(node.left) or is_text(node.right)
     if isinstance(node, ast.Constant):
@@ -122,7 +122,7 @@ def _factor(node: Any, around: Surroundings) -> Iterator[Change]:
                     yield side, f"({side.value!r} + 1)"
 
 
-#: Parameters that nobody takes for another one.
+#: Parameters that are not confused with others.
 NO_VALUES = ("self", "cls", "ctx", "xp", "ops")
 
 
@@ -219,7 +219,7 @@ def _operands(node: Any, around: Surroundings) -> Iterator[Change]:
 
 
 SIGNS = {ast.Sub: "-", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@", ast.FloorDiv: "//", ast.Mod: "%"}
-#: Functions whose operands may be exchanged, or where an exchange is no fault that anybody makes.
+#: Functions whose operands may be exchanged, or whose operands nobody exchanges by mistake.
 SYMMETRIC = (
     "isinstance", "issubclass", "getattr", "hasattr", "setattr", "mul", "multiply", "add", "maximum", "minimum", "max",
     "min", "logical_and", "logical_or", "logical_xor", "equal", "cast", "gcd", "result_type", "promote_types",
@@ -293,7 +293,7 @@ class Walk:
         return Mutation(self.path, scope, kind, first, last, text, (node.lineno, node.col_offset), old, new)
 
     def walk(self, node: ast.AST, scope: str, parameters: tuple[str, ...]) -> Iterator[Place]:
-        """The nodes that may be changed, with the name and the parameters of their function."""
+        """The nodes for mutations, with the name and the parameters of their function."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.Raise, ast.Import, ast.ImportFrom, ast.arg, ast.JoinedStr, ast.Assert)):
                 continue
@@ -332,9 +332,9 @@ def all_mutations(folders: tuple[str, ...]) -> list[Mutation]:
 
 
 def draw(folders: tuple[str, ...], number: int, seed: int, without: frozenset[str] = frozenset()) -> list[Mutation]:
-    """As many mutations from each package, and of each kind within it, as there are.
+    """A draw with equal shares of the packages, and of the kinds within each package, as long as there are enough.
 
-    A seed puts all names into an order of its own, so that a change of one module leaves the draw of others alone.
+    A hash of the seed and the name gives the order. So a change of one module does not change the draw from the others.
     """
     queues: list[list[Mutation]] = []
     for folder in folders:

@@ -1,12 +1,12 @@
-"""Memory that cannot be had, at each allocation in turn: python -m trust.no_memory SCENARIO KIND [STEP]
+"""Allocations that fail, each in turn: python -m trust.no_memory SCENARIO KIND [STEP]
 
-A scenario is run again and again. The first time its first allocation fails, then the second, and so on, until it makes
-no more. Each failure must be a MemoryError, or do no harm: modes, locks and running passes are as before, a gradient is
-whole or not there, values and versions of tensors go together, memory is given back, and the next call gives the right
-result.
+A scenario runs many times. In the first run its first allocation fails, in the second run the second one, and so on to
+the last one. Each failure must raise a MemoryError, or have no effect. Modes, locks and running passes must be as
+before. A gradient must be complete or absent. The values and the version of a tensor must change together. Memory must
+be released, and the next call must give the right result.
 
-Two kinds of allocations fail: those of Python's objects, and those of the system's allocator, from which NumPy and
-adjoint have the memory of arrays. `trust.soak` runs all of this in child processes.
+Two kinds of allocations fail: those of Python's objects, and those of the system's allocator, which NumPy and adjoint
+use for arrays. `trust.soak` runs all of this in child processes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from trust.scenarios.functions import Square
 SOURCE = Path(__file__).with_name("failing_allocators.c")
 #: The kinds of allocations, by their numbers in the C source.
 KINDS = {"python": 1, "system": 2}
-#: What is done, and what is looked at afterwards: each part must be as before, or as it is when nothing fails.
+#: An action, and the parts to compare after it. Each part must be as before, or as after an action without a failure.
 Scenario = tuple[Callable[[], Any], dict[str, Callable[[], Any]]]
 SCENARIOS: dict[str, Callable[[], Scenario]] = {}
 
-#: Printed first where it holds; whether memory is given back cannot be seen then.
+#: Printed first if it is true. Then the released memory cannot be compared.
 LOSES_LISTS = "this Python loses a list that it has no memory to copy"
 SMALL, LARGE = 3, 20_000
 ERRORS = np.geterr()
@@ -101,7 +101,7 @@ def forward_large() -> Scenario:
 def backward() -> Scenario:
     x, y = leaf(), leaf()
     z = model(x * y)
-    # where blocks of numpy.errstate end, as those of optimizers, NumPy itself leaves its setting behind
+    # at the end of blocks of numpy.errstate, such as those of optimizers, NumPy itself may not restore its setting
     return z.backward, {"x": gradient(x), "y": gradient(y), "NumPy's handling of errors": np.geterr}
 
 
@@ -109,7 +109,7 @@ def backward() -> Scenario:
 def backward_large() -> Scenario:
     x, y = leaf(LARGE), leaf(LARGE)
     z = model(x * y)
-    # where blocks of numpy.errstate end, as those of optimizers, NumPy itself leaves its setting behind
+    # at the end of blocks of numpy.errstate, such as those of optimizers, NumPy itself may not restore its setting
     return z.backward, {"x": gradient(x), "y": gradient(y), "NumPy's handling of errors": np.geterr}
 
 
@@ -310,7 +310,7 @@ def helpers() -> Scenario:
 
 
 def left_behind() -> Iterator[str]:
-    """What is not as it was: modes, locks, passes."""
+    """The modes, locks and passes that differ from before."""
     state = current()
     for name, mode in MODES.items():
         if getattr(state, name) != mode.initial:
@@ -324,7 +324,7 @@ def left_behind() -> Iterator[str]:
 
 
 def start_anew() -> None:
-    """Have the modes of a new thread."""
+    """Set the modes of a new thread."""
     fresh: list[Any] = []
     thread = threading.Thread(target=lambda: fresh.append(current()))
     thread.start()
@@ -341,7 +341,8 @@ def looks(parts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
 
 
 def may_be(value: Any, before: Any) -> bool:
-    """After a failure: a part is as before, or was written to in part, which its version says."""
+    """Whether a part may have this value after a failure: the value from before, or a partial write with a new
+    version."""
     return value == before or (isinstance(value, tuple) and value[1] > before[1])
 
 
@@ -360,7 +361,7 @@ class Sweep:
             self.after = looks(parts)
 
     def attempt(self, n: int) -> tuple[bool, str | None, list[str]]:
-        """Let the n-th allocation fail: did it, the error, and what is wrong."""
+        """Let the n-th allocation fail. Returns whether it failed, the error, and the faults."""
         act, parts = self.make()
         error: BaseException | None = None
         result = None
@@ -395,7 +396,7 @@ def plain(result: Any) -> Any:
 
 
 def watch_unraisable(errors: list[str]) -> None:
-    """Errors in finalizers are printed by Python, and otherwise lost; MemoryError there may be."""
+    """Collect the errors in finalizers, which Python only prints. A MemoryError is allowed there."""
 
     def note(unraisable: Any) -> None:
         if not isinstance(unraisable.exc_value, MemoryError | type(None)):
@@ -406,7 +407,7 @@ def watch_unraisable(errors: list[str]) -> None:
 
 
 def keeps_lists(sweep: Sweep) -> bool:
-    """Whether Python itself gives a list back that it had no memory to copy; Python 3.11 does not."""
+    """Whether Python releases a list that it could not copy for lack of memory. Python 3.11 does not."""
     members = [object()]
     for n in range(4):
         before = sys.getrefcount(members)
@@ -422,7 +423,7 @@ def keeps_lists(sweep: Sweep) -> bool:
 
 
 def main(name: str, kind: str, step: int = 1, start: int = 0) -> None:
-    """Print a line for each allocation: its number, the error, and what is wrong."""
+    """Print a line for each allocation: its number, the error, and the faults."""
     sweep = Sweep(name, kind)
     is_sound = keeps_lists(sweep)
     if not is_sound:

@@ -1,7 +1,7 @@
-"""A plugin of pytest (`-p trust.noting`) that writes down which test takes which branches of the package.
+"""A plugin of pytest (`-p trust.noting`) that stores the branches of the package that each test takes.
 
-ADJOINT_BRANCHES names the file: the names of branches and of tests, the duration of each test, and a matrix of bits.
-Without ADJOINT_DISABLE_EXT the compiled modules run compiled, and only the others are noted.
+ADJOINT_BRANCHES names the file. It has the names of branches and of tests, the duration of each test, and a matrix of
+bits. Without ADJOINT_DISABLE_EXT the compiled modules run compiled, and only the branches of the others are noted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trust.branches import NOTES_FILE, Noting, Numbers, compiled_modules
 
 
 class Notes:
-    """What each test took, and for how long it ran."""
+    """The branches that each test takes, and its duration."""
 
     def __init__(self, noting: Noting) -> None:
         self.noting = noting
@@ -35,7 +35,7 @@ class Notes:
         return np.packbits(bits)
 
     def write(self, file: Path) -> None:
-        """Write the file, which appears when it is complete."""
+        """Write the file. It gets its name when it is complete."""
         file.parent.mkdir(parents=True, exist_ok=True)
         names = np.array(json.dumps(self.noting.numbers.names))
         rows = np.array(self.rows, np.uint8).reshape(len(self.tests), -1)
@@ -50,12 +50,12 @@ notes = Notes(Noting(Numbers(), () if is_plain else compiled_modules()))
 
 
 def pytest_load_initial_conftests() -> None:
-    """Before anything of the package is imported."""
+    """Install the import hook before the first import of the package."""
     notes.noting.install()
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """A test begins: what the collection and the test before took is written down."""
+    """A test begins. The first one ends the row of the collection."""
     if not notes.tests:
         notes.tests.append("")
         notes.seconds.append(0.0)
@@ -64,14 +64,14 @@ def pytest_runtest_logstart(nodeid: str) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """A failing test says nothing about faults."""
+    """Note failures, since a failing test is no evidence about faults."""
     notes.no_failure &= report.passed
     if report.when == "call":
         notes.duration = report.duration  # type: ignore[attr-defined]
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """A test ends."""
+    """A test ends, and gets its row if it passed."""
     row = notes.row()
     if notes.no_failure:
         notes.tests.append(nodeid)
@@ -80,5 +80,5 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """All of it is written."""
+    """Write the file."""
     notes.write(Path(os.environ[NOTES_FILE]))

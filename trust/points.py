@@ -1,4 +1,4 @@
-"""Where functions are measured: numbers of all sizes, close to poles, zeros and branch cuts; the same in every run."""
+"""The points of measurement: numbers of all sizes, some close to poles, zeros and cuts; each run has the same ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = Any
 
 
 class Range(NamedTuple):
-    """Where arguments are drawn: between two bounds, and close to some points."""
+    """A range of arguments: between two bounds, with more of them close to some points."""
 
     low: float
     high: float
@@ -19,7 +19,7 @@ class Range(NamedTuple):
 
 
 def ordered(values: Array) -> Array:
-    """Numbers as integers in the same order, neighbours one apart.
+    """Numbers as integers in the same order. Neighbours differ by one.
 
     >>> ordered(np.array([-5e-324, 0.0, 5e-324])).tolist()
     [-1, 0, 1]
@@ -29,7 +29,7 @@ def ordered(values: Array) -> Array:
 
 
 def from_ordered(numbers: Array, dtype: str) -> Array:
-    """The numbers of which these are the integers.
+    """The numbers for such integers.
 
     >>> from_ordered(np.array([-1, 0, 1]), "float64").tolist()
     [-5e-324, 0.0, 5e-324]

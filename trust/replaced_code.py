@@ -1,4 +1,4 @@
-"""A fault in the functions that live: their code is replaced, where a fault changes the bodies of functions alone."""
+"""Puts a fault into existing functions by other code, if the fault changes only the bodies of functions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 
-#: A function, and the code that it gets.
+#: A function, and its new code.
 Replacement = tuple[FunctionType, CodeType]
 
 
 class Unreplaceable(Exception):
-    """The fault changes what runs when a module is imported, or how a function is closed."""
+    """The fault changes code that runs at import, or the closure of a function."""
 
 
 def nested(code: CodeType) -> list[CodeType]:
@@ -21,13 +21,13 @@ def nested(code: CodeType) -> list[CodeType]:
 
 
 def behaviour(code: CodeType) -> tuple[object, ...]:
-    """What code does by itself, whatever the functions within do, and wherever it stands."""
+    """The behaviour of code without its inner functions, independent of its place in the file."""
     values = tuple((type(each), each) for each in code.co_consts if not isinstance(each, CodeType))
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, repr(values)
 
 
 def differing(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """The code of functions that differs, by itself or within, beside what takes its place.
+    """The code of functions that differ, by themselves or within, each with its new code.
 
     >>> texts = ["f = lambda x: x\\ng = lambda x: -x", "f = lambda x: x\\ng = lambda x: x"]
     >>> before, after = [compile(text, "a.py", "exec") for text in texts]
@@ -54,15 +54,15 @@ def is_function(code: CodeType) -> bool:
 
 
 def place(code: CodeType) -> tuple[object, ...]:
-    """What tells code from other code of its module: lambdas of one line too."""
+    """The identity of code within its module, also of several lambdas on one line."""
     return code.co_qualname, code.co_firstlineno, tuple(code.co_positions())
 
 
 class Living:
-    """The functions that live, by the file that they come from."""
+    """The existing functions, by their file."""
 
     def __init__(self) -> None:
-        gc.unfreeze()  # what is frozen is not listed
+        gc.unfreeze()  # gc does not list frozen objects
         self._functions: dict[str, list[FunctionType]] = defaultdict(list)
         for each in gc.get_objects():
             if type(each) is FunctionType:
@@ -70,7 +70,7 @@ class Living:
         gc.freeze()
 
     def replacements(self, file: str, source: bytes, changed: bytes) -> list[Replacement]:
-        """The functions of a file that a change of its source concerns. Raises Unreplaceable for other changes."""
+        """The functions of a file that a change of its source affects. Raises Unreplaceable for other changes."""
         before, after = [compile(text, file, "exec", dont_inherit=True) for text in (source, changed)]
         if behaviour(before) != behaviour(after):
             raise Unreplaceable("the module has run")

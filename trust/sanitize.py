@@ -1,9 +1,9 @@
 """The compiled modules under sanitizers, and with Cython's checks: `python -m trust.sanitize [--long]`.
 
-gcc's and clang's AddressSanitizer and UndefinedBehaviorSanitizer find accesses outside of what was allocated or after
-it was freed, signed overflow, shifts and casts that do not fit, wrong alignment. LeakSanitizer lists what was allocated
-and nobody holds; what adjoint's own code allocates counts, and what the interpreter and NumPy allocate does not. Cython
-checks bounds, None, negative indices, overflow and division in a build of its own.
+AddressSanitizer and UndefinedBehaviorSanitizer of gcc and clang find accesses outside of allocated memory or after its
+release, signed overflow, shifts and casts that do not fit, and wrong alignment. LeakSanitizer lists leaks. Only leaks
+of adjoint's own code count, not those of the interpreter and of NumPy. Cython checks bounds, None, negative indices,
+overflow and division in a separate build.
 
 The short form runs the tests of the array kernels, of the machine of programs and of the engine under gcc's sanitizers.
 """
@@ -31,14 +31,14 @@ SHORT = (
 )
 #: A frame of a stack: its number, and what it names.
 FRAME = re.compile(r"^ +#\d+ 0x[0-9a-f]+ (.*)$", re.MULTILINE)
-#: Indirect leaks are held by direct ones, and arrays of the threads that a fork ends are held by the interpreter's.
+#: Indirect leaks belong to direct ones. Arrays of threads that end at a fork belong to the interpreter.
 LEAK = re.compile(r"^Direct leak of .*?(?=^\n|^$|\Z)", re.MULTILINE | re.DOTALL)
-#: What Cython writes where a check fails in a function that cannot raise.
+#: The message of Cython if a check fails in a function that cannot raise.
 IGNORED = re.compile(r"^Exception ignored in: '(adjoint\.[\w.]+)'", re.MULTILINE)
 
 
 def preload(compiler: str) -> str:
-    """The libraries of a compiler's sanitizers, which the interpreter must load first."""
+    """The libraries of a compiler's sanitizers. The interpreter must load them first."""
     names = {"gcc": ("libasan.so", "libubsan.so"), "clang": ("libclang_rt.asan-x86_64.so",)}[compiler]
     return ":".join(
         subprocess.run(
@@ -49,7 +49,7 @@ def preload(compiler: str) -> str:
 
 
 def environment(name: str, logs: Path) -> dict[str, str]:
-    """The variables under which a build is tested; the reports of sanitizers go to files in `logs`."""
+    """The environment variables for the tests of a build. The sanitizers write reports to files in `logs`."""
     variables = {
         "PYTHONPATH": f"{builds.library(name)}:{ROOT / 'tests'}:{ROOT}",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -61,8 +61,8 @@ def environment(name: str, logs: Path) -> dict[str, str]:
         return variables
     return variables | {
         "LD_PRELOAD": preload(builds.BUILDS[name].compiler),
-        "PYTHONMALLOC": "malloc",  # so that each object is a block of its own
-        # programs that tests start leak as they please: what leaks is read from the files
+        "PYTHONMALLOC": "malloc",  # so that each object is a separate block
+        # leaks do not end a program, since tests start other programs; the command reads them from the files
         "ASAN_OPTIONS": f"log_path={logs / 'report'}:detect_leaks=1:allocator_may_return_null=1",
         "LSAN_OPTIONS": "exitcode=0",
         "UBSAN_OPTIONS": f"log_path={logs / 'report'}:print_stacktrace=1",

@@ -1,7 +1,7 @@
-"""Long runs, and memory that cannot be had: python -m trust.soak [--long]
+"""Long runs, and allocations that fail: python -m trust.soak [--long]
 
-Each loop of `trust/scenarios/loops.py` runs in a process of its own: resident memory and processor time per step must
-be as flat at its end as after its beginning. Then memory fails at each allocation in turn (`trust.no_memory`).
+Each loop of `trust/scenarios/loops.py` runs in its own process. Its resident memory and its processor time per step
+must not grow from the beginning to the end. Then each allocation fails in turn (`trust.no_memory`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from trust.threads import environment
 
 LOOPS = Path(__file__).parent / "scenarios" / "loops.py"
 NO_MEMORY = Path(__file__).parent / "no_memory.py"
-#: How much more memory a loop may have at its end, in bytes, and how much longer a step may take.
+#: The allowed growth of memory in a loop, in bytes, and of the time of a step, as a factor.
 MORE_MEMORY = 16 << 20
 LONGER = 1.5
-#: What NumPy and Python do without memory, other than raise MemoryError: an error that does not say why.
+#: Errors of NumPy and Python without memory that are no MemoryError, and that do not name the cause.
 NOT_OURS = re.compile(r"SystemError: .*(without (setting an exception|exception set|error)|with an exception set)")
 
 
@@ -48,7 +48,7 @@ def scenarios() -> list[str]:
 
 
 def run_loop(name: str, steps: int) -> dict[str, float] | str:
-    """What a loop in a process of its own measured, or what is wrong."""
+    """The measurements of a loop in its own process, or its fault."""
     ended = subprocess.run(
         [sys.executable, "-m", "trust.scenarios.loops", name, str(steps)],
         env=environment(), cwd=ROOT, capture_output=True, text=True, check=False,
@@ -94,7 +94,7 @@ def can_preload() -> bool:
 
 
 def sweep(library: str, name: str, kind: str, step: int) -> tuple[Counter[str], list[str]]:
-    """Let memory fail in one scenario; the numbers of outcomes, and what is wrong."""
+    """Let each allocation of one scenario fail. Returns the numbers of outcomes, and the faults."""
     ended = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-m", "trust.no_memory", name, kind, str(step)],
         env=environment() | {"LD_PRELOAD": library}, cwd=ROOT, capture_output=True, text=True, check=False,
@@ -107,7 +107,7 @@ def sweep(library: str, name: str, kind: str, step: int) -> tuple[Counter[str], 
             continue
         n, _, outcome = line.partition(" ")
         if NOT_OURS.search(outcome):
-            # what it leaves behind is not ours, either: the call of a lock's method takes the lock, and is an error
+            # its consequences are not ours, either: a lock's method may take the lock and raise an error
             counts["not ours"] += 1
             continue
         if outcome.startswith("end"):

@@ -1,4 +1,4 @@
-"""Parts of the test suite, each in a process of its own: what passed, what failed, and all that was written."""
+"""Runs parts of the test suite in separate processes, and returns the counts, the failures and the output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from trust.figures import Recorder
 from trust.folders import FOLDER, ROOT
 
-#: The parts of the suite, those that use the compiled modules most first: folders of tests, or patterns of files.
+#: The parts of the suite: folders of tests, or patterns of files. The parts that use compiled modules most come first.
 # fmt: off
 PARTS = [
     "arrays/kernels", "arrays/[lt]*", "program", "core/test_[a-i]*.py", "core/test_[j-z]*.py", "compilation", "runtime",
@@ -30,7 +30,7 @@ PARTS = [
 
 @dataclass
 class Outcome:
-    """Of one part: counts, failed tests, reports of faults, and the text of the run."""
+    """The outcome of one part: counts, failed tests, reports of faults, and the output of the run."""
 
     passed: int = 0
     failed: int = 0
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def outcome(text: str, code: int, seconds: float) -> Outcome:
-    """What a run of pytest says of itself; one that came to no end has a failure that says so.
+    """The outcome of a run of pytest, by its output. A run without a normal end has a failure that says so.
 
     >>> outcome("FAILED tests/a.py::b - E\\n1 failed, 20 passed in 3.1s\\n", 1, 3.5).failures
     ['tests/a.py::b']
@@ -62,7 +62,7 @@ def run(
     arguments: Iterable[str] = (),
     limit: float = 3600.0,
 ) -> Outcome:
-    """Run tests; what compiled code writes to the standard error output is part of the text."""
+    """Run tests. The text contains the standard error output of compiled code."""
     words = [
         *python,
         "-m",
@@ -77,7 +77,7 @@ def run(
         "not slow",
     ]
     start = time.perf_counter()
-    # a file, not a pipe: a process that outlives the tests, such as a symbolizer, would keep a pipe open
+    # a file and no pipe, since a process that continues after the tests, such as a symbolizer, keeps a pipe open
     with tempfile.TemporaryFile() as output:
         with subprocess.Popen(
             [*words, "-rfE", *arguments, *(path for pattern in tests for path in files(pattern))],
@@ -104,18 +104,18 @@ def files(pattern: str) -> list[str]:
 
 
 def file_of(name: str, part: str) -> Path:
-    """The file that keeps the outcome of a part until the figures are written."""
+    """The file for the outcome of a part, until the figures are written."""
     return FOLDER / "outcomes" / name / f"{re.sub(r'[^a-z_.]', '-', part)}.json"
 
 
 def load(name: str, part: str) -> Outcome | None:
-    """The outcome that an earlier run kept."""
+    """The stored outcome of an earlier run."""
     file = file_of(name, part)
     return Outcome(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def store(name: str, part: str, result: Outcome) -> None:
-    """Keep an outcome, and the text of its run beside it."""
+    """Store an outcome, and the text of its run beside it."""
     file = file_of(name, part)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.with_suffix(".txt").write_text(result.text, encoding="utf-8")
@@ -123,14 +123,14 @@ def store(name: str, part: str, result: Outcome) -> None:
 
 
 def parts(folders: Sequence[str] = ()) -> list[str]:
-    """The parts of the suite, or those of them that are chosen by folder."""
+    """The parts of the suite, all or those of some folders."""
     return [f"tests/{part}" for part in PARTS if not folders or part.partition("/")[0] in folders]
 
 
 class Session:
-    """Runs parts one after the other until its time is over; what was run before counts if it goes on.
+    """Runs parts one after the other within its time. With `go_on` it also counts the parts of earlier runs.
 
-    After `minutes` no part begins, and none that `selects` refuses. `left` has the parts that did not run, by build.
+    No part begins after `minutes`, and no part that `selects` refuses. `left` has the parts that did not run, by build.
     """
 
     def __init__(self, *, go_on: bool, minutes: float, selects: Callable[[str, str], bool] = lambda *_: True) -> None:
@@ -139,7 +139,7 @@ class Session:
         self._end = time.monotonic() + 60 * minutes
 
     def outcome(self, name: str, part: str, run: Callable[[], Outcome]) -> Outcome | None:
-        """The outcome of a part in a build, which is printed and kept; None if there is no time for it."""
+        """The outcome of a part in a build, printed and stored. None if there is no time for it."""
         result = load(name, part) if self.go_on else None
         if result is None:
             if time.monotonic() > self._end or not self.selects(name, part):
@@ -155,7 +155,10 @@ class Session:
         return result
 
     def finish(self, recorder: Recorder, labels: Mapping[str, str]) -> int:
-        """Record what earlier pieces did and what did not run; 1 if there is a fault, as a command returns."""
+        """Record the earlier pieces and the parts that did not run.
+
+        Returns the status of the command: 1 if there is a fault.
+        """
         if self.earlier:
             recorder.figures.rows["parts of the suite that ran in earlier pieces"] = len(self.earlier)
             recorder.earlier = sum(result.seconds for result in self.earlier)

@@ -1,6 +1,6 @@
 """Threads, processes, signals and the end of an interpreter: python -m trust.threads [--long]
 
-Scenarios run in processes of their own (`trust/scenarios`), each so many times. Then tests of the suite run in several
+Scenarios (`trust/scenarios`) run in separate processes, each a number of times. Then tests of the suite run in several
 threads at once, by pytest-run-parallel.
 """
 
@@ -28,7 +28,7 @@ SOURCES = Path(adjoint.__file__).parents[1]
 
 @dataclass(frozen=True)
 class Group:
-    """A module of scenarios: how they begin in the source, how often each runs, what it is called in the figures."""
+    """A module of scenarios: their beginning in the source, the numbers of runs, the label in the figures."""
 
     module: str
     mark: str
@@ -53,7 +53,7 @@ THREADS = 4
 
 
 def unavailable(group: Group, name: str) -> str | None:
-    """Why a scenario cannot run here, or None."""
+    """The reason why a scenario cannot run here, or None."""
     if group.module != "interrupts":
         if not hasattr(os, "fork"):
             return "scenarios are forks of a process"
@@ -75,14 +75,17 @@ def environment() -> dict[str, str]:
 
 
 def run_scenarios(group: Group, names: Sequence[str], times: int) -> str | None:
-    """Run some so many times in forks of one process, or one after the other in it; what is wrong, or None."""
-    # Python 3.12 and newer warn of forks in processes that have threads, which is what these are about
+    """Run scenarios a number of times, in forks of one process or one after the other in it.
+
+    Returns the fault, or None.
+    """
+    # Python 3.12 and newer warn of forks in processes with threads, which these scenarios test
     command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-m", f"trust.scenarios.{group.module}"]
     ended = subprocess.run(
         [*command, ",".join(names), str(times)],
         env=environment(), cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    # signals that strike in finalizers are only printed
+    # Python only prints signals in finalizers
     silent = group.module == "interrupts" or not ended.stderr
     lines = [f"{name}: {times} times" for name in names]
     if ended.returncode == 0 and silent and [line for line in ended.stdout.splitlines() if line in lines] == lines:
@@ -106,7 +109,7 @@ def run_group(recorder: Recorder, group: Group, times: int, workers: int) -> Non
 
 
 def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
-    """Some cases of each test, each in several threads at once, but for those that change what the process shares."""
+    """Run some cases of each test in several threads at once. Tests that change the state of the process run alone."""
     if importlib.util.find_spec("pytest_run_parallel") is None:
         recorder.figures.not_run.append("tests in several threads: pytest-run-parallel is not installed")
         return
@@ -123,7 +126,7 @@ def run_suite(recorder: Recorder, folders: Iterable[str]) -> None:
 
 
 def outcomes(output: str) -> tuple[int, int]:
-    """How many tests passed, and how many of these in several threads, by what pytest prints.
+    """The number of tests that passed, and the number of these in several threads, by the output of pytest.
 
     >>> outcomes("12 tests were not run in parallel because of use of thread-unsafe functionality\\n40 passed in 3s")
     (40, 28)

@@ -1,1 +1,1 @@
-"""Random calls, programs, transforms and files, compared with what is known otherwise: `python -m trust.fuzz`."""
+"""Random calls, programs, transforms and files, compared with other results: `python -m trust.fuzz`."""

@@ -1,11 +1,11 @@
-"""Random cases, compared with what is known otherwise: python -m trust.fuzz [--long]
+"""Random cases, compared with other results: python -m trust.fuzz [--long]
 
     python -m trust.fuzz --only calls --minutes 1        so many minutes of one kind
     python -m trust.fuzz --replay calls:0:4711           one case in this process, with its traceback
     python -m trust.fuzz --torch /path/to/python         kinds that are compared with PyTorch, too
 
-The long form can be run in pieces: it goes on with the case behind the last one (build/trust/fuzz), and first carries
-out again what failed before.
+The long form can run in pieces. A piece first repeats the cases that failed before. Then it continues after the last
+case (build/trust/fuzz).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from trust.fuzz.campaign import Run
 from trust.fuzz.faults import Fault
 from trust.fuzz.kinds import KINDS, limited_memory
 
-#: The seed of the short form, and of the long one, whose cases are never the same ones.
+#: The seeds of the short and of the long form. The two forms have different cases.
 SHORT_SEED, LONG_SEED = 1, 0
 STATE = FOLDER / "fuzz"
 
 
 def stored(kind: str, seed: int) -> Run:
-    """What earlier pieces have carried out, here or where the figures of the long form were written."""
+    """The run of earlier pieces, on this machine or on the one that wrote the figures of the long form."""
     file = file_of(kind, seed)
     if not file.exists():
         return of_figures(kind, seed, figures.stored().get("fuzz"))
@@ -43,7 +43,7 @@ def stored(kind: str, seed: int) -> Run:
 
 
 def of_figures(kind: str, seed: int, earlier: Figures | None) -> Run:
-    """The run of a kind that figures describe: which case comes next, the cases that failed, its share of the time.
+    """The run of a kind according to figures: the next case, the cases that failed, its share of the time.
 
     >>> faults = ["`--replay files:0:1`: x", "`--replay views:0:2`: y"]
     >>> of_figures("files", 0, Figures("make fuzz", True, {"spoilt files": 600}, faults))
@@ -86,7 +86,7 @@ def run_kind(name: str, options: argparse.Namespace, until: float) -> Run:
 
 
 def report(run: Run, torch: str | None) -> list[str]:
-    """The faults of a run, those of one place together, with the shortest case of each."""
+    """The faults of a run, grouped by their place, with the shortest case of each group."""
     if not run.faults:
         return []
     if KINDS[run.kind].torch and not torch:
@@ -109,7 +109,7 @@ def report(run: Run, torch: str | None) -> list[str]:
 
 
 def replay(name: str, torch: str | None) -> int:
-    """Carry out one case here."""
+    """Run one case in this process."""
     kind, seed, number = name.split(":")
     cases = KINDS[kind].cases(int(seed), torch)
     with limited_memory():

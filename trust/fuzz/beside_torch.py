@@ -1,7 +1,7 @@
-"""adjoint against PyTorch: values, dtypes, properties, which lines are errors, gradients, tangents, second order.
+"""adjoint against PyTorch: values, dtypes, properties, errors of lines, gradients, tangents, second order.
 
-What PyTorch refuses is not compared. Where tangents differ, adjoint's are right if they are the transpose of its
-gradients, which are PyTorch's.
+Calls that PyTorch refuses are not compared. If tangents differ, adjoint's are right if they are the transpose of its
+gradients, and these equal PyTorch's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trust.fuzz.observations import Error, Observations, apart, same
 from trust.fuzz.options import numbers
 from trust.fuzz.peer import Peer
 
-#: Where PyTorch is wrong, or its own way is no better: what the case contains, which observations (patterns), and why.
+#: Cases where PyTorch is wrong, or where both ways are right: patterns of the case and of observations, and the reason.
 KNOWN = (
     (
         "register_hook",
@@ -101,14 +101,17 @@ KNOWN = (
     ),
     ("create_graph=True", r"v\d+ (requires_grad|is_leaf|grad_fn)", "gradients of linear functions need no history"),
 )
-#: Larger numbers are those of a matrix that is nearly singular.
+#: Larger numbers come from matrices that are nearly singular.
 LARGEST = 1e12
-#: Observations that PyTorch may lack, where its derivative of a function has none.
+#: Observations that PyTorch may lack, since it has no derivative of some functions.
 DERIVATIVES = ("gradient", "second", "tangent")
 
 
 class Cases(compared.Cases):
-    """Programs and calls with options. What PyTorch writes where it reads depends on the order of its loops."""
+    """Programs and calls with options.
+
+    Writes that overlap with reads are left out: in PyTorch they depend on its loops.
+    """
 
     overlaps = False
     others_may_end = True
@@ -126,7 +129,7 @@ class Cases(compared.Cases):
             if any(re.match(pattern, name) for pattern in left_out):
                 continue
             if has_nan and is_derivative(name) and is_part_finite(one):
-                continue  # derivatives through NaN: PyTorch's formulas lose some of them, as that of logcumsumexp
+                continue  # PyTorch's formulas lose some derivatives through NaN, for instance that of logcumsumexp
             if name in theirs and theirs_alone(one, theirs[name]):
                 if name.startswith(("line", "value")):
                     return
@@ -164,7 +167,7 @@ def alike(name: str, one: Any, two: Any, rounding: float) -> bool:
     if name.startswith("requires_grad"):
         return bool(one or not two)
     if is_derivative(name) and is_part_finite(two):
-        # where there is no derivative, which elements are no numbers is a formula's own affair
+        # where there is no derivative, each formula has NaN at other elements
         return isinstance(one, np.ndarray) and one.shape == two.shape and one.dtype == two.dtype
     if isinstance(two, np.ndarray) and two.dtype.kind in "fc" and np.max(np.abs(two), initial=0) > LARGEST:
         return True

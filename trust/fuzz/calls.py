@@ -1,9 +1,9 @@
 """Random calls of the whole public surface: does any end in a signal, a hang or an internal error?
 
-A call is an expression, which is what is reported: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor.
-Half of the calls are right ones (tests/support/function_calls.py) of which some arguments are changed; the others are
-made of values of all kinds. Bad arguments may raise whatever says what is wrong: TypeError, ValueError, RuntimeError,
-IndexError ... What they may not raise is an error of an internal kind (KINDS) that passed through adjoint's own code.
+A call is an expression, which the report shows: `A` is adjoint, `T(values, dtype, requires_grad)` makes a tensor. Half
+of the calls are right calls (tests/support/function_calls.py) with some other arguments. The other calls have values of
+all kinds. Bad arguments may raise errors that describe the fault: TypeError, ValueError, RuntimeError, IndexError ...
+They may not raise an error of an internal kind (KINDS) that passed through adjoint's own code.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from trust.figures import ROOT
 from trust.fuzz.faults import Fault
 
-#: Errors that tell of the inside. A ZeroDivisionError, say, is none: Python's own functions answer so; a BufferError is
-#: what the protocol of DLPack has for arrays that cannot be given.
+#: Errors of an internal kind. A ZeroDivisionError is not internal, since Python's own functions raise it. A BufferError
+#: is not internal, since the protocol of DLPack has it for arrays that cannot be exported.
 KINDS = (
     AttributeError, AssertionError, KeyError, NameError, RecursionError, SystemError, StopIteration, GeneratorExit,
     ReferenceError,
@@ -41,7 +41,7 @@ METHODS = (
     "__mod__", "__and__", "__lshift__", "__iadd__", "__imul__", "__contains__", "__rpow__", "__len__", "__iter__",
     "__index__", "__array__", "__eq__", "__lt__", "__neg__", "__invert__", "__deepcopy__", "__format__",
 )  # fmt: skip
-#: What is not called: it ends or changes the process (files, threads, settings, other libraries' state), or waits.
+#: Functions that are not called. They end or change the process (files, threads, settings, other libraries), or wait.
 LEFT_OUT = frozenset(
     [
         "save",
@@ -116,7 +116,7 @@ LEFT_OUT = frozenset(
     ]
 )
 
-#: Beginnings of the names of functions that run NumPy's or SciPy's own code where no argument is a tensor.
+#: Beginnings of names of functions that run NumPy's or SciPy's own code if no argument is a tensor.
 OVER_A_LIBRARY = ("A.numpy.", "A.scipy.")
 #: How expressions of tensors begin.
 TENSORS = ("T(", "R(", "F(")
@@ -334,7 +334,7 @@ class Target(NamedTuple):
 
 
 def parameters_of(function: Callable[..., Any], method: bool) -> tuple[tuple[tuple[str, bool, bool], ...], bool]:
-    """The parameters of a function, as far as it tells."""
+    """The parameters of a function, as far as its signature is known."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -371,7 +371,9 @@ def surface() -> list[Target]:
                 continue  # the library's own, which takes no tensors
             if (
                 each in LEFT_OUT
-                or (each.endswith("_zeros") and name == "scipy.special")  # as long as SciPy takes for so many
+                or (
+                    each.endswith("_zeros") and name == "scipy.special"
+                )  # SciPy computes all of them, which may take very long
                 or not callable(value)
                 or (isinstance(value, type) and issubclass(value, BaseException))
             ):
@@ -506,7 +508,7 @@ class Cases:
 
 
 def names() -> dict[str, Any]:
-    """What expressions refer to."""
+    """The names in expressions."""
     import numpy
 
     import adjoint
@@ -533,7 +535,7 @@ def names() -> dict[str, Any]:
 
 
 def carried_out(text: str, space: dict[str, Any]) -> None:
-    """Evaluate a call, and derive its result."""
+    """Evaluate a call, and run a backward pass from its result."""
     import adjoint
 
     result = eval(text, dict(space))
@@ -547,7 +549,7 @@ def carried_out(text: str, space: dict[str, Any]) -> None:
 def internal(error: BaseException) -> str | None:
     """Where adjoint's own code raised an error of an internal kind, or None."""
     if not isinstance(error, KINDS) or (isinstance(error, AssertionError) and error.args):
-        return None  # PyTorch says some things by an AssertionError, in words
+        return None  # PyTorch raises some AssertionErrors with a message
     frames = traceback.extract_tb(error.__traceback__)
     if frames and frames[-1].filename == "<string>" and len(frames) > 2:
         return None  # an error of a function in the expression, which adjoint called
@@ -556,7 +558,7 @@ def internal(error: BaseException) -> str | None:
         for frame in frames
         if f"{os.sep}adjoint{os.sep}" in frame.filename or frame.filename.startswith("src/adjoint")
     ]
-    # what a library says of plain values, which only pass through, is its own answer
+    # errors of other libraries for plain values are their own answers
     return frames_here[-1] if frames_here and not frames_here[-1].startswith("namespaces.py") else None
 
 

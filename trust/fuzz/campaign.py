@@ -1,4 +1,4 @@
-"""Many cases in child processes, which are watched: a signal, an early end and a hang are faults too."""
+"""Many cases in child processes. A signal, an early end and a hang of a process are faults, too."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from trust.fuzz.faults import Fault
 from trust.fuzz.kinds import KINDS
 from trust.threads import environment
 
-#: So much processor time may a case take.
+#: The seconds of processor time that a case may take.
 SECONDS = 20
-#: So long may a case wait without using the processor: other processes may hold it.
+#: The seconds that a case may wait without using the processor, since other processes may use it.
 SECONDS_ASLEEP = 60
 
 
 @dataclass
 class Run:
-    """Cases of one kind that were carried out: all below `next`, in so many seconds, and the faults by number."""
+    """The cases of one kind that have run: all below `next`. seconds: their time. faults: their faults by number."""
 
     kind: str
     seed: int
@@ -34,7 +34,7 @@ class Run:
 
 
 class Worker:
-    """A child process at work on a range of cases, started again behind a case that ended it."""
+    """A child process that runs a range of cases. If a case ends it, it starts again with the next case."""
 
     def __init__(self, run: Run, first: int, last: int, folder: Path, torch: str) -> None:
         self.run, self.first, self.next, self.last, self.torch = run, first, first, last, torch
@@ -112,7 +112,7 @@ class Worker:
 def go_on(
     run: Run, last: int, *, workers: int, until: float, torch: str = "", save: Callable[[Run], None] = lambda run: None
 ) -> None:
-    """Carry out the cases below `last` that are left, as many as begin before a moment of time.monotonic()."""
+    """Run the remaining cases below `last`. No case begins after `until`, a time of time.monotonic()."""
     start, before = time.monotonic(), run.seconds
     at_once = KINDS[run.kind].at_once
     first = run.next
@@ -130,7 +130,7 @@ def go_on(
 
 
 def still(run: Run, torch: str = "") -> None:
-    """Carry out the cases with faults again, each in a process of its own, and forget those that are right now."""
+    """Repeat the cases with faults, each in its own process, and remove those that are right now."""
     for number in sorted(run.faults):
         again = Run(run.kind, run.seed, number)
         go_on(again, number + 1, workers=1, until=float("inf"), torch=torch)

@@ -1,6 +1,6 @@
-"""A process that carries out a range of cases: python -m trust.fuzz.child KIND SEED FIRST LAST PLACE TORCH
+"""A process that runs a range of cases: python -m trust.fuzz.child KIND SEED FIRST LAST PLACE TORCH
 
-It writes faults to the standard output, a line of JSON each, and the number of the case at work to a file.
+It writes each fault to the standard output as a line of JSON, and the number of the current case to the file PLACE.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from trust.fuzz.peer import Peer, observed
 from trust.fuzz.programs import Program
 
 Case = Program | Call
-#: Of which dtypes the inputs of a program are.
+#: The dtypes of the inputs of a program.
 DTYPES = 5 * [("float64",)] + 3 * [("float64", "float32")] + 2 * [("complex128", "complex128", "float64")]
 
 
@@ -24,7 +24,7 @@ class Cases:
 
     #: Whether programs write to memory from which they read.
     overlaps = True
-    #: Whether the end of the other process is its own affair.
+    #: Whether the other process may end without a fault of adjoint.
     others_may_end = False
 
     def __init__(self, seed: int, peer: Peer) -> None:

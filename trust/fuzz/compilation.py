@@ -1,8 +1,9 @@
-"""Random programs and calls compiled and as they are: values, effects, gradients and those of gradients.
+"""Random programs and calls, compiled and eager: values, effects, gradients and gradients of gradients.
 
-A function takes two tensors and sees one, or it is a call with random options, which takes all its inputs, indices and
-masks too. It is called six times: twice on equal shapes, without recording, on another shape or layout, in inference
-mode, and as at first; the arguments have other values each time. A function may write to what it takes.
+A function has two tensors as arguments and one in its closure. Or it is a call with random options whose arguments are
+all inputs, with indices and masks. It is called six times: twice on equal shapes, without recording, on another shape
+or layout, in inference mode, and again like the first time. The arguments have other values each time. A function may
+write to its arguments.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from trust.fuzz.observations import (
 from trust.fuzz.options import Call
 from trust.fuzz.programs import Program
 
-#: A call: how much longer the first axis is, and the mode.
+#: The calls: the additional length of the first axis, and the mode.
 CALLS = (
     (0, adjoint.enable_grad),
     (0, adjoint.enable_grad),
@@ -42,7 +43,7 @@ CALLS = (
     (0, adjoint.enable_grad),
 )
 WEIGHTS: tuple[programs.Weights, ...] = (programs.PURE, programs.LOCAL, programs.KINKS, programs.COMPILED)
-#: In the place of an observation that is not there.
+#: Stands for a missing observation.
 MISSING = "nothing"
 #: The share of programs that have tensors of a thousand elements.
 LARGE = 0.15
@@ -88,7 +89,10 @@ def case_of(name: str) -> Program | Call:
 
 
 def function(program: Program) -> Callable[[Any], Callable[..., Any]]:
-    """The maker of a function of the tensor that it sees. With odd seeds it writes to its arguments themselves."""
+    """The maker of the function, which gets the tensor of the closure.
+
+    With odd seeds the function writes to its arguments.
+    """
     names = [entry[0] for entry in program.inputs]
     copies = [] if program.seed % 2 else [f"{', '.join(names)} = {', '.join(f'{name} * 1' for name in names)}"]
     lefts = [line.split(" = ")[0] for line in program.lines]
@@ -107,7 +111,7 @@ def function_of_call(call: Call) -> Callable[..., Any]:
 
 
 def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
-    """What can be seen of all calls."""
+    """The observations of all calls."""
     closure: list[Any] = []
     if isinstance(case, Program):
         closure = programs.inputs_of(adjoint, case)[2:]
@@ -136,7 +140,7 @@ def observed(case: Program | Call, wrap: Callable[[Any], Any]) -> Observations:
 
 
 def arguments(case: Program | Call, k: int, other: int) -> list[Any]:
-    """The arguments of call k; other: of another length or layout."""
+    """The arguments of call k. other: they have another length or layout."""
     return arguments_of_program(case, k, other) if isinstance(case, Program) else arguments_of_call(case, k, other)
 
 
@@ -203,7 +207,7 @@ def is_recorded(y: Any) -> bool:
 
 
 def fault(case: Program | Call) -> Fault | None:
-    """How the compiled function differs."""
+    """The difference of the compiled function, or None."""
 
     def as_it_is(shake: int) -> Observations:
         return observed(replace(case, shake=shake), lambda f: f)
@@ -213,7 +217,7 @@ def fault(case: Program | Call) -> Fault | None:
     refused = [
         name for name, outcome in compiled.items() if isinstance(outcome, Error) and outcome.text in (HISTORY, CHANGED)
     ]
-    # a gradient with a history that is refused, and what would have been seen of it
+    # a refused gradient with a history, and the observations that would follow from it
     left_out = tuple(part for name in refused for part in (name, name.replace("gradient", "second order")))
     for name in [*plain, *(name for name in compiled if name not in plain)]:
         if name.startswith(left_out or ("none",)):

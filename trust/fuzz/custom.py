@@ -1,4 +1,4 @@
-"""Custom functions for programs, of one library: what they save, write to, return as views and leave out.
+"""Custom functions for programs, of one library. They differ in what they save, modify, return as a view and leave out.
 
 This module runs beside PyTorch too, and does not import adjoint.
 """

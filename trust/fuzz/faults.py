@@ -1,4 +1,4 @@
-"""What a case of a fuzzer answers."""
+"""The faults of a fuzzer's cases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class Fault(NamedTuple):
-    """What is wrong with a case: of which kind, at which place of the source or in which function, and what it says."""
+    """A fault of a case: its kind, its place in the source or its function, and its message."""
 
     kind: str
     where: str
@@ -17,10 +17,10 @@ class Cases(Protocol):
     """The cases of one seed. A number names a case: it is the same in each process."""
 
     def text(self, number: int) -> str:
-        """The case as a program or an expression, to be read."""
+        """The case as a program or an expression, for people to read."""
 
     def fault(self, number: int) -> Fault | None:
-        """Carry the case out; what is wrong, or None."""
+        """Run the case. Returns its fault, or None."""
 
     def close(self) -> None:
-        """Give back what the cases hold: another process, a folder."""
+        """Release the resources of the cases: another process, a folder."""

@@ -1,9 +1,9 @@
-"""Files that somebody spoilt: archives and pickles for adjoint.load, traces for the viewer, traces of nvprof.
+"""Damaged files: archives and pickles for adjoint.load, traces for the viewer, traces of nvprof.
 
-A case is a chain of MUTATIONS files of one format. Each is a mutation of a file of a pool, which begins with valid
-files and with pickles that call what they like. A file that takes the reader where none was before joins the pool:
-coverage by sys.settrace guides the mutations. Reading may raise the errors of its documentation, and nothing else; it
-may not ask for gigabytes, and audit events tell of whatever else it does: opening, starting, importing.
+A case is a chain of MUTATIONS files of one format. Each file is a mutation of a file of a pool. The pool begins with
+valid files, and with pickles that call dangerous functions. A file joins the pool if the reader runs new lines for it,
+according to sys.settrace. The reader may raise only the errors of its documentation. It may not allocate gigabytes.
+Audit events show its other actions: opening files, starting processes, importing modules.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from adjoint.tools.profiler import nvprof, view
 from trust.fuzz.faults import Fault
 
 MUTATIONS = 300
-#: Whose lines are counted.
+#: The modules whose lines are counted.
 READERS = tuple(
     os.path.join("adjoint", *parts)
     for parts in (
@@ -59,7 +59,7 @@ Edge = tuple[str, int, int]
 
 
 class Format(NamedTuple):
-    """How files of one kind begin, are read, and fail."""
+    """A format: its first files, its reader, and the errors of the reader."""
 
     corpus: Callable[[], list[bytes]]
     reader: Callable[[Path], Any]
@@ -80,7 +80,7 @@ class Call:
 
 
 def objects() -> list[Any]:
-    """What save() writes."""
+    """A file that save() writes."""
     x = adjoint.arange(6.0).reshape(2, 3)
     model = adjoint.nn.Linear(2, 1)
     return [
@@ -92,7 +92,7 @@ def objects() -> list[Any]:
 
 
 def calls() -> list[Any]:
-    """What a file would have called."""
+    """A function that a file tries to call."""
     return [
         Call(os.system, ("touch executed",)), Call(eval, ("1 + 1",)), Call(np.ndarray, ((2,), "f8", b"0" * 8)),
         Call(getattr, (np.ndarray, "tobytes")), Call(np.load, ("executed",)), Call(bytearray, (2**40,)),
@@ -154,7 +154,7 @@ def databases() -> list[bytes]:
 
 
 def load(path: Path) -> None:
-    """Read a file, and every element of what it has."""
+    """Read a file, and every element of its contents."""
     rest = [adjoint.load(path)]
     ids: set[int] = set()
     while rest:
@@ -171,7 +171,7 @@ def load(path: Path) -> None:
 
 
 def check_array(value: Any) -> None:
-    """Let the elements be read; strides of 0 can make many of few."""
+    """Read the elements of a tensor. Strides of 0 can turn few elements into many."""
     if value.layout is adjoint.strided and value.numel() <= 10**6 and value.dtype is not adjoint.bfloat16:
         value.detach().numpy().copy()
 
@@ -265,7 +265,7 @@ def next_file(draw: random.Random, data: bytes, pool: list[bytes]) -> bytes:
 
 
 class Watch:
-    """Notes which lines of the readers follow each other, and what else a reader does."""
+    """Notes the pairs of lines that the readers run, and the other actions of a reader."""
 
     def __init__(self) -> None:
         self.edges: set[Edge] = set()
@@ -305,7 +305,7 @@ class Watch:
 
 
 class Cases:
-    """Chains of spoilt files."""
+    """Chains of damaged files."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

@@ -1,4 +1,4 @@
-"""The kinds of cases: what they are called, how many a run takes, what they need."""
+"""The kinds of cases: their names, the numbers of cases in a run, their requirements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trust.fuzz.faults import Cases
 class Kind:
     """One kind of cases.
 
-    module: the module of trust.fuzz whose class `Cases` has them. label: what the figures call them. short, long: how
-    many cases the two forms take. at_once: how many a process takes before it is replaced. torch: the cases are
-    compared with PyTorch's, whose interpreter `--torch` names. each: what a case counts for in the figures.
+    module: the module of trust.fuzz with the class `Cases`. label: the name in the figures. short, long: the numbers of
+    cases of the two forms. at_once: the number of cases that a process runs before another one replaces it. torch: the
+    cases need PyTorch, whose interpreter `--torch` names. each: the count of one case in the figures.
     """
 
     module: str
@@ -34,13 +34,13 @@ class Kind:
         return cases
 
 
-#: So many bytes of memory may a process take that carries out cases; a MemoryError is an answer.
+#: The bytes of memory that a process with cases may use. A MemoryError is a right answer.
 MEMORY = 3 << 30
 
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """A block in which this process has only so much memory."""
+    """A block in which this process has only this amount of memory."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
     try:

@@ -1,4 +1,4 @@
-"""What a library shows of a program: errors line by line, values, properties, gradients, and those of gradients.
+"""The observations of a program in a library: errors by line, values, properties, gradients, gradients of gradients.
 
 This module runs beside PyTorch too, and does not import adjoint.
 """
@@ -13,8 +13,8 @@ from trust.fuzz import programs
 from trust.fuzz.observations import Error, Observations, array, array_or_none, attempt
 from trust.fuzz.programs import Program
 
-#: Errors that end a program: which values an operation keeps, and which calls it is made of, is a library's own affair;
-#: some writes to elements that share memory are deprecated in PyTorch, and refused here.
+#: Errors that end a program. Libraries save different values for an operation and compose it of different calls.
+#: PyTorch deprecates some writes to elements that share memory, and adjoint refuses them.
 OWN_AFFAIR = re.compile(
     "modified by an inplace operation|second time|its base or another view|view size is not compatible"
     "|more than one element of the written-to tensor"
@@ -46,7 +46,10 @@ def observe(library: Any, program: Program) -> Observations:
 
 
 def outcomes(program: Program, space: dict[str, Any]) -> Observations:
-    """Whether each line runs, until one fails in a library's own way, or needs the result of one that failed."""
+    """Whether each line runs.
+
+    The list ends at an error that may differ between libraries, or at a line without its operands.
+    """
     observed: Observations = []
     failed = False
     for k, line in enumerate(program.lines):

@@ -1,8 +1,9 @@
-"""Random nests of transforms over random functions, beside the same derivatives by nested backward passes alone.
+"""Random nests of transforms over random functions, compared with nested backward passes.
 
-A function is a random program of one argument and two tensors that it sees, or a call with random options of one of
-its inputs. A nest applies transforms to it one after another, by each of the two tables (transforms.py). Both nests are
-called at the same point; then their results are differentiated by the argument and by what the function sees.
+A function is a random program with one argument and two tensors in its closure. Or it is a call with random options, as
+a function of one of its inputs. A nest applies transforms to it one after another, by each of the two tables
+(transforms.py). Both nests are called at the same point. Then their results are differentiated by the argument and by
+the tensors of the closure.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from trust.fuzz.transforms import (
 )
 
 SHAPES = ((3,), (2, 3), (2, 2), (), (1, 2))
-#: How many of the functions are calls, and how many elements their resized inputs have at most.
+#: The share of calls among the functions, and the largest number of elements of their resized inputs.
 CALLS, MOST_ELEMENTS = 0.6, 60
-#: Derivatives of derivatives of large numbers are rounding.
+#: Larger numbers are not compared: their higher derivatives are only rounding.
 LARGEST = 1e12
 TOLERANCE = 1e-6
-#: What is refused, as PyTorch does, where loops and passes are not: by vmap, by dual numbers of dual numbers, and by
-#: passes that go through values without effect.
+#: Errors that PyTorch raises as well, although loops and nested passes work: in vmap, for dual numbers of dual numbers,
+#: and in passes through values without effect.
 REFUSED = re.compile(
     "view size is not compatible|is not possible because there exists a Tensor `other`|support dynamic shape"
     "|as_strided..: the members of a batch under vmap|Nested forward mode AD|modified by an inplace operation"
@@ -51,9 +52,9 @@ REFUSED = re.compile(
 
 @dataclass(frozen=True)
 class Nest:
-    """A program and which of its tensors it returns, or a call and the number of the input that is the argument.
+    """A program and the names of its results, or a call and the number of the input that is the argument.
 
-    transforms: from the inside to the outside.
+    transforms: from the innermost to the outermost.
     """
 
     program: Program | Call
@@ -103,7 +104,7 @@ def drawn_call(draw: random.Random) -> tuple[Call, str]:
 
 
 def drawn_program(draw: random.Random, n_lines: int) -> tuple[Program, str]:
-    """A program, and which of its tensors it returns: the last one, or the last three."""
+    """A program, and its result: the last tensor, or the last three."""
     program = programs.program(
         adjoint, draw.randrange(2**40), programs.LOCAL, n_lines=draw.randint(2, n_lines), shapes=SHAPES
     )
@@ -114,7 +115,7 @@ def drawn_program(draw: random.Random, n_lines: int) -> tuple[Program, str]:
 
 
 def parts_of(nest: Nest) -> tuple[Any, list[Any], Function]:
-    """The argument, what the innermost function sees and may need a gradient of, and the function."""
+    """The argument, the tensors of the closure that may need a gradient, and the function."""
     if isinstance(nest.program, Program):
         x, *closure = programs.inputs_of(adjoint, nest.program)
         return x, closure, function_of_program(nest.program, nest.result, closure)
@@ -164,7 +165,7 @@ def observed(nest: Nest, table: dict[str, Transform]) -> Observations:
 
 
 def fault(nest: Nest) -> Fault | None:
-    """What is wrong with a nest."""
+    """The fault of a nest, or None."""
     if "dual" in nest.transforms and "Function" in nest.transforms[nest.transforms.index("dual") :]:
         return None  # dual numbers have no tangents inside of a custom function, as in PyTorch
 

@@ -1,4 +1,4 @@
-"""What can be seen of tensors and errors, under names, so that two libraries or two forms of one can be compared.
+"""Named observations of tensors and errors, for the comparison of two libraries or of two forms of adjoint.
 
 This module runs beside PyTorch too, and does not import adjoint.
 """
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Names, and what is seen: an array, an Error, or a plain value.
+#: Names and observations: an array, an Error, or a plain value.
 Observations = list[tuple[str, Any]]
 
 
@@ -22,11 +22,11 @@ class Error(NamedTuple):
 
 
 def attempt(call: Callable[[], Any]) -> Any:
-    """What a call gives, or its error."""
+    """The result of a call, or its error."""
     try:
         return call()
     except NameError:
-        raise  # a line without those that it needs: no program
+        raise  # a line without its operands is no program
     except Exception as error:
         return Error(type(error).__name__, str(error))
 
@@ -44,16 +44,16 @@ def array_or_none(tensor: Any) -> np.ndarray[Any, Any] | None:
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
-    """How far numbers may be apart, as a part of the largest of them."""
+    """The allowed distance of numbers, relative to the largest of them."""
     return {2: 2e-2, 4: 1e-3}.get(np.zeros(0, dtype).real.itemsize, 1e-7) if dtype.kind in "fc" else 0.0
 
 
-#: The same where some numbers on the way are rounded to less than 64 bits.
+#: The tolerance if some intermediate numbers are rounded to less than 64 bits.
 NARROW = 2e-3
 
 
 def same(one: Any, other: Any, tol: float = 0.0) -> bool:
-    """Whether two observations agree, numbers up to rounding, but for `tol` at least, and None with zeros."""
+    """Whether two observations agree: numbers up to rounding, at least up to `tol`, and None with zeros."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         if one.shape != other.shape or one.dtype != other.dtype:
             return False
@@ -70,9 +70,9 @@ def same(one: Any, other: Any, tol: float = 0.0) -> bool:
     return bool(type(one) is type(other) and one == other)
 
 
-#: By how much inputs change: a few units in the last place.
+#: The relative change of inputs: a few units in the last place.
 SHAKE = {"float64": 2.0**-46, "float32": 2.0**-17, "float16": 2.0**-9, "bfloat16": 2.0**-6}
-#: How often a case is carried out again to see whether an observation is steady.
+#: The numbers of the further runs that show whether an observation is steady.
 SHAKES = (1, 2, 3)
 
 
@@ -86,9 +86,9 @@ def shaken(values: np.ndarray[Any, Any], number: int, dtype: str) -> np.ndarray[
 
 
 def is_steady(name: str, one: Any, again: Callable[[int], Any], tol: float = 0.0) -> bool:
-    """Whether numbers stay as they are where the inputs change by rounding, as `again` observes them or fails to.
+    """Whether numbers stay the same when the inputs change by rounding. `again` observes them, or fails.
 
-    Elsewhere are ties, jumps and differences of equal numbers: there are no right numbers to compare with.
+    Other numbers belong to ties, jumps and differences of equal numbers. There are no right numbers to compare with.
     """
     if not isinstance(one, np.ndarray):
         return True
@@ -98,7 +98,7 @@ def is_steady(name: str, one: Any, again: Callable[[int], Any], tol: float = 0.0
 
 
 def apart(one: Any, other: Any) -> str:
-    """Two observations that differ, in words: of arrays the elements that differ most."""
+    """The difference of two observations in words. For arrays, these are the elements that differ most."""
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
         return f"{text_of(one)} against {text_of(other)}"
     if one.shape != other.shape or one.dtype != other.dtype or not one.size:

@@ -22,12 +22,12 @@ LINES = [
     for line in (Path(__file__).parent / "grammar.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 ]
-#: Functions with a kink, or worse, where elements are equal: these get no inputs with equal rows.
+#: Functions with a kink or a jump at equal elements. Their inputs have no equal rows.
 TIES = re.compile(
     "max|min|sort|median|quantile|segment|svd|norm|lstsq|std|cond|dist|topk|eig|kthvalue|clamp|mode|pinv|loss|det|linalg|inverse|corrcoef"
 )
 CHOICE = re.compile(r"<([^<>]*)>")
-#: The dtype of all inputs, and how often it is drawn.
+#: The dtypes of the inputs, repeated according to their frequency.
 DTYPES = {"float64": 12, "float32": 3, "complex128": 4, "float16": 1, "bfloat16": 1}
 ROUNDING = {"float32": NARROW, "float16": 16 * NARROW, "bfloat16": 64 * NARROW}
 #: An input, the numbers in its parentheses, and the lengths that one of them may become.
@@ -51,7 +51,7 @@ class Call:
 
     @property
     def rounding(self) -> float:
-        """How far numbers are rounded apart on the way, more than those of 64 bits."""
+        """The additional tolerance for intermediate numbers of less than 64 bits."""
         return ROUNDING.get(self.dtype, 0.0)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Call:
 
 
 def call(seed: int, most: int = MOST_ELEMENTS) -> Call:
-    """The call of a seed, whose inputs have so many elements at most, or as many as its text says."""
+    """The call of a seed. Its inputs have at most this number of elements, or the number in its text."""
     draw = random.Random(f"call {seed}")
     text = draw.choice(LINES)
     while CHOICE.search(text):
@@ -70,7 +70,7 @@ def call(seed: int, most: int = MOST_ELEMENTS) -> Call:
 
 
 def resized(text: str, draw: random.Random, most: int) -> str:
-    """The call with another length of the axes that are as long as one of them: in inputs, or wherever it stands."""
+    """The call with another length of all axes of one length, in its inputs or in its whole text."""
     lengths = sorted({number for _, numbers in SHAPE.findall(text) for number in re.findall(r"\d+", numbers)})
     if not lengths:
         return text
@@ -83,12 +83,12 @@ def resized(text: str, draw: random.Random, most: int) -> str:
 
 
 class Inputs:
-    """Makes the inputs of a call in the order in which the expression asks for them, as tensors of one library."""
+    """Makes the inputs of a call as tensors of one library, in the order of the expression."""
 
     def __init__(self, library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> None:
         self.library, self.call, self.wrap = library, call, wrap
         self.leaves: list[Any] = []
-        #: All inputs, those that are not differentiated too.
+        #: All inputs, also those without derivatives.
         self.all: list[Any] = []
         self.count = 0
 
@@ -114,7 +114,7 @@ class Inputs:
         elif kind == 3 and values.ndim:
             tensor_with_layout = tensor(np.concatenate([values[:1], values]))[1:]
         elif kind == 4 and values.ndim and values.shape[0] > 1 and not TIES.search(self.call.text):
-            # elements that share memory become different ones where they are shaken
+            # elements that share memory become different elements when they are shaken
             repeated = values[:1] if not self.call.shake else np.broadcast_to(values[:1], values.shape)
             tensor_with_layout = tensor(repeated).expand(values.shape)
         else:
@@ -180,7 +180,7 @@ def outputs(library: Any, call: Call, wrap: Callable[[Any, int], Any]) -> tuple[
 
 
 def evaluated(library: Any, call: Call, inputs: Inputs | Stored) -> list[Any]:
-    """The tensors that a call gives."""
+    """The tensors in the result of a call."""
     space = {
         "L": library, "F": library.nn.functional, "inf": float("inf"), "nan": float("nan"),
         "X": inputs.real, "P": inputs.positive, "D": inputs.definite, "I": inputs.integers, "B": inputs.mask,
@@ -210,14 +210,14 @@ def leaf(tensor: Any, k: int) -> Any:
 
 
 def leaf_for(seed: int, share: float) -> Callable[[Any, int], Any]:
-    """What makes leaves: so many inputs of a seed need a gradient."""
+    """A maker of leaves. This share of the inputs needs a gradient."""
     draw = random.Random(f"leaves {seed}")
     needs = [draw.random() < share for _ in range(16)]
     return lambda tensor, k: tensor.requires_grad_(needs[k])
 
 
 def observe(library: Any, call: Call) -> Observations:
-    """What a library shows: values, gradients and those of gradients, and tangents."""
+    """The observations of a call: values, gradients, gradients of gradients, and tangents."""
     library.set_grad_enabled(True)
     results_and_leaves = attempt(lambda: outputs(library, call, leaf))
     if isinstance(results_and_leaves, Error):

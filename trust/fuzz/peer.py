@@ -1,8 +1,8 @@
-"""Another process that carries out the same cases: with PyTorch, or with adjoint as plain Python.
+"""Another process that runs the same cases, with PyTorch or with adjoint as plain Python.
 
     python -m trust.fuzz.peer torch
 
-It reads pickled cases from its standard input and answers what it observes. Both ends belong to one run.
+It reads pickled cases from its standard input, and answers with its observations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trust.fuzz.options import Call
 from trust.fuzz.programs import Program
 
 SIZE = struct.Struct("<q")
-#: So much memory may the process reserve; the interpreter and PyTorch's libraries are a part of it.
+#: The memory that the process may reserve, with the interpreter and PyTorch's libraries.
 MEMORY = 8 << 30
 #: The number of the call by which a process ends together with the one that started it (Linux).
 PR_SET_PDEATHSIG = 1
@@ -46,7 +46,7 @@ class Peer:
         )
 
     def observe(self, case: Program | Call) -> Observations | None:
-        """What the other library shows; None where its process ends."""
+        """The observations of the other library. None if its process ends."""
         assert self.process.stdin is not None and self.process.stdout is not None
         try:
             send(self.process.stdin, case)
@@ -76,7 +76,7 @@ def receive(file: IO[bytes]) -> Any:
 
 
 def observed(library: Any, case: Program | Call) -> Observations:
-    """What a library shows of a case of either kind."""
+    """The observations of a case of either kind in a library."""
     return lines.observe(library, case) if isinstance(case, Program) else options.observe(library, case)
 
 
@@ -84,7 +84,7 @@ def main(name: str) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     # cases may print
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    # the process that asks may have a smaller limit, which would be inherited, and may be killed
+    # the parent process may have a smaller limit, which this one inherits; it may also be killed
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Faults that are planted, one of each kind, by which the tests see that none is missed."""
+"""Planted faults, one of each kind. The tests check that none of them is missed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trust.fuzz.faults import Fault
 
 
 class Cases:
-    """Right ones, and at 1 to 4 a fault, a signal, a hang and an early end."""
+    """Right cases, but cases 1 to 4 are a fault, a signal, a hang and an early end."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

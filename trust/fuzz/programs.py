@@ -1,7 +1,7 @@
 """Random programs as text: lines of calls under names that adjoint and PyTorch share. `L` is the library.
 
-A program is drawn line by line. Each line is tried at once, so that its operands have shapes that fit; lines that fail
-are kept now and then, since errors are compared too. This module runs beside PyTorch too, and does not import adjoint.
+A program is drawn line by line. Each line is tried at once, so that the shapes of its operands fit. Some lines that
+fail stay, since errors are compared too. This module runs beside PyTorch too, and does not import adjoint.
 
     v3 = v0.sin()
     v4 = v3.mT[..., 1:]
@@ -68,7 +68,7 @@ MOST_ELEMENTS = 96
 LARGE = ((1100,), (33, 40), (7, 11, 13), (2, 1030), (1030, 2), (1,), (40, 1), (5, 300), (300,), (40,))
 #: The names of the inputs.
 FIRST = ("v0", "v1", "v2")
-#: Errors that a line may answer.
+#: Errors that a line may raise.
 ERRORS = (
     RuntimeError,
     TypeError,
@@ -96,7 +96,7 @@ class Program:
 
     @property
     def rounding(self) -> float:
-        """How far numbers are rounded apart on the way, more than those of 64 bits."""
+        """The additional tolerance for intermediate numbers of less than 64 bits."""
         return NARROW if any(word in str(self) for word in ("float32", "float()", "half()")) else 0.0
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Program:
 
 # inputs ---------------------------------------------------------------------------------------------------------------
 
-#: A layout is what is done to twice as many elements, or to transposed ones: (shape to draw, change).
+#: A layout: the shape of the drawn array, and the change that gives the input.
 LAYOUTS: dict[str, tuple[Callable[[tuple[int, ...]], tuple[int, ...]], Callable[[Any], Any]]] = {
     "plain": (lambda shape: shape, lambda x: x),
     "transposed": (lambda shape: shape[::-1], lambda x: x.permute(tuple(range(x.ndim - 1, -1, -1)))),
@@ -197,7 +197,7 @@ def names(library: Any, program: Program, leaves: bool = True) -> dict[str, Any]
 
 
 def statement(draw: random.Random, weights: Weights, space: dict[str, Any], overlaps: bool = True) -> str:
-    """A line whose operands exist. overlaps: what is written to may lie partly in the memory of what is read."""
+    """A line whose operands exist. overlaps: a line may write to memory that it also reads."""
     kind = draw.choices(list(weights), list(weights.values()))[0]
     tensors = [name for name in space if name.startswith("v")]
     recent = tensors[-4:] if draw.random() < 0.6 else tensors
@@ -220,7 +220,7 @@ def meet(first: Any, second: Any) -> bool:
 
 
 def carried_out(line: str, space: dict[str, Any]) -> BaseException | None:
-    """Run a line; the error that it answers."""
+    """Run a line. Returns its error, or None."""
     try:
         exec(line, space)
     except ERRORS as error:
@@ -244,7 +244,7 @@ def cleaned(space: dict[str, Any], most: int) -> None:
 
 
 def shortened(whole: Program, fails: Callable[[Program], bool]) -> Program:
-    """The program with as many lines left out as the failure stays."""
+    """The shortest program that still fails: lines are removed one by one."""
     lines = list(whole.lines)
     changed = True
     while changed:

@@ -1,5 +1,7 @@
-"""Transforms of functions of a tensor, in two tables: by what adjoint offers for them (`OWN`), and by `autograd.grad`
-with `create_graph=True` and loops (`PLAIN`). `L` is the library.
+"""Transforms of functions of a tensor, in two tables.
+
+`OWN` has adjoint's transforms. `PLAIN` has the same transforms by `autograd.grad` with `create_graph=True` and loops.
+`L` is the library.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def by_third_jet(L: Any, f: Function) -> Function:
 
 
 def by_compile(L: Any, f: Function) -> Function:
-    """A function that is recorded, and replayed at the point that counts."""
+    """A function that is recorded, and replayed at the given point."""
     compiled = L.compile(f)
 
     def replayed(x: Any) -> Any:
@@ -125,7 +127,7 @@ def by_dual(L: Any, f: Function) -> Function:
 
 
 def by_function(L: Any, f: Function) -> Function:
-    """A custom function, whose backward pass is again one of the function."""
+    """A custom function whose backward pass uses the function itself."""
 
     class Custom(L.autograd.Function):  # type: ignore[misc]
         generate_vmap_rule = True
@@ -184,7 +186,7 @@ def zero_if_none(L: Any, grad: Any, like: Any) -> Any:
 
 
 def inner_pass(L: Any, f: Function) -> Function:
-    """A backward pass of its own inside of the function."""
+    """A function that runs its own backward pass."""
 
     def gradient(x: Any) -> Any:
         with L.enable_grad():
@@ -261,7 +263,7 @@ OWN: dict[str, Transform] = {
 
 
 def opened(L: Any, x: Any) -> Any:
-    """A point by which can be differentiated, joined to what x comes from."""
+    """A point for derivatives that stays connected with the history of x."""
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
 
 
@@ -291,9 +293,9 @@ def pushed(L: Any, f: Function, x: Any, tangent: Any) -> tuple[Any, Any]:
         return y, zero_if_none(L, L.autograd.grad(g, u, tangent, create_graph=True, allow_unused=True)[0], y)
 
 
-#: More passes, one inside of another, come to minutes: so many rows of a Jacobian are computed one by one.
+#: The largest number of rows of a Jacobian, each by its own pass. More nested passes would take minutes.
 MOST_ROWS = 48
-#: The Jacobians among the transforms, and of how many a nest has at most.
+#: The transforms that compute Jacobians, with the number of Jacobians, and the largest sum in a nest.
 JACOBIANS = {
     "jacrev": 1, "jacrev in chunks": 1, "jacfwd": 1, "jacfwd in chunks": 1, "functional": 1, "both arguments": 2,
     "hessian": 2, "functional hessian": 2, "laplacian": 2, "hvp": 1, "functional hvp": 1, "functional vhp": 1,
@@ -325,7 +327,7 @@ def plain_hvp(L: Any, f: Function, x: Any) -> Any:
 
 
 def plain_push(L: Any, f: Function, order: int) -> Function:
-    """The derivative of an order along a line."""
+    """The derivative of this order along a line."""
     if not order:
         return f
     below = plain_push(L, f, order - 1)
@@ -400,5 +402,5 @@ PLAIN: dict[str, Transform] = {
     "vmap of two": lambda L, f: lambda x: L.stack([f(a) + f(b.sin()) for a, b in zip(three(x), three(x), strict=True)]),
     "saved elsewhere": lambda L, f: f,
 }  # fmt: skip
-#: Transforms whose custom functions hide what the function sees from differentiation.
+#: Transforms whose custom functions hide the tensors of the closure from differentiation.
 CLOSED = {"Function"}

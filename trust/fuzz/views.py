@@ -1,4 +1,4 @@
-"""Random programs of views, writes in place, modes and passes, against a model that has no graph and shares no memory.
+"""Random programs of views, writes in place, modes and passes, compared with a model without a graph and shared memory.
 
 The model and the steps are those of the tests (tests/support/programs_of_views.py).
 """
@@ -56,7 +56,7 @@ class Cases:
 
 
 def shortened(steps: list[Step], fails: Callable[[list[Step]], bool]) -> list[Step]:
-    """The steps that a failure needs."""
+    """The steps that the failure needs."""
     k = len(steps) - 1
     while k >= 0 and fails(steps):
         shorter = steps[:k] + steps[k + 1 :]

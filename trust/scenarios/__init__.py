@@ -1,1 +1,1 @@
-"""Programs that commands of `trust` run in processes of their own."""
+"""Programs that commands of `trust` run in separate processes."""

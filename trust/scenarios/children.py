@@ -1,6 +1,6 @@
-"""Scenarios that run in forks of a process that has imported adjoint and done nothing else.
+"""Scenarios in forks of a process that has only imported adjoint.
 
-So each time is the first. A scenario that does not end with 0 within LIMIT seconds is a failure.
+So each run is the first run of its process. A scenario fails if it does not end with 0 within LIMIT seconds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def at_once(functions: list[Callable[[], Any]]) -> list[Any]:
 
 @contextmanager
 def busy(function: Callable[[], Any]) -> Iterator[None]:
-    """Another thread that calls a function all the time."""
+    """A block in which another thread calls a function repeatedly."""
     ended, has_begun = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -80,7 +80,7 @@ def check_child(function: Callable[[], Any]) -> None:
 
 
 def status_of(child: int) -> int | None:
-    """How a child process ended; None if it had to be killed."""
+    """The status of a child process. None if it had to be killed."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -93,7 +93,7 @@ def status_of(child: int) -> int | None:
 
 
 def main(scenarios: Scenarios, names: list[str], times: int, expected: dict[str, int]) -> None:
-    """Run scenarios so many times, each time in a fork of its own, which ends as a process ends."""
+    """Run scenarios a number of times. Each run has its own fork, which ends like a normal process."""
     for name in names:
         for k in range(times):
             child = os.fork()
@@ -104,7 +104,7 @@ def main(scenarios: Scenarios, names: list[str], times: int, expected: dict[str,
             status = status_of(child)
             if status is None or os.waitstatus_to_exitcode(status) != expected.get(name, 0):
                 raise SystemExit(f"{name}: time {k + 1}: " + ("no end" if status is None else f"status {status}"))
-        # a fork would write once more what is not yet written
+        # a fork would print buffered text again
         print(f"{name}: {times} times", flush=True)
 
 

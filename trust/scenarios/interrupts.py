@@ -1,16 +1,16 @@
 """Signals at any moment: python -m trust.scenarios.interrupts NAME [TIMES]
 
-A program is run again and again, and interrupted by SIGINT after a random time. While KeyboardInterrupt is still
-handled, with all its frames alive, every mode must be as before, and then the program must give the right result.
+A program runs many times. SIGINT interrupts it after a random time. Every mode must then be as before, while
+KeyboardInterrupt is still handled and all its frames are alive. After that, the program must give the right result.
 
-A mode that is switched by a call (`set_grad_enabled(False)` and its kin) stays switched where the signal ends the
-program before the call that switches it back, or ends that call before its first step; so it is in torch. So it is,
-too, where the call is the head of a block that is not yet begun. The next call switches it back. Outside of this is
-what Python leaves open: the blocks of NumPy, of CUDA's tools and of contextlib.ExitStack, and in Python 3.14 the moment
-between the call of `__enter__` and the block.
+Some modes are switched by a call, for instance `set_grad_enabled(False)`. Such a mode stays switched if the signal
+comes before the call that switches it back, or before the first step of that call, as in torch. The same holds for a
+call in the head of a block that has not begun. The next call switches the mode back. Other cases are not tested, since
+Python itself does not handle them: the blocks of NumPy, of CUDA's tools and of contextlib.ExitStack, and in Python 3.14
+the moment between the call of `__enter__` and the block.
 
-In the plain form `__exit__` is a function of Python, which a signal may end before its first step, as it may torch's
-blocks. What is looked at there is that graphs stay whole: what follows is right where modes are those of a new thread.
+In the plain form `__exit__` is a function of Python. A signal may end it before its first step, as in torch. So the
+plain form only tests that graphs stay intact: results must be right with the modes of a new thread.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def program(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 class Storm:
-    """Sends SIGINT at a random time in what it runs."""
+    """Runs functions, and sends SIGINT at a random time."""
 
     armed = False
 
@@ -68,7 +68,10 @@ class Storm:
             raise KeyboardInterrupt
 
     def run(self, function: Callable[[], Any], within: float) -> bool:
-        """Call a function; True if it was interrupted. Then, its frames alive, the modes are looked at."""
+        """Call a function.
+
+        Returns True if it was interrupted, after a check of the modes while its frames are alive.
+        """
         try:
             self.armed = True
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, within))
@@ -106,7 +109,7 @@ class Model:
 
 MODEL = Model()
 CHECKED = leaf()
-#: What programs change and change back, besides the modes: (object, name of its attribute).
+#: The attributes that programs change and restore, besides the modes: (object, name).
 ATTRIBUTES = [
     (_Switches, "early_stop"), (_Switches, "debug"), (_depth, "count"), (_depth, "in_graph"), (trace_stack, "top"),
     (engine, "_active_runs"), (formatting, "_options"), (MODEL, "weight"), (default_generator(), "_numpy"),
@@ -131,7 +134,7 @@ def check_modes() -> None:
 
 
 def start_anew() -> None:
-    """Have the modes of a new thread, and what belongs to all threads as it was."""
+    """Set the modes of a new thread, and restore the attributes of all threads."""
     modes._local.__dict__.clear()
     for attribute, value in zip(ATTRIBUTES, BEFORE, strict=True):
         setattr(*attribute, copy.copy(value) if attribute[0] is engine else value)
@@ -227,7 +230,7 @@ def views_in_place() -> Any:
 
 @program
 def passes_inside_passes() -> Any:
-    """Deep enough for a thread of their own."""
+    """Nested passes that are deep enough for separate threads."""
     results = []
 
     def deeper(depth: int) -> None:
@@ -255,7 +258,7 @@ CHAIN = CHAIN.sum()
 
 @program
 def a_graph_that_goes_on() -> Any:
-    """The same nodes are marked by each pass, also by those that were interrupted."""
+    """Each pass marks the same nodes, also an interrupted pass."""
     first = adjoint.autograd.grad(CHAIN, RETAINED, retain_graph=True, create_graph=True)[0]
     return [adjoint.autograd.grad(CHAIN, RETAINED, retain_graph=True)[0].tolist(), first.tolist()]
 
@@ -268,7 +271,7 @@ def the_hips_layer() -> Any:
 
 @program
 def settings() -> Any:
-    """Blocks that change what belongs to all threads."""
+    """Blocks that change settings of all threads."""
     x = adjoint.from_numpy(VALUES)
     with printoptions(precision=2), adjoint.backends.cudnn.flags(True, True):
         text = str(x / 3)
@@ -299,7 +302,7 @@ REPLAYED = adjoint.compile(lambda x: (x.sin() * x).exp())
 
 @program
 def compiled_replays() -> Any:
-    """Recorded before, with one more recording for another shape."""
+    """A recorded function, and another recording for another shape."""
     x, y = leaf(), adjoint.ones(2, 3, requires_grad=True)
     grads = [gradient(x, REPLAYED(x)) for _ in range(3)]
     adjoint.compile(lambda x: x.sin() * 2)(y).sum().backward()
@@ -353,7 +356,7 @@ def switched_back() -> None:
 
 @program
 def calls_that_switch() -> Any:
-    """A call that is struck has switched or not, and the next one switches back."""
+    """An interrupted call has switched the mode or not. The next call switches it back."""
     x = leaf()
     results = []
     with warnings.catch_warnings():
@@ -365,7 +368,7 @@ def calls_that_switch() -> Any:
     return results, gradient(x, x * 3)
 
 
-#: What the user does after an interrupt, where it takes more than going on.
+#: The steps that a user needs after an interrupt, by program.
 REMEDIES = {"calls_that_switch": switched_back}
 
 
@@ -377,7 +380,7 @@ def duration(function: Callable[[], Any]) -> float:
 
 def main(name: str, times: int) -> None:
     function = PROGRAMS[name]
-    # at the first time tables are made, which takes longer
+    # the first run makes tables, which takes longer
     expected = function()
     within = 1.2 * min(duration(function) for _ in range(5))
     storm = Storm()

@@ -1,7 +1,8 @@
 """Loops of many steps: python -m trust.scenarios.loops NAME STEPS
 
-It prints what it measured. A loop: by how many bytes resident memory has grown since a tenth of it was over, and the
-processor time of a step in the first and in the last fifth. A feat, which is one large graph: its time and peak.
+It prints its measurements. For a loop, these are the growth of resident memory after the first tenth, in bytes, and the
+processor time of a step in the first and in the last fifth. For a feat, which is one large graph, these are its time
+and its peak of memory.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PARTS = 20
 
 
 def loop(*, short: int, long: int) -> Any:
-    """Declare a function that prepares a loop and gives its step, which gets its number."""
+    """Declare a function that prepares a loop and returns its step. The step gets its number."""
 
     def declare(function: Callable[[], Callable[[int], Any]]) -> Any:
         LOOPS[function.__name__] = function
@@ -303,7 +304,7 @@ def hooks_at_one_tensor(n: int) -> None:
 
 
 def resident() -> int:
-    """Resident memory in bytes; its peak where the system does not tell."""
+    """Resident memory in bytes. Its peak if the system does not report the current value."""
     try:
         with open("/proc/self/statm") as pages:
             return int(pages.read().split()[1]) * resource.getpagesize()
@@ -332,7 +333,7 @@ def measure_loop(make: Callable[[], Any], steps: int) -> dict[str, Any]:
             memory_at_start = resident()
     gc.collect()
     fifth = PARTS // 5
-    # the first part makes tables
+    # the first steps make tables
     return {"grown": resident() - memory_at_start, "first": min(times[1 : 1 + fifth]), "last": min(times[-fifth:])}
 
 

@@ -1,7 +1,7 @@
 """Pools of processes: fork, spawn, forkserver, joblib's loky: python -m trust.scenarios.pools NAME [TIMES]
 
-A pool is started while threads of its parent train. Each worker gets tensors, and gives back gradients, whatever it
-inherits.
+A pool starts while threads of its parent train. Each worker gets tensors and must return gradients, independent of the
+state that it inherits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def compiled_loss(w: Any) -> Any:
 
 
 def gradient(w: Any) -> Any:
-    """What a worker does: large calls, a draw, a compiled function and a gradient."""
+    """The work of a worker: large calls, random numbers, a compiled function and a gradient."""
     adjoint.set_num_threads(2)
     softmax()
     adjoint.rand(3)
@@ -54,7 +54,7 @@ def with_pool(method: str) -> None:
     softmax()
     inputs = tensors()
     with busy(step), warnings.catch_warnings():
-        # newer Pythons warn of forks in processes that have threads, which is what this is about
+        # newer Pythons warn of forks in processes with threads, which this scenario tests
         warnings.filterwarnings("ignore", message="This process", category=DeprecationWarning)
         with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context(method)) as pool:
             check(list(pool.map(gradient, inputs)), inputs)
@@ -73,7 +73,7 @@ def forkserver() -> None:
 
 
 def loky() -> None:
-    """The default of joblib: processes that outlive the call."""
+    """The default of joblib: processes that continue after the call."""
     import joblib
 
     inputs = tensors()

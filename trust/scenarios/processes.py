@@ -35,7 +35,7 @@ def softmax() -> Any:
 
 
 def step() -> None:
-    """A training step whose large calls use helpers, locks and random numbers."""
+    """A training step. Its large calls use helpers, locks and random numbers."""
     x = adjoint.from_numpy(ARRAY).requires_grad_()
     noise = adjoint.rand(300)
     for _ in range(2):
@@ -71,7 +71,7 @@ def number_of_threads_is_raised() -> None:
 @scenario
 def helpers_cannot_be_started() -> None:
     adjoint.set_num_threads(4)
-    # no room in the address space for a thread's stack
+    # the address space has no room for a thread's stack
     threading.stack_size(1 << 30)
     with open("/proc/self/statm") as pages:
         address_space = int(pages.read().split()[0]) * resource.getpagesize()
@@ -158,14 +158,14 @@ class _CallsAtTheEnd:
     def __del__(self, call: Any = adjoint.softmax, x: Any = adjoint.from_numpy(ARRAY)) -> None:  # noqa: B008
         try:
             call(x, 1)
-        except Exception:  # modules may be torn down, which is no matter here: that it ends is
+        except Exception:  # the end of the process matters here, not the modules that are torn down
             pass
 
 
 @scenario
 def large_call_in_a_finalizer_of_a_module() -> None:
     adjoint.set_num_threads(4)
-    # the main module is torn down when no thread of Python's can be started any more
+    # when the main module is torn down, Python cannot start threads any more
     globals()["_kept"] = _CallsAtTheEnd()
 
 
@@ -202,7 +202,7 @@ def sys_exit_in_a_hook() -> None:
 
 @scenario
 def sys_exit_in_a_hook_of_a_deep_pass() -> None:
-    """Deep enough for a thread of its own."""
+    """A pass that is deep enough for a separate thread."""
 
     def deeper(depth: int) -> None:
         x = adjoint.ones(3, requires_grad=True)
@@ -220,7 +220,7 @@ def os_exit_in_a_hook() -> None:
 
 @scenario
 def os_exit_in_a_child_of_a_hook() -> None:
-    """The child leaves in the middle of its copy of the pass, and the parent ends the pass."""
+    """The child exits in the middle of its copy of the pass. The parent completes the pass."""
 
     def hook(g: Any) -> None:
         child = os.fork()
@@ -245,7 +245,7 @@ def exit_while_threads_run_everything() -> None:
     """Threads in forward, backward, transformations, checkpoints, compiled functions and draws."""
     x = adjoint.ones(300, requires_grad=True)
     compiled = adjoint.compile(lambda x: (x.sin() * x).sum())
-    # a recording refuses what other threads do meanwhile, such as draws
+    # a recording refuses actions of other threads at the same time, such as draws
     for _ in range(2):
         compiled(x).backward()
     works = [
@@ -287,7 +287,7 @@ def backward_in_a_finalizer_of_a_module() -> None:
     globals()["_kept"] = Last()
 
 
-#: How those end that do not end with 0.
+#: The exit status of scenarios that do not end with 0.
 STATUS = {name: 7 for name in SCENARIOS if name.startswith("sys_exit") or name == "os_exit_in_a_hook"}
 
 if __name__ == "__main__":

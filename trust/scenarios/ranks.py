@@ -2,9 +2,9 @@
 
 Arguments: the folder of the state, the number of steps, what happens, a seed.
 
-Each step compares the averaged gradients with those of all data, which every rank can compute, since all have all of
-it. Rank 0 stores the state after each step, and a run begins with the state that is there. WHAT happens to a rank, at a
-random moment: it is killed, stopped, fails, comes late, is slow, or nothing.
+Each step compares the averaged gradients with the gradients of all data. Every rank has all data, so it can compute
+them. Rank 0 stores the state after each step. A run begins with the stored state. WHAT names the disturbance of a rank
+at a random moment: it is killed, stopped, fails, is late, is slow, or nothing happens.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mpi4py import MPI
 import adjoint
 from adjoint.distributed import GradientReducer, abort_on_error
 
-#: After so many seconds without another rank, `wait` raises.
+#: `wait` raises an error after this number of seconds without another rank.
 TIMEOUT = 1.0
 ROWS = 12
 
@@ -44,7 +44,7 @@ def loss(network: Any, x: Any, y: Any) -> Any:
 
 
 class Disturbance:
-    """What happens at a random time, or in a random step, to one rank."""
+    """The disturbance of one rank, at a random time or in a random step."""
 
     def __init__(self, what: str, seed: int, rank: int, ranks: int, steps: int) -> None:
         chance = random.Random(seed)
@@ -56,11 +56,11 @@ class Disturbance:
             signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0, 0.4))
 
     def note(self) -> None:
-        """Tell when it happened, as the time in which others notice begins then."""
+        """Print the time of the disturbance. The time until other ranks notice it is counted from here."""
         print(f"disturbed at {time.time()}", flush=True)
 
     def strike(self, step: int, network: Any) -> None:
-        """What happens before the backward pass of a step."""
+        """The disturbance before the backward pass of a step."""
         if step != self.step:
             return
         if self.what == "slow":
@@ -78,7 +78,7 @@ def fail(g: Any) -> None:
 
 
 def restored(file: Path, network: Any, optimizer: Any) -> int:
-    """The number of steps that are done; the state after them is loaded."""
+    """The number of completed steps. Their state is loaded."""
     if not file.exists():
         return 0
     state = adjoint.load(file)
@@ -88,14 +88,14 @@ def restored(file: Path, network: Any, optimizer: Any) -> int:
 
 
 def store(file: Path, network: Any, optimizer: Any, steps: int) -> None:
-    """Store the state: whoever is killed meanwhile leaves the earlier file."""
+    """Store the state. If the process is killed at this moment, the earlier file remains."""
     beside = file.with_suffix(".new")
     adjoint.save({"network": network.state_dict(), "optimizer": optimizer.state_dict(), "done": steps}, beside)
     os.replace(beside, file)
 
 
 def check(network: Any, x: Any, y: Any) -> None:
-    """The averaged gradients are those of all data."""
+    """Check that the averaged gradients are those of all data."""
     expected = adjoint.autograd.grad(loss(network, x, y), list(network.parameters()))
     for parameter, gradient in zip(network.parameters(), expected, strict=True):
         if not np.allclose(parameter.grad.numpy(), gradient.numpy(), rtol=1e-12, atol=1e-14):

@@ -1,7 +1,7 @@
 """Results in a file of NumPy: python -m trust.scenarios.results POINTS FILE
 
-Functions and slopes at the points where they are measured, reductions, and networks, by name. `trust.kinds` compares
-those of processes for which ADJOINT_CPU names different kinds of processor.
+The results are functions and slopes at the points of measurement, reductions, and networks, by name. `trust.kinds`
+compares the results of processes with different values of ADJOINT_CPU, the kind of processor.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from trust.libraries import DTYPES, with_slopes
 from trust.points import arguments_of
 from trust.references import REFERENCES
 
-#: Shapes whose rows are whole vectors of all kinds of processor, and of none.
+#: Shapes whose rows are whole vectors on all kinds of processor, and on none.
 SIZES = ((3, 7), (64, 64), (5, 1, 33))
 
-#: How the names of results begin whose elements are sums of others, and no function each of its own arguments.
+#: The beginnings of names of results whose elements are sums of other elements.
 NETWORK = "rows, "
 
 F = adjoint.nn.functional

@@ -48,7 +48,7 @@ NAMESPACES = ("", "linalg", "fft", "special", "nn", "nn.functional", "optim", "f
 
 
 def every_name(seed: int) -> list[str]:
-    """Use every public name, in an order of this thread's own; returns those that are not there."""
+    """Use every public name, in a different order in each thread. Returns the missing names."""
     order = random.Random(seed)
     missing = []
     spaces = list(NAMESPACES)
@@ -76,7 +76,7 @@ def first_use_of_every_name() -> None:
 
 
 def every_method(seed: int) -> list[Any]:
-    """Call methods of Tensor that need no argument, in an order of this thread's own."""
+    """Call methods of Tensor without arguments, in a different order in each thread."""
     x = leaf(np.full((2, 2), 0.5))
     names = ["sin", "exp", "softmax", "cumsum", "sort", "norm", "logsumexp", "var", "median", "inverse", "det", "svd",
              "diff", "flip", "roll", "tril", "erf", "lgamma", "sinc", "topk", "renorm"]  # fmt: skip
@@ -104,7 +104,7 @@ def first_use_of_methods_and_rules() -> None:
 
 @scenario
 def shared_leaves() -> None:
-    """What threads accumulate into a leaf is all there; numbers are whole, so that sums have no order."""
+    """A leaf has the sum of all threads' gradients. The numbers are whole, so the sum does not depend on the order."""
     x, large = leaf(), leaf(np.ones(20_000))
 
     def work() -> None:
@@ -148,7 +148,10 @@ def shared_graph_of_second_order() -> None:
 
 @scenario
 def graph_freed_by_several() -> None:
-    """Of passes that free one graph, each is right or says that the graph is freed."""
+    """Several passes free one graph.
+
+    Each pass gives the right gradient or an error that says that the graph is freed.
+    """
     for _ in range(30):
         x = leaf()
         y = x
@@ -170,7 +173,7 @@ def graph_freed_by_several() -> None:
 
 @scenario
 def shared_views() -> None:
-    """The history of a view, made anew after its base was written to, is asked for by all threads at once."""
+    """All threads at once use the history of a view whose base was modified before."""
     for _ in range(30):
         x = leaf()
         base = x * 1
@@ -186,7 +189,7 @@ def shared_views() -> None:
 
 @scenario
 def shared_saved_tensors_are_written() -> None:
-    """A write to a saved tensor is seen by every pass of every thread."""
+    """Every pass of every thread notices a write to a saved tensor."""
     x = leaf()
     y = x * 1
     z = y.exp().sum() + (y * y).sum()
@@ -209,7 +212,7 @@ def shared_saved_tensors_are_written() -> None:
 
 @scenario
 def modes_of_threads() -> None:
-    """Each thread has its own modes, whatever the others do."""
+    """Each thread has its own modes, independent of the others."""
 
     def work(seed: int) -> None:
         order = random.Random(seed)
@@ -232,7 +235,7 @@ def modes_of_threads() -> None:
 
 @scenario
 def modes_of_all_threads() -> None:
-    """Anomaly mode and profilers come and go while other threads train."""
+    """A thread switches anomaly mode and profilers while other threads train."""
     ended = threading.Event()
 
     def switch() -> None:
@@ -257,7 +260,7 @@ def modes_of_all_threads() -> None:
 
 @scenario
 def hooks_come_and_go() -> None:
-    """No hook is lost or replaced by that of another thread."""
+    """No hook is lost or replaced by a hook of another thread."""
     x = leaf()
     handles: list[list[Any]] = [[] for _ in range(THREADS)]
 
@@ -296,7 +299,7 @@ def hooks_run_in_every_thread() -> None:
 
 @scenario
 def allocator() -> None:
-    """Arrays of many sizes are made and freed, while limits change and memory is given back."""
+    """Threads allocate and free arrays of many sizes, while another thread changes limits and empties the cache."""
     ended = threading.Event()
 
     def work(seed: int) -> None:
@@ -331,7 +334,7 @@ def allocator() -> None:
 
 @scenario
 def a_generator_of_all_threads() -> None:
-    """Threads get parts of one stream: each number once."""
+    """Threads get different parts of one stream of random numbers."""
     generator = adjoint.Generator().manual_seed(5)
     results = at_once([lambda: [adjoint.rand(7, generator=generator).tolist() for _ in range(100)]] * THREADS)
     numbers = sorted(value for parts in results for part in parts for value in part)
@@ -399,7 +402,7 @@ def checkpoints_and_custom_functions() -> None:
 
 @scenario
 def a_compiled_function() -> None:
-    """Recorded by all threads at once, for several shapes, and forgotten in between."""
+    """All threads record one function at once for several shapes, while another thread resets the recordings."""
     compiled = adjoint.compile(lambda x, w: (x.sin() @ w).exp().sum())
     plain = lambda x, w: (x.sin() @ w).exp().sum()
     rng = np.random.default_rng(0)
@@ -424,7 +427,7 @@ def a_compiled_function() -> None:
 
 @scenario
 def a_compiled_step_of_training() -> None:
-    """Models of their own, one function: each thread gets what it would get alone."""
+    """Each thread trains its own model by one function, with the result of a single thread."""
 
     def train(seed: int) -> Any:
         generator = adjoint.Generator().manual_seed(seed)
@@ -467,6 +470,6 @@ def warnings_given_once() -> None:
 
 
 if __name__ == "__main__":
-    # threads change places as often as they can
+    # so that the interpreter switches between threads as often as possible
     sys.setswitchinterval(1e-6)
     run_from_command_line(SCENARIOS, {})

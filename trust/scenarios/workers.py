@@ -1,7 +1,7 @@
 """Gradients on a cluster of dask whose workers are killed and stopped: python -m trust.scenarios.workers TIMES SEED
 
-Each call must give the bits of the undisturbed one, within the time that it is given, or say that it took too long; the
-next one gives them again.
+Each call must give the bits of an undisturbed call within its time limit, or an error about the limit. The next call
+must give these bits again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(times: int, seed: int) -> None:
         at = distributed.value_and_grad(fn, parts, client, timeout=TIMEOUT)
         expected = bits(at(parameters))
         for _ in range(times):
-            # a worker that is being started again has none
+            # a worker that starts again has none
             pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
             stop = chance.random() < 0.2
             counts["stopped" if stop else "killed"] += 1
